@@ -6,8 +6,8 @@
  * Errors:  false, the output untouched, when there is no such process or it may not be seen.
  * Threads: any; no state.
  */
-#ifndef ORBLOOM_RUNTIME_PROCESS_USAGE_H
-#define ORBLOOM_RUNTIME_PROCESS_USAGE_H
+#ifndef ORBLOOM_CLI_BENCH_PROCESS_USAGE_H
+#define ORBLOOM_CLI_BENCH_PROCESS_USAGE_H
 
 #include "base/status.h"
 

@@ -1,6 +1,6 @@
 /* CPU time by the process's own clock where the kernel gives that, else from /proc, as memory
  * and name are. */
-#include "runtime/process_usage.h"
+#include "cli/bench/process_usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>

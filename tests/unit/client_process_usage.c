@@ -1,5 +1,5 @@
 /* What processes have used, as the kernel accounts for it. */
-#include "runtime/process_usage.h"
+#include "cli/bench/process_usage.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -73,7 +73,7 @@ Test(process_usage, another_process_is_measured_finer_than_by_ticks)
     cr_assert(process_resident_bytes((long)pid, &bytes));
     cr_assert_geq(bytes, 4096);
     cr_assert(process_name((long)pid, name, sizeof name));
-    cr_assert_str_eq(name, "runtime_process", "cut to 15 bytes");
+    cr_assert_str_eq(name, "client_process_", "cut to 15 bytes");
     cr_assert_eq(kill(pid, SIGKILL), 0);
     cr_assert_eq(waitpid(pid, NULL, 0), pid);
     cr_assert_not(process_cpu_ns((long)pid, &used), "it is gone");
