@@ -1,17 +1,19 @@
-/* options_internal.h - what the files of the option reader share; no one else includes it.
+/* private.h - what the files of this folder share; no one else includes it.
+ *
+ *   table.c    rows by name, defaults, rules between options: what daemons and commands share
+ *   value.c    from text to a field of the settings
+ *   daemon.c   a daemon's file and command line
+ *   command.c  a command's flags and words
  *
  * A daemon and a command refuse in words of their own, so what reads a value only tells what is
  * wrong with it (struct option_wrong), and rules are told by the table's voice.
  */
-#ifndef ORBLOOM_RUNTIME_OPTIONS_INTERNAL_H
-#define ORBLOOM_RUNTIME_OPTIONS_INTERNAL_H
+#ifndef ORBLOOM_RUNTIME_OPTIONS_PRIVATE_H
+#define ORBLOOM_RUNTIME_OPTIONS_PRIVATE_H
 
-#include "runtime/options.h"
+#include "runtime/options/options.h"
 
-enum { OPTION_REASON_BYTES = 512, OPTION_MAX = 64, OPTION_SHOWN_BYTES = 201 };
-
-/* How many letters away a daemon's option may be from what was written. */
-enum { OPTION_SUGGEST_LIMIT = 2 };
+enum { OPTION_MAX = 64, OPTION_SHOWN_BYTES = 201 };
 
 /* Where each option of a table was given: its line in the file, or a flag. */
 struct option_origins {
@@ -88,20 +90,5 @@ struct option_voice {
 MUST_USE enum status options_check_rules(const struct option_table *table,
                                          const struct option_voice *voice, const void *settings,
                                          const struct option_origins *origins);
-
-/* Why a daemon refuses the value; where it was found is put before it by the caller. */
-void option_reason(const struct option *option, const struct option_wrong *wrong,
-                   char reason[OPTION_REASON_BYTES]);
-
-/* A value of its kind, as a file has it without the quotes. */
-const char *option_example(const struct option *option);
-
-/* "orbloom-node: " and the message on stderr. Always STATUS_USAGE. */
-enum status options_refuse(const struct option_table *table, const char *format, ...)
-    PRINTF_LIKE(2, 3);
-
-/* Read the file at `path` into `settings`. Prints what is wrong. */
-MUST_USE enum status options_read_file(const struct option_table *table, const char *path,
-                                       void *settings, struct option_origins *origins);
 
 #endif

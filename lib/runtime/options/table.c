@@ -1,8 +1,7 @@
 /* What daemons and commands have in common: rows by name, the one that was meant, defaults, and
  * rules between options, looked at once all are set, as files and flags may come in any order. */
-#include "runtime/options.h"
-
-#include "runtime/options_internal.h"
+#include "runtime/options/options.h"
+#include "runtime/options/private.h"
 
 #include <assert.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * reload. */
 #include "base/number.h"
 #include "base/span.h"
-#include "runtime/options_internal.h"
+#include "runtime/options/private.h"
 
 #include <assert.h>
 #include <ctype.h>

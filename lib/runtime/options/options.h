@@ -16,8 +16,8 @@
  * Owner:   texts of rows without a size point into argv; all others are copied.
  * Threads: none.
  */
-#ifndef ORBLOOM_RUNTIME_OPTIONS_H
-#define ORBLOOM_RUNTIME_OPTIONS_H
+#ifndef ORBLOOM_RUNTIME_OPTIONS_OPTIONS_H
+#define ORBLOOM_RUNTIME_OPTIONS_OPTIONS_H
 
 #include "base/status.h"
 
@@ -111,11 +111,6 @@ void options_copy(const struct option *option, const void *from, void *to);
 /* An endpoint that means all of a machine's addresses; one with that or without a real port. */
 bool options_endpoint_is_any_host(const char *endpoint);
 bool options_endpoint_is_wildcard(const char *endpoint);
-
-/* A daemon's "--help", and one line an option: name, unit, range, default, help, separated by
- * tabs. */
-void options_help(const struct option_table *table, FILE *out);
-void options_print(const struct option_table *table, FILE *out);
 
 /* A command's "--help". */
 void options_help_command(const struct option_table *table, FILE *out);

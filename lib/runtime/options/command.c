@@ -1,6 +1,6 @@
 /* A command's side: flags and words in any order, how it words what is wrong, and its help; a
  * mistyped flag is answered with the nearest one. */
-#include "runtime/options_internal.h"
+#include "runtime/options/private.h"
 
 #include <assert.h>
 #include <stdarg.h>
