@@ -1,6 +1,6 @@
 /* Each slot that must leave gets the least unwelcome node: what rules a node out, and how two
  * that may take it compare. */
-#include "map/move_plan.h"
+#include "coordinator/plan/move_plan.h"
 
 #include "base/heap.h"
 #include "map/window.h"

@@ -16,7 +16,7 @@
  * each of these loses keys: tests/models/replica_change.pml, and the mutants of the simulator.
  *
  * D is the next life of A's node where there is one, and else, when that node is to leave, what
- * map/move_plan.h proposes. A pair that was begun is seen through with its D, unless D's node
+ * move_plan.h proposes. A pair that was begun is seen through with its D, unless D's node
  * is to leave as well.
  *
  * All slots of a filter whose nodes have a new life change together, in one epoch. Slot groups are
@@ -26,19 +26,20 @@
  * If D dies in v2 its node's next life takes its place (still v2), and the way back to A alone is
  * open. If D dies in v3 the change ends with the fences of the others, and another one begins. A
  * group that has fewer than F members left, or no N - W + 1 to copy from, stays as it is, and never
- * counts what it has not; until an operator gives up what is gone, see coordinator/plan/loss.h:
+ * counts what it has not; until an operator gives up what is gone, see loss.h:
  * that counts as fenced, and as copied.
  *
  * Errors:  none.
  * Owner:   the caller's arrays.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_MAP_CHANGE_H
-#define ORBLOOM_MAP_CHANGE_H
+#ifndef ORBLOOM_COORDINATOR_PLAN_CHANGE_H
+#define ORBLOOM_COORDINATOR_PLAN_CHANGE_H
 
+#include "coordinator/plan/evidence.h"
+#include "coordinator/plan/move_plan.h"
 #include "map/document.h"
-#include "map/evidence.h"
-#include "map/move_plan.h"
+#include "proto/admin_message.h"
 
 enum slot_stage { SLOT_SINGLE, SLOT_PAIR, SLOT_MOVED };
 
@@ -59,9 +60,6 @@ const struct change_move *change_moves(size_t *count);
 
 /* The row that leads from one to the other; NULL: there is none. */
 const struct change_move *change_move_of(const struct slot *from, const struct slot *to);
-
-/* Where a filter stands, for people. */
-enum change_step { CHANGE_TO_BEGIN = 1, CHANGE_COPYING = 2, CHANGE_HANDING_OVER = 3 };
 
 enum change_action {
     CHANGE_NOTHING, /* every slot names the life that its node has */

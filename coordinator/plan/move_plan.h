@@ -7,7 +7,7 @@
  * candidate only.
  *
  * The plan is a proposal for slots that have no successor yet, and for those whose successor is
- * to leave too. What becomes of it is for map/change.h; a pair that was begun goes on without
+ * to leave too. What becomes of it is for change.h; a pair that was begun goes on without
  * the plan.
  *
  * Units:   bytes of arrays.
@@ -15,8 +15,8 @@
  * Owner:   move_plan_fini() frees; a zeroed plan is ready and holds nothing.
  * Threads: none; pure and deterministic.
  */
-#ifndef ORBLOOM_MAP_MOVE_PLAN_H
-#define ORBLOOM_MAP_MOVE_PLAN_H
+#ifndef ORBLOOM_COORDINATOR_PLAN_MOVE_PLAN_H
+#define ORBLOOM_COORDINATOR_PLAN_MOVE_PLAN_H
 
 #include "base/status.h"
 #include "map/document.h"

@@ -14,11 +14,12 @@
  * Owner:   evidence_fini() frees; a zeroed struct is ready and holds nothing.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_MAP_EVIDENCE_H
-#define ORBLOOM_MAP_EVIDENCE_H
+#ifndef ORBLOOM_COORDINATOR_PLAN_EVIDENCE_H
+#define ORBLOOM_COORDINATOR_PLAN_EVIDENCE_H
 
 #include "base/status.h"
 #include "map/document.h"
+#include "proto/admin_message.h"
 
 struct evidence_group {
     uint8_t current_fenced;
@@ -64,13 +65,6 @@ struct evidence_nodes {
     const bool *alive; /* each by its place there: heard of lately? */
 };
 
-/* What an operator saw and says of a node: this is the life that it has, and neither that one nor
- * any before it ever answers again. */
-struct vouched_life {
-    struct member life;
-    bool runs; /* it was alive: only those before it are meant */
-};
-
 /* Take the word. It is worth nothing once the node has another life by the list. Of a node that is
  * not listed it is about that very life.
  * False: nothing that is meant is a member of any slot, or all of that is heard of. */
@@ -78,7 +72,7 @@ bool evidence_vouch(struct evidence *self, const struct filter_document *documen
                     const struct evidence_nodes *nodes, const struct vouched_life *word);
 
 /* As evidence_silenced; and slots whose members never answer again: given up
- * (coordinator/plan/loss.h), or vouched for, here or in the node list. A life that is heard of has
+ * (loss.h), or vouched for, here or in the node list. A life that is heard of has
  * to fence all the same. */
 uint8_t evidence_quiet(const struct evidence *self, const struct filter_document *document,
                        const struct evidence_nodes *nodes, uint32_t group);

@@ -1,6 +1,6 @@
 /* Replacing members: what a slot group could do, by the lives that nodes have now and the evidence;
  * and what is written for it. */
-#include "map/change.h"
+#include "coordinator/plan/change.h"
 
 #include "base/mutant.h"
 #include "map/quorum.h"

@@ -1,6 +1,6 @@
 /* Answers are kept by member, for the one epoch that was asked about; an operator's word that a
  * life is over is kept beside them. */
-#include "map/evidence.h"
+#include "coordinator/plan/evidence.h"
 
 #include "base/heap.h"
 #include "base/mutant.h"

@@ -1,8 +1,9 @@
 /* When a filter grows by itself, and whose turn it is to make new arrays. */
-#include "map/expansion.h"
-#include "map/expansion_private.h"
+#include "coordinator/plan/expansion.h"
+#include "filter/sizing.h"
 #include "map/window.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -120,17 +121,6 @@ uint64_t expansion_least(const struct filter_document *document, uint64_t keys,
     double all = three_figures((double)window_capacity(document->nslices, (uint64_t)least + 1));
 
     return all < (double)document->max_capacity ? (uint64_t)all : document->max_capacity;
-}
-
-/* Else what was told to be done would be followed by another change, which nobody asked for. */
-bool expansion_judge_on(const struct filter_document *document, const struct expansion_wish *wish,
-                        uint64_t keys, struct expansion_answer *answer)
-{
-    if (wish->coming == NULL || wish->capacity == 0 || document->when_full != WHEN_FULL_EXPAND) {
-        return false;
-    }
-    answer->least = expansion_least(document, keys, wish->coming);
-    return wish->capacity < answer->least;
 }
 
 uint64_t expansion_goal(const struct filter_document *document, uint64_t keys, double factor)
@@ -370,6 +360,14 @@ bool expansion_turns_same(const struct filter_document *document, const uint32_t
         }
     }
     return nturns == document->nturns;
+}
+
+void expansion_give_turns(struct filter_document *document, const uint32_t *turns, uint32_t nturns)
+{
+    assert(nturns <= DOCUMENT_MAX_TURNS);
+    memcpy(document->turns, turns, nturns * sizeof *turns);
+    document->nturns = nturns;
+    document->revision++;
 }
 
 /* ---- the end ---- */
