@@ -1,6 +1,6 @@
 /* The verdict on a request's epoch: only the very content that the node holds is served, older
  * is STALE, newer is NEED_DOC. */
-#include "map/fence.h"
+#include "node/base/fence.h"
 
 #include "base/mutant.h"
 

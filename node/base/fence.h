@@ -8,8 +8,8 @@
  * Errors:  none; the judgement is a status for the wire.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_MAP_FENCE_H
-#define ORBLOOM_MAP_FENCE_H
+#ifndef ORBLOOM_NODE_BASE_FENCE_H
+#define ORBLOOM_NODE_BASE_FENCE_H
 
 #include "base/status.h"
 #include "map/document.h"

@@ -17,27 +17,13 @@
  * Owner:   boot_memory_fini(); a zeroed struct is empty.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_MAP_BOOT_MEMORY_H
-#define ORBLOOM_MAP_BOOT_MEMORY_H
+#ifndef ORBLOOM_NODE_PULL_BOOT_MEMORY_H
+#define ORBLOOM_NODE_PULL_BOOT_MEMORY_H
 
-#include "map/document.h"
+#include "map/boot.h"
 
-enum {
-    BOOT_MAX_BEFORE = 64,
-    BOOT_MAX_TOLD = 4, /* boots of one node that are kept apart; answers of older ones are rare */
-};
-
-/* A start, as the node that starts tells it. */
-struct boot_question {
-    uint32_t node;
-    uint64_t incarnation;
-    uint64_t boot;
-    uint64_t before[BOOT_MAX_BEFORE]; /* it continues one of these: the store knows which */
-    uint64_t ends[BOOT_MAX_BEFORE];   /* where each of them ended, in the log that was found */
-    uint32_t nbefore;
-    uint64_t position; /* where the log ended that it found; UINT64_MAX: was asked before */
-    uint64_t reached;  /* where it ends now: what is known of unknown boots may be of this one */
-};
+/* Boots of one node that are kept apart; answers of older ones are rare. */
+enum { BOOT_MAX_TOLD = 4 };
 
 /* How far a boot's log was durable. */
 struct boot_told {
@@ -67,12 +53,6 @@ void boot_memory_fini(struct boot_memory *self);
  * have come in boots before this one, from elsewhere than this memory. */
 MUST_USE enum status boot_memory_note(struct boot_memory *self, const struct member *who,
                                       uint64_t boot, uint64_t position, uint64_t floor);
-
-enum boot_answer {
-    BOOT_FITS,       /* it is the newest known here, or continues that one */
-    BOOT_UNKNOWN,    /* nothing speaks against it, nor for it */
-    BOOT_SUPERSEDED, /* another boot went on from there, or its log was longer once */
-};
 
 /* `record`: the node's in the newest node list; NULL: none. `floor`: as above. *remembered: where
  * the log is known to have been, when that is why. */

@@ -1,6 +1,6 @@
 /* Of each other node: how far its log is known to have come, boot by boot; and what follows from
  * that when a start of it asks. */
-#include "map/boot_memory.h"
+#include "node/pull/boot_memory.h"
 
 #include "base/heap.h"
 

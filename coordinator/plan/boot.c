@@ -1,6 +1,6 @@
 /* The verdict on a boot that asks for its place: the next one, one that is known, an old copy,
  * or one that nobody can judge. */
-#include "map/boot.h"
+#include "coordinator/plan/boot.h"
 
 #include "base/mutant.h"
 
