@@ -9,7 +9,7 @@
 #define ORBLOOM_CLI_FLAGS_H
 
 #include "client/endpoint_list.h"
-#include "runtime/options.h"
+#include "runtime/options/options.h"
 
 struct flags_common {
     const char *routers;

@@ -14,9 +14,9 @@
 #define ORBLOOM_COORDINATOR_NOTES_H
 
 #include "coordinator/counts.h"
+#include "coordinator/plan/evidence.h"
+#include "coordinator/plan/expansion.h"
 #include "map/document_cache.h"
-#include "map/evidence.h"
-#include "map/expansion.h"
 
 #include <stdbool.h>
 

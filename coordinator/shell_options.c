@@ -2,8 +2,8 @@
 #include "coordinator/shell_options.h"
 
 #include "base/log.h"
+#include "coordinator/plan/expansion.h"
 #include "map/document_cache.h"
-#include "map/expansion.h"
 #include "runtime/file.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* orbloom-node: the shell around the node's core. */
 #include "base/log.h"
+#include "node/shell_machine.h"
 #include "node/shell_options.h"
 #include "proto/codec.h"
 #include "runtime/disk_files.h"
-#include "runtime/process.h"
 
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ static enum status open_disk(const struct node_settings *settings, struct node_c
         log_line(LOG_WARN, "no data_dir: all that this node holds ends with the process");
         return STATUS_OK;
     }
-    config->kernel_boot = process_kernel_boot();
+    config->kernel_boot = machine_boot();
     if (config->kernel_boot == 0) {
         log_line(LOG_ERROR, "the kernel's boot id can't be read, which tells a power loss from a "
                             "restart; mount /proc, or run without data_dir");

@@ -1,8 +1,7 @@
 /* The table of orbloom-node's options, and what it takes for several of them to go together. */
 #include "node/shell_options.h"
 
-#include "runtime/file.h"
-#include "runtime/process.h"
+#include "node/shell_machine.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -199,11 +198,11 @@ enum status node_settings_finish(void *context)
         return status;
     }
     if (config->host[0] == '\0') {
-        process_host(config->host, sizeof config->host);
+        machine_host(config->host, sizeof config->host);
     }
     config->retain_us = RETAIN_DELAYS * config->gossip_delay_us;
     if (config->memory_limit_bytes == 0) {
-        config->memory_limit_bytes = (uint64_t)((double)file_memory_available() * MEMORY_SHARE);
+        config->memory_limit_bytes = (uint64_t)((double)machine_memory_available() * MEMORY_SHARE);
     }
     if (config->memory_limit_bytes == 0) {
         return refuse("this machine does not tell its available memory; give --memory_limit=BYTES");

@@ -10,9 +10,7 @@
 #include "base/cluster_id.h"
 #include "base/span.h"
 #include "base/status.h"
-#include "map/change.h"
 #include "map/document.h"
-#include "map/evidence.h"
 #include "map/expiry.h"
 #include "proto/replica_report.h"
 
@@ -165,6 +163,13 @@ struct admin_seen {
     uint32_t successor;
 };
 
+/* What an operator saw and says of a node: this is the life that it has, and neither that one nor
+ * any before it ever answers again. */
+struct vouched_life {
+    struct member life;
+    bool runs; /* it was alive: only those before it are meant */
+};
+
 struct admin_request {
     enum admin_action action;
     uint32_t timeout_ms; /* a change is wanted for so long */
@@ -273,6 +278,9 @@ struct filter_summary {
     const char *window_awaited;  /* in words: when another slice begins */
     const char *expiry_awaited;  /* in words: when it is dropped */
 };
+
+/* Where a change of replicas stands, for people. */
+enum change_step { CHANGE_TO_BEGIN = 1, CHANGE_COPYING = 2, CHANGE_HANDING_OVER = 3 };
 
 /* A filter whose replicas are being replaced, or should be. */
 struct change_summary {

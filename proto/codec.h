@@ -35,8 +35,6 @@
 #include "base/span.h"
 #include "base/status.h"
 #include "map/boot.h"
-#include "map/boot_memory.h"
-#include "map/change.h"
 #include "map/document.h"
 #include "map/pull_message.h"
 #include "map/seal.h"

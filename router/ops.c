@@ -78,8 +78,7 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
 
 bool op_feeds(const struct document_entry *entry, enum operation operation, uint32_t keyset)
 {
-    return operation != OPERATION_FEED ||
-           rebuild_may_feed(&entry->document, keyset).verdict == REBUILD_VERDICT_WRITE;
+    return operation != OPERATION_FEED || rebuild_takes(&entry->document, keyset);
 }
 
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,

@@ -1,6 +1,6 @@
-/* Slots that are pairs while a replica is replaced (map/change.h): an add counts there only
- * where both halves have accepted it. What it tells about the key, new or present, is the reader's
- * vote alone, since the other half has not all keys. Checks ask the reader only.
+/* Slots that are pairs while a replica is replaced (coordinator/plan/change.h): an add counts there
+ * only where both halves have accepted it. What it tells about the key, new or present, is the
+ * reader's vote alone, since the other half has not all keys. Checks ask the reader only.
  *
  * A seat is one member of a slot: the slot's number for its reader, SEAT_PARTNER more for the
  * other half. */

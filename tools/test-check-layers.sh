@@ -74,7 +74,7 @@ put coordinator/duty/growth.c '#include "coordinator/duty/growth.h"' 'int growth
 put coordinator/duty/growth_show.c '#include "coordinator/duty/growth.h"' \
     'static int show(void) { return growth_write(1); }'
 put coordinator/duty/drop.c '/* not growth_write */' 'static int growth_writes;' 'const struct duty duty_drop = {0};'
-put cli/commands/add.c '#include "runtime/options.h"' '#include "client/orbloom.h"'
+put cli/commands/add.c '#include "runtime/options/options.h"' '#include "client/orbloom.h"'
 put cli/bench/redis.c '#include <hiredis/hiredis.h>'
 put cli/playground/playground.c '#include <uv.h>' '#include <signal.h>'
 put client/examples/add.c '#include "orbloom.h"' '#include <sqlite3.h>' '#include <stdio.h>'

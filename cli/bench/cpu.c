@@ -1,7 +1,7 @@
 /* Which processes are watched: given by pid, or by the pid files of a playground's folder. */
 #include "cli/bench/cpu.h"
 
-#include "runtime/process_usage.h"
+#include "cli/bench/process_usage.h"
 
 #include <glob.h>
 #include <limits.h>

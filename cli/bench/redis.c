@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "cli/bench/bits.h"
 #include "cli/bench/redis_pipe.h"
-#include "runtime/process_usage.h"
+#include "cli/bench/process_usage.h"
 
 #include <hiredis/hiredis.h>
 #include <inttypes.h>

@@ -12,7 +12,7 @@
 #include "filter/sizing.h"
 #include "map/window.h"
 #include "runtime/hub.h"
-#include "runtime/interrupt.h"
+#include "cli/commands/interrupt.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "client/shell_channel.h"
 #include "filter/sizing.h"
 #include "runtime/hub.h"
-#include "runtime/interrupt.h"
+#include "cli/commands/interrupt.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include "coordinator/private.h"
 
-/* A view for map/expansion.h; the arrays behind it are its own. */
+/* A view for coordinator/plan/expansion.h; the arrays behind it are its own. */
 struct expansion_view *expansion_view_make(const struct coordinator *self, uint64_t now_us,
                                            const struct document_entry *entry);
 /* What each node's memory holds, or is to hold: dear, and needed only for a request. */

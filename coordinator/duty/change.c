@@ -1,6 +1,6 @@
-/* Replacing replicas: what map/change.h decides, step by step, with this coordinator's own
- * evidence and by compare-and-swap. Any coordinator goes on from where the store stands; what it
- * knows of an epoch it has asked for itself. */
+/* Replacing replicas: what coordinator/plan/change.h decides, step by step, with this coordinator's
+ * own evidence and by compare-and-swap. Any coordinator goes on from where the store stands; what
+ * it knows of an epoch it has asked for itself. */
 #include "base/heap.h"
 #include "coordinator/ask/fences.h"
 #include "coordinator/duty.h"

@@ -4,9 +4,9 @@
 #include "coordinator/duty/expansion.h"
 
 #include "coordinator/nodes/moves.h"
+#include "coordinator/plan/expansion.h"
 #include "coordinator/records.h"
 #include "coordinator/rounds.h"
-#include "map/expansion_chain.h"
 
 #include <inttypes.h>
 #include <stdio.h>

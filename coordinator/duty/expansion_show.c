@@ -3,6 +3,7 @@
 #include "coordinator/duty/expansion.h"
 #include "coordinator/nodes/moves.h"
 #include "coordinator/rounds.h"
+#include "filter/sizing.h"
 
 #include <inttypes.h>
 #include <stdio.h>

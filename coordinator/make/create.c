@@ -2,9 +2,9 @@
  * its asker waits until it serves. */
 #include "coordinator/make/create.h"
 
+#include "coordinator/plan/expansion.h"
 #include "coordinator/records.h"
 #include "filter/sizing.h"
-#include "map/expansion_chain.h"
 #include "map/keyset.h"
 #include "map/window.h"
 

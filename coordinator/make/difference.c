@@ -3,8 +3,8 @@
 
 #include "base/number.h"
 #include "coordinator/make/create.h"
+#include "coordinator/plan/expansion.h"
 #include "filter/sizing.h"
-#include "map/expansion.h"
 #include "map/window.h"
 
 #include <stdio.h>

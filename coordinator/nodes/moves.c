@@ -1,5 +1,5 @@
-/* Replicas of nodes that are to leave: what is known of the nodes, for map/move_plan.h, and the
- * plan in words. */
+/* Replicas of nodes that are to leave: what is known of the nodes, for
+ * coordinator/plan/move_plan.h, and the plan in words. */
 #include "coordinator/nodes/moves.h"
 
 #include "base/heap.h"

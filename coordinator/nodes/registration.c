@@ -5,8 +5,8 @@
 #include "base/mutant.h"
 #include "coordinator/cluster.h"
 #include "coordinator/features.h"
+#include "coordinator/plan/boot.h"
 #include "coordinator/records.h"
-#include "map/boot.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "coordinator/plan/loss.h"
 
 #include "base/mutant.h"
-#include "map/change.h"
+#include "coordinator/plan/change.h"
 
 #include <string.h>
 

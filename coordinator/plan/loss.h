@@ -1,7 +1,7 @@
 /* loss.h - when too many members of a slot group are gone with their data, and an operator accepts
  * that acknowledged keys may be lost.
  *
- * A change of replicas takes F fences and the logs of N - W + 1 members (map/change.h). When so
+ * A change of replicas takes F fences and the logs of N - W + 1 members (change.h). When so
  * many are gone for good it could never go on. What an operator gives up is named in the document,
  * life by life and for one group only: such a life counts as fenced, as it never answers again, and
  * its log as read, as there is nothing to read. All members that are left must be read then: what

@@ -12,7 +12,7 @@
 #ifndef ORBLOOM_COORDINATOR_PLAN_REBALANCE_H
 #define ORBLOOM_COORDINATOR_PLAN_REBALANCE_H
 
-#include "map/move_plan.h"
+#include "coordinator/plan/move_plan.h"
 
 #include <stddef.h>
 

@@ -16,7 +16,7 @@
 #ifndef ORBLOOM_COORDINATOR_PLAN_RESTORE_PLAN_H
 #define ORBLOOM_COORDINATOR_PLAN_RESTORE_PLAN_H
 
-#include "map/boot.h"
+#include "coordinator/plan/boot.h"
 #include "map/document_cache.h"
 
 /* How far past the highest number seen: whoever was not asked may hold some more. */

@@ -12,7 +12,10 @@
  *
  * Nodes that keep memory only have boot 0, and an incarnation for each start.
  *
- * Threads: none; pure.
+ * Whether a boot gets its place is for coordinator/plan/boot.h; whether other nodes remember more
+ * of it than it has, for node/pull/boot_memory.h.
+ *
+ * Threads: none.
  */
 #ifndef ORBLOOM_MAP_BOOT_H
 #define ORBLOOM_MAP_BOOT_H
@@ -25,23 +28,25 @@ struct boot_life {
     uint64_t boot;
 };
 
-struct boot_claim {
+enum { BOOT_MAX_BEFORE = 64 };
+
+/* A start, as the node that starts tells it. */
+struct boot_question {
+    uint32_t node;
     uint64_t incarnation;
     uint64_t boot;
-    uint64_t boot_before;      /* 0: this is the first boot of the incarnation */
-    struct boot_life replaces; /* a first boot's: whose place it wants */
+    uint64_t before[BOOT_MAX_BEFORE]; /* it continues one of these: the store knows which */
+    uint64_t ends[BOOT_MAX_BEFORE];   /* where each of them ended, in the log that was found */
+    uint32_t nbefore;
+    uint64_t position; /* where the log ended that it found; UINT64_MAX: was asked before */
+    uint64_t reached;  /* where it ends now: what is known of unknown boots may be of this one */
 };
 
-enum boot_verdict {
-    BOOT_KNOWN, /* the record names this very boot */
-    BOOT_NEXT,  /* it continues the one in the record, which is to be swapped for it */
-    BOOT_FRESH, /* an incarnation that begins: the record is to be replaced, or made */
-    BOOT_BLIND, /* one that begins, but does not name what the record does: to be told, and asked
-                   again */
-    BOOT_OLD,   /* older data, or an incarnation that has lost its place: never again */
+/* What the others say to it. */
+enum boot_answer {
+    BOOT_FITS,       /* it is the newest known here, or continues that one */
+    BOOT_UNKNOWN,    /* nothing speaks against it, nor for it */
+    BOOT_SUPERSEDED, /* another boot went on from there, or its log was longer once */
 };
-
-/* `record`: NULL when the node list has none of that name. */
-enum boot_verdict boot_judge(const struct node_record *record, const struct boot_claim *claim);
 
 #endif

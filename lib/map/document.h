@@ -67,7 +67,7 @@ struct member {
 };
 
 /* One of a shard's N replica places. While `incoming` is set the slot is a pair: a write counts
- * when both halves have it, reads ask one of them. How slots change: map/change.h. */
+ * when both halves have it, reads ask one of them. How slots change: coordinator/plan/change.h. */
 struct slot {
     struct member current;
     struct member incoming;

@@ -1,19 +1,160 @@
-/* The order of a daemon's life; what is special to a daemon comes as a table of functions. */
+/* The order of a daemon's life; what is special to a daemon comes as a table of functions. SIGTERM
+ * and SIGINT end it in order; SIGHUP reads its options again, and takes over those that may change
+ * while it runs. */
 #include "runtime/daemon.h"
 
+#include "base/heap.h"
 #include "base/log.h"
-#include "runtime/daemon_signals.h"
 #include "runtime/process.h"
 
+#include <assert.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
-static void set_up_log(const struct daemon *self)
+struct life {
+    const struct daemon *daemon;
+    int argc;
+    char **argv;
+    struct hub *hub;
+    void *loaded; /* settings as file and flags gave them, without what finish() makes of them */
+    bool draining;
+};
+
+static enum log_level wanted_level(const struct daemon *self)
 {
     const struct daemon_settings *settings = self->settings;
     enum log_level level = LOG_INFO;
 
     (void)log_level_parse(settings->log_level, &level); /* One of the option's choices. */
-    log_setup(self->options->program, level);
+    return level;
+}
+
+static bool finish(const struct daemon *daemon, void *settings)
+{
+    return daemon->finish == NULL || daemon->finish(settings) == STATUS_OK;
+}
+
+static bool read_files(const struct daemon *daemon)
+{
+    return daemon->read_files == NULL || daemon->read_files(daemon->settings) == STATUS_OK;
+}
+
+/* The daemon's settings have just been loaded: a SIGHUP is compared with them. */
+static enum status keep_loaded(struct life *self)
+{
+    size_t size = self->daemon->settings_bytes;
+
+    self->loaded = heap_zalloc(1, size);
+    if (self->loaded == NULL) {
+        log_line(LOG_ERROR, "out of memory");
+        return STATUS_NOMEM;
+    }
+    memcpy(self->loaded, self->daemon->settings, size);
+    return STATUS_OK;
+}
+
+/* ---- signals ---- */
+
+static void end(struct life *self)
+{
+    if (self->daemon->drain == NULL || self->draining) {
+        hub_stop(self->hub);
+    } else {
+        self->draining = true;
+        self->daemon->drain(self->daemon->settings, hub_now_us());
+    }
+}
+
+/* ---- reading the file again ---- */
+
+static void copy_live(const struct option_table *table, const void *from, void *to)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->options[i].live) {
+            options_copy(&table->options[i], from, to);
+        }
+    }
+}
+
+static void tell_changes(const struct option_table *table, const void *before, const void *after)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < table->count; i++) {
+        const struct option *option = &table->options[i];
+
+        if (!options_differ(option, before, after)) {
+            continue;
+        }
+        any = true;
+        log_line(option->live ? LOG_INFO : LOG_WARN, "SIGHUP: %s has changed%s", option->name,
+                 option->live ? "" : ", which takes effect with a restart");
+    }
+    if (!any) {
+        log_line(LOG_INFO, "SIGHUP: no option has changed");
+    }
+}
+
+static void use(const struct life *self)
+{
+    const struct daemon *daemon = self->daemon;
+
+    log_set_level(wanted_level(daemon));
+    if (daemon->reload != NULL) {
+        daemon->reload(daemon->settings);
+    }
+}
+
+/* What is well by itself may not go with what stays as it is. */
+static bool take(struct life *self, const void *fresh)
+{
+    const struct daemon *daemon = self->daemon;
+
+    copy_live(daemon->options, fresh, daemon->settings);
+    if (!finish(daemon, daemon->settings) || !read_files(daemon)) {
+        copy_live(daemon->options, self->loaded, daemon->settings);
+        (void)finish(daemon, daemon->settings); /* As at the start. */
+        return false;
+    }
+    tell_changes(daemon->options, self->loaded, fresh);
+    copy_live(daemon->options, fresh, self->loaded);
+    use(self);
+    return true;
+}
+
+static void reload(struct life *self)
+{
+    const struct daemon *daemon = self->daemon;
+    void *fresh = heap_zalloc(1, daemon->settings_bytes);
+    struct option_result result;
+
+    if (fresh == NULL ||
+        options_load(daemon->options, self->argc, self->argv, fresh, &result) != STATUS_OK ||
+        !finish(daemon, fresh) || !take(self, fresh)) {
+        log_line(LOG_ERROR, "SIGHUP: all options stay as they were: %s",
+                 fresh == NULL ? "out of memory" : "see the line above");
+    }
+    heap_free(fresh);
+}
+
+/* hub_options.on_signal */
+static void on_signal(void *context, int number)
+{
+    if (number == SIGHUP) {
+        reload(context);
+    } else {
+        end(context);
+    }
+}
+
+/* ---- from start to end ---- */
+
+/* At once: whoever started us waits for it. */
+static void announce(const char *endpoint)
+{
+    (void)printf("ready %s\n", endpoint);
+    (void)fflush(stdout);
 }
 
 static int serve(const struct daemon *self, struct hub *hub)
@@ -24,12 +165,12 @@ static int serve(const struct daemon *self, struct hub *hub)
         return PROCESS_EXIT_FAILURE;
     }
     hub_attach(hub, &actor);
-    process_announce(hub_endpoint(hub));
+    announce(hub_endpoint(hub));
     hub_run(hub);
     if (self->interrupt != NULL) {
         self->interrupt();
     }
-    hub_stop_lanes(hub);
+    hub_stop_lanes(hub); /* Before stop(): a job may still use what that takes down. */
     if (self->stop() != STATUS_OK) {
         return PROCESS_EXIT_FAILURE;
     }
@@ -37,34 +178,36 @@ static int serve(const struct daemon *self, struct hub *hub)
     return PROCESS_EXIT_OK;
 }
 
-static int run(const struct daemon *self, struct daemon_signals *signals)
+static int run(struct life *self)
 {
-    const struct daemon_settings *settings = self->settings;
+    const struct daemon *daemon = self->daemon;
+    const struct daemon_settings *settings = daemon->settings;
     const struct hub_options options = {
         .listen = settings->listen,
-        .max_frame_bytes = self->max_frame_bytes,
-        .on_signal = daemon_on_signal,
-        .signal_context = signals,
+        .max_frame_bytes = daemon->max_frame_bytes,
+        .on_signal = on_signal,
+        .signal_context = self,
     };
     int code;
 
-    if (file_read_secret(&file_cluster_key, settings->cluster_key_file, self->read_key,
-                         self->key) != STATUS_OK ||
-        (self->read_files != NULL && self->read_files(self->settings) != STATUS_OK) ||
-        hub_create(&options, &signals->hub) != STATUS_OK) {
+    if (file_read_secret(&file_cluster_key, settings->cluster_key_file, daemon->read_key,
+                         daemon->key) != STATUS_OK ||
+        !read_files(daemon) || hub_create(&options, &self->hub) != STATUS_OK) {
         return PROCESS_EXIT_FAILURE;
     }
-    code = serve(self, signals->hub);
-    hub_destroy(&signals->hub);
+    code = serve(daemon, self->hub);
+    hub_destroy(&self->hub);
     return code;
 }
 
 int daemon_main(const struct daemon *self, int argc, char **argv)
 {
-    struct daemon_signals signals = {.daemon = self, .argc = argc, .argv = argv};
+    struct life life = {.daemon = self, .argc = argc, .argv = argv};
     struct option_result result;
     int code;
 
+    assert(self->settings_bytes >= sizeof(struct daemon_settings));
+    assert(self->read_key != NULL && self->start != NULL && self->stop != NULL);
     process_prepare();
     if (options_load(self->options, argc, argv, self->settings, &result) != STATUS_OK) {
         return PROCESS_EXIT_USAGE;
@@ -72,18 +215,18 @@ int daemon_main(const struct daemon *self, int argc, char **argv)
     if (result.done) {
         return PROCESS_EXIT_OK;
     }
-    if (daemon_signals_init(&signals) != STATUS_OK) {
+    if (keep_loaded(&life) != STATUS_OK) {
         return PROCESS_EXIT_FAILURE;
     }
-    if (self->finish != NULL && self->finish(self->settings) != STATUS_OK) {
+    if (!finish(self, self->settings)) {
         code = PROCESS_EXIT_USAGE;
     } else if (result.check_config) {
         (void)printf("%s: ok\n", result.config);
         code = PROCESS_EXIT_OK;
     } else {
-        set_up_log(self);
-        code = run(self, &signals);
+        log_setup(self->options->program, wanted_level(self));
+        code = run(&life);
     }
-    daemon_signals_fini(&signals);
+    heap_free(life.loaded);
     return code;
 }

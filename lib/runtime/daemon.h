@@ -21,7 +21,7 @@
 #include "base/link_ring.h"
 #include "runtime/file.h"
 #include "runtime/hub.h"
-#include "runtime/options.h"
+#include "runtime/options/options.h"
 
 #include <stddef.h>
 

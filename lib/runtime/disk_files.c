@@ -1,26 +1,137 @@
-/* The folder's side of a disk of real files: making, opening, renaming, removing, and when to
- * try again where a disk fails. Bytes: disk_files_io.c. */
-#include "runtime/disk_files_internal.h"
+/* A disk of real files: the folder's names, the bytes in its files, and the opening of a folder
+ * that must be ours alone. What the kernel refuses is said here, where the path and the reason are
+ * known, with what an operator can do about it. */
+#include "runtime/disk_files.h"
 
+#include "base/heap.h"
+#include "base/log.h"
+#include "runtime/descriptor_table.h"
+
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { FILE_MODE = 0600 };
+enum { FOLDER_MODE = 0700, FILE_MODE = 0600, LOCK_MODE = 0600, PID_BYTES = 16 };
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789.-"
+#define LOCK_NAME       "lock"
+#define HALF_MARK       '~' /* the end of the name of a file that is not whole */
+
+struct disk_files {
+    struct disk disk;
+    struct descriptor_table files;
+    int folder; /* -1: not open */
+    int lock;
+    char path[PATH_MAX];
+};
+
+/* ---- what went wrong ---- */
+
+static enum status status_of(int error)
+{
+    switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return STATUS_NO_SPACE;
+    case ENOMEM:
+        return STATUS_NOMEM;
+    default:
+        return STATUS_IO;
+    }
+}
+
+static const char *remedy(int error)
+{
+    switch (error) {
+    case ENOENT:
+        return "make its parent folder first, or correct the path";
+    case EACCES:
+    case EPERM:
+        return "this process's user must own the folder and may enter those above";
+    case EROFS:
+        return "mount its file system for writing, or choose another folder";
+    case ENOTDIR:
+        return "choose a folder; the path, or a part of it, is a file";
+    case ELOOP:
+        return "remove the symbolic link that is there";
+    case ENOSPC:
+    case EDQUOT:
+        return "make room on its disk";
+    case EFBIG:
+        return "raise the limit on the size of files (ulimit -f)";
+    case EMFILE:
+    case ENFILE:
+        return "raise the limit of open files (ulimit -n)";
+    case ENOLCK:
+        return "choose a file system with locks";
+    case ENAMETOOLONG:
+        return "choose a shorter path";
+    default:
+        return "see the system log";
+    }
+}
+
+/* What needs room is tried again and again: once a second is enough. */
+static void complain_of_room(const char *doing, const char *path, const char *name, int error)
+{
+    static _Thread_local struct log_limit limit;
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    log_limited(&limit, (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000, LOG_ERROR,
+                "cannot %s %s/%s: %s; %s", doing, path, name, strerror(error), remedy(error));
+}
+
+static enum status complain(const struct disk_files *self, const char *doing, const char *name,
+                            int error)
+{
+    enum status status = status_of(error);
+
+    if (status == STATUS_NO_SPACE) {
+        complain_of_room(doing, self->path, name, error);
+    } else {
+        log_line(LOG_ERROR, "cannot %s %s/%s: %s; %s", doing, self->path, name, strerror(error),
+                 remedy(error));
+    }
+    return status;
+}
+
+/* Of an open file, whose name the kernel knows. */
+static enum status complain_of_file(const struct disk_files *self, const char *doing,
+                                    int descriptor, int error)
+{
+    char path[32];
+    char name[PATH_MAX];
+    const char *slash;
+    ssize_t size;
+
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    size = readlink(path, name, sizeof name - 1);
+    name[size > 0 ? size : 0] = '\0';
+    slash = strrchr(name, '/');
+    return complain(self, doing, slash != NULL ? slash + 1 : name, error);
+}
+
+/* ---- names in the folder ---- */
 
 static bool name_valid(const char *name)
 {
     size_t size = strlen(name);
 
     return size > 0 && size < DISK_NAME_BYTES && strspn(name, NAME_CHARACTERS) == size &&
-           strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, DISK_FILES_LOCK) != 0;
+           strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, LOCK_NAME) != 0;
 }
 
 static bool is_plain(int folder, const struct dirent *entry)
@@ -34,8 +145,8 @@ static bool is_plain(int folder, const struct dirent *entry)
            S_ISREG(about.st_mode);
 }
 
-enum status disk_files_each(struct disk_files *self,
-                            void (*visit)(void *argument, const char *name), void *argument)
+static enum status each_file(struct disk_files *self,
+                             void (*visit)(void *argument, const char *name), void *argument)
 {
     /* A description of its own: places in a folder are shared by duplicates. */
     int descriptor = openat(self->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -48,7 +159,7 @@ enum status disk_files_each(struct disk_files *self,
         if (descriptor >= 0) {
             (void)close(descriptor);
         }
-        return disk_files_complain(self, "list", ".", error);
+        return complain(self, "list", ".", error);
     }
     errno = 0;
     while ((entry = readdir(folder)) != NULL) {
@@ -59,7 +170,7 @@ enum status disk_files_each(struct disk_files *self,
     }
     error = errno;
     (void)closedir(folder);
-    return error == 0 ? STATUS_OK : disk_files_complain(self, "list", ".", error);
+    return error == 0 ? STATUS_OK : complain(self, "list", ".", error);
 }
 
 struct listing {
@@ -81,7 +192,7 @@ static enum status list(void *context, void (*visit)(void *argument, const char 
 {
     struct listing listing = {.visit = visit, .argument = argument};
 
-    return disk_files_each(context, list_one, &listing);
+    return each_file(context, list_one, &listing);
 }
 
 /* Synced: what a crash leaves under the name has its size. 0 or an errno. */
@@ -108,7 +219,7 @@ static int make_file(struct disk_files *self, const char *name, uint64_t size)
     int descriptor;
     int error;
 
-    (void)snprintf(half, sizeof half, "%s%c", name, DISK_FILES_HALF);
+    (void)snprintf(half, sizeof half, "%s%c", name, HALF_MARK);
     descriptor = openat(self->folder, half, flags, FILE_MODE);
     if (descriptor < 0) {
         return -1;
@@ -142,7 +253,7 @@ static enum status create(void *context, const char *name, uint64_t size, uint32
     }
     descriptor = make_file(self, name, size);
     if (descriptor < 0) {
-        return disk_files_complain(self, "create", name, errno);
+        return complain(self, "create", name, errno);
     }
     status = descriptor_table_put(&self->files, descriptor, file);
     if (status != STATUS_OK) {
@@ -188,7 +299,7 @@ static enum status open_file(void *context, const char *name, uint32_t *file, ui
     }
     descriptor = open_plain(self->folder, name, &found);
     if (descriptor < 0) {
-        return errno == ENOENT ? STATUS_NOT_FOUND : disk_files_complain(self, "open", name, errno);
+        return errno == ENOENT ? STATUS_NOT_FOUND : complain(self, "open", name, errno);
     }
     status = descriptor_table_put(&self->files, descriptor, file);
     if (status != STATUS_OK) {
@@ -212,7 +323,7 @@ static enum status renamed(const struct disk_files *self, int rc, const char *do
     if (rc == 0) {
         return STATUS_OK;
     }
-    return errno == ENOENT ? STATUS_NOT_FOUND : disk_files_complain(self, doing, name, errno);
+    return errno == ENOENT ? STATUS_NOT_FOUND : complain(self, doing, name, errno);
 }
 
 static enum status rename_file(void *context, const char *from, const char *to)
@@ -239,7 +350,7 @@ static enum status sync_folder(void *context)
 {
     struct disk_files *self = context;
 
-    return fsync(self->folder) == 0 ? STATUS_OK : disk_files_complain(self, "sync", ".", errno);
+    return fsync(self->folder) == 0 ? STATUS_OK : complain(self, "sync", ".", errno);
 }
 
 static enum status room(void *context, uint64_t *bytes)
@@ -252,7 +363,7 @@ static enum status room(void *context, uint64_t *bytes)
         rc = fstatvfs(self->folder, &about);
     } while (rc != 0 && errno == EINTR);
     if (rc != 0) {
-        return disk_files_complain(self, "look for room in", ".", errno);
+        return complain(self, "look for room in", ".", errno);
     }
     if (__builtin_mul_overflow((uint64_t)about.f_bavail, (uint64_t)about.f_frsize, bytes)) {
         *bytes = UINT64_MAX;
@@ -267,11 +378,79 @@ static void pause_before(void *context, unsigned n)
     struct timespec left = {.tv_sec = tenths / 10, .tv_nsec = tenths % 10 * 100000000L};
 
     (void)context;
+    assert(n > 0); /* 0 would shift by a negative number. */
     while (nanosleep(&left, &left) != 0 && errno == EINTR) {
     }
 }
 
-void disk_files_init(struct disk_files *self)
+/* ---- bytes of an open file ---- */
+
+static enum status read_bytes(void *context, uint32_t file, uint64_t offset, void *into,
+                              size_t size)
+{
+    struct disk_files *self = context;
+    int descriptor = descriptor_table_get(&self->files, file);
+    uint8_t *place = into;
+
+    if (offset > INT64_MAX - size) {
+        return STATUS_MALFORMED;
+    }
+    while (size > 0) {
+        ssize_t got = pread(descriptor, place, size, (off_t)offset);
+
+        if (got == 0) {
+            return STATUS_MALFORMED;
+        }
+        if (got < 0 && errno != EINTR) {
+            return complain_of_file(self, "read", descriptor, errno);
+        }
+        if (got > 0) {
+            place += got;
+            offset += (uint64_t)got;
+            size -= (size_t)got;
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status write_bytes(void *context, uint32_t file, uint64_t offset, struct span bytes)
+{
+    struct disk_files *self = context;
+    int descriptor = descriptor_table_get(&self->files, file);
+
+    if (offset > INT64_MAX - bytes.size) {
+        return complain_of_file(self, "write", descriptor, EFBIG);
+    }
+    while (bytes.size > 0) {
+        ssize_t put = pwrite(descriptor, bytes.data, bytes.size, (off_t)offset);
+
+        if (put < 0 && errno != EINTR) {
+            return complain_of_file(self, "write", descriptor, errno);
+        }
+        if (put > 0) {
+            offset += (uint64_t)put;
+            bytes = span_of(bytes.data + put, bytes.size - (size_t)put);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Never tried again after an error: the kernel forgets what it could not write, and says yes. */
+static enum status sync_bytes(void *context, uint32_t file)
+{
+    struct disk_files *self = context;
+    int descriptor = descriptor_table_get(&self->files, file);
+    int rc;
+
+    do {
+        rc = fdatasync(descriptor);
+    } while (rc != 0 && errno == EINTR);
+    return rc == 0 ? STATUS_OK : complain_of_file(self, "sync", descriptor, errno);
+}
+
+/* ---- opening the folder ---- */
+
+static void init_disk(struct disk_files *self)
 {
     self->disk = (struct disk){
         .context = self,
@@ -279,13 +458,158 @@ void disk_files_init(struct disk_files *self)
         .create = create,
         .open = open_file,
         .close = close_file,
-        .read = disk_files_read,
-        .write = disk_files_write,
-        .sync = disk_files_sync,
+        .read = read_bytes,
+        .write = write_bytes,
+        .sync = sync_bytes,
         .rename = rename_file,
         .remove = remove_file,
         .sync_folder = sync_folder,
         .room = room,
         .pause = pause_before,
     };
+}
+
+static enum status refuse(const struct disk_files *self, const char *doing, int error)
+{
+    enum status status = status_of(error);
+
+    log_line(LOG_ERROR, "data folder %s: cannot %s: %s; %s", self->path, doing, strerror(error),
+             remedy(error));
+    return status == STATUS_NO_SPACE || status == STATUS_NOMEM ? status : STATUS_IO;
+}
+
+/* Not its parents: where a disk is not mounted, data must not go elsewhere. */
+static enum status open_folder(struct disk_files *self)
+{
+    int parent;
+
+    if (mkdir(self->path, FOLDER_MODE) != 0 && errno != EEXIST) {
+        return refuse(self, "make it", errno);
+    }
+    self->folder = open(self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (self->folder < 0) {
+        return refuse(self, "open it", errno);
+    }
+    if (faccessat(self->folder, ".", W_OK | X_OK, AT_EACCESS) != 0) {
+        return refuse(self, "write to it", errno);
+    }
+    /* What the folder will hold is durable only if its own name is; who may not read the parent
+     * has not made the folder. */
+    parent = openat(self->folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (parent >= 0) {
+        (void)fsync(parent);
+        (void)close(parent);
+    }
+    return STATUS_OK;
+}
+
+static enum status refuse_shared(const struct disk_files *self)
+{
+    char text[PID_BYTES + 1] = "";
+    ssize_t size = pread(self->lock, text, PID_BYTES, 0);
+    long pid = size > 0 ? strtol(text, NULL, 10) : 0;
+
+    if (pid > 0) {
+        log_line(LOG_ERROR,
+                 "data folder %s is in use by process %ld; stop it, or give each process a folder "
+                 "of its own",
+                 self->path, pid);
+    } else {
+        log_line(LOG_ERROR,
+                 "data folder %s is in use by another process; find it with fuser and stop it, or "
+                 "give each process a folder of its own",
+                 self->path);
+    }
+    return STATUS_EXISTS;
+}
+
+/* The file stays when the lock ends: who removed it might remove another's. */
+static enum status lock_folder(struct disk_files *self)
+{
+    const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    char text[PID_BYTES];
+    int size = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+
+    self->lock = openat(self->folder, LOCK_NAME, flags, LOCK_MODE);
+    if (self->lock < 0) {
+        return refuse(self, "write to it", errno);
+    }
+    if (flock(self->lock, LOCK_EX | LOCK_NB) != 0) {
+        return errno == EWOULDBLOCK ? refuse_shared(self) : refuse(self, "lock it", errno);
+    }
+    /* The name is for people; a full disk may have no room for it. */
+    if (ftruncate(self->lock, 0) != 0 || pwrite(self->lock, text, (size_t)size, 0) != size) {
+        (void)ftruncate(self->lock, 0);
+    }
+    return STATUS_OK;
+}
+
+static void remove_half(void *context, const char *name)
+{
+    const struct disk_files *self = context;
+
+    if (name[strlen(name) - 1] == HALF_MARK) {
+        (void)unlinkat(self->folder, name, 0);
+    }
+}
+
+enum status disk_files_open(const char *path, struct disk_files **out)
+{
+    struct disk_files *self = heap_zalloc(1, sizeof *self);
+    enum status status;
+
+    assert(path != NULL && path[0] != '\0' && *out == NULL);
+    if (self == NULL) {
+        log_line(LOG_ERROR, "data folder %s: out of memory", path);
+        return STATUS_NOMEM;
+    }
+    self->folder = -1;
+    self->lock = -1;
+    descriptor_table_init(&self->files);
+    init_disk(self);
+    if ((size_t)snprintf(self->path, sizeof self->path, "%s", path) >= sizeof self->path) {
+        status = refuse(self, "open it", ENAMETOOLONG);
+        goto fail;
+    }
+    status = open_folder(self);
+    if (status != STATUS_OK) {
+        goto fail;
+    }
+    status = lock_folder(self);
+    if (status != STATUS_OK) {
+        goto fail;
+    }
+    status = each_file(self, remove_half, self);
+    if (status != STATUS_OK) {
+        goto fail;
+    }
+    *out = self;
+    return STATUS_OK;
+
+fail:
+    disk_files_close(&self);
+    return status;
+}
+
+void disk_files_close(struct disk_files **disk)
+{
+    struct disk_files *self = *disk;
+
+    *disk = NULL;
+    if (self == NULL) {
+        return;
+    }
+    descriptor_table_fini(&self->files);
+    if (self->lock >= 0) {
+        (void)close(self->lock);
+    }
+    if (self->folder >= 0) {
+        (void)close(self->folder);
+    }
+    heap_free(self);
+}
+
+struct disk *disk_files_disk(struct disk_files *self)
+{
+    return &self->disk;
 }

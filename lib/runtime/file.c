@@ -284,21 +284,3 @@ enum status file_read_secret(const struct file_secret *secret, const char *path,
     close_quietly(descriptor);
     return status;
 }
-
-uint64_t file_memory_available(void)
-{
-    char line[256];
-    unsigned long long available_kib = 0;
-    FILE *file = fopen("/proc/meminfo", "re");
-
-    if (file == NULL) {
-        return 0;
-    }
-    while (available_kib == 0 && fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "MemAvailable: %llu kB", &available_kib) != 1) {
-            available_kib = 0;
-        }
-    }
-    (void)fclose(file);
-    return (uint64_t)available_kib * 1024;
-}

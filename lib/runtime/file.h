@@ -1,4 +1,4 @@
-/* file.h - whole small files, folders, and the machine's memory.
+/* file.h - whole small files, and folders.
  *
  * Errors:  STATUS_IO (errno tells), STATUS_TOO_LARGE, STATUS_NOMEM.
  * Threads: any.
@@ -37,8 +37,5 @@ extern const struct file_secret file_cluster_key;
  * is refused: STATUS_INVALID. */
 MUST_USE enum status file_read_secret(const struct file_secret *secret, const char *path,
                                       file_parse_fn parse, void *context);
-
-/* MemAvailable of this machine, in bytes; 0 when unknown. */
-uint64_t file_memory_available(void);
 
 #endif

@@ -1,32 +1,303 @@
-/* All streams of a hub: opened, accepted, closed. */
+/* One connection: what comes, what goes, its end. Then all of them: where clients find them, how
+ * they are accepted, and how all end with the hub. */
+#include "runtime/hub_streams.h"
+
+#include "base/buffer.h"
 #include "base/heap.h"
-#include "runtime/hub_streams_internal.h"
+#include "runtime/hub_internal.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <linux/sockios.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum {
+    STREAM_READ_BYTES = 64 << 10,
+    STREAM_LISTENERS = 2, /* an address and a path, in this order */
+    STREAM_LINGERING_MOST = 128,
+    LINGER_TICK_MS = 100,
+    BACKLOG = 511,
     PEER_BYTES = 64,
     MOST_UNSENT = 1 << 30,
     KEEPALIVE_S = 300,
     OTHER_FILES = 256, /* that the process has open besides */
 };
 
-const char *hub_streams_endpoint(const struct hub_streams *streams)
+union stream_handle {
+    uv_handle_t handle;
+    uv_stream_t stream;
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+};
+
+struct hub_stream {
+    TAILQ_ENTRY(hub_stream) entry;
+    struct hub_streams *streams;
+    union stream_handle uv;
+    void *owner;
+    bool reading;
+    bool closing;   /* once all has left */
+    bool lingering; /* all has left, and what still comes is thrown away */
+    bool stirred;   /* ... something came lately */
+    uv_write_t write;
+    struct buffer leaving; /* while `writing` */
+    bool writing;
+    struct buffer waiting; /* behind that */
+};
+
+TAILQ_HEAD(hub_stream_list, hub_stream);
+
+struct hub_streams {
+    struct hub *hub;
+    struct stream_handler handler;
+    uint32_t max_streams;
+    uint32_t count; /* without those that linger */
+    uint32_t nlingering;
+    uv_timer_t timer; /* while any lingers */
+    struct hub_stream_list list;
+    union stream_handle listeners[STREAM_LISTENERS];
+    bool listening[STREAM_LISTENERS];
+    bool unaccepted[STREAM_LISTENERS]; /* somebody waits there until there is memory */
+    uint32_t nclosing;                 /* handles that libuv has not let go of */
+    char endpoint[HUB_ENDPOINT_BYTES];
+    char path[HUB_ENDPOINT_BYTES];
+    char room[STREAM_READ_BYTES]; /* what is read is handed over before the next is */
+};
+
+static void accept_again(struct hub_streams *streams);
+
+/* ---- its end ---- */
+
+static void linger(struct hub_stream *stream);
+
+static void on_closed(uv_handle_t *handle)
 {
-    return streams->endpoint;
+    struct hub_stream *stream = handle->data;
+    struct hub_streams *streams = stream->streams;
+
+    TAILQ_REMOVE(&streams->list, stream, entry);
+    streams->nclosing--;
+    if (stream->owner != NULL) {
+        streams->handler.closed(streams->handler.context, stream->owner);
+    }
+    buffer_fini(&stream->leaving);
+    buffer_fini(&stream->waiting);
+    heap_free(stream);
+    accept_again(streams);
 }
 
-uint64_t hub_streams_refused(const struct hub_streams *streams)
+/* There is room for another from here on: what libuv still has to let go of counts no more. */
+static void make_room(struct hub_stream *stream)
 {
-    return streams->refused;
+    if (stream->lingering) {
+        stream->streams->nlingering--;
+    } else {
+        stream->streams->count--;
+    }
 }
 
-/* ---- connections ---- */
+void hub_stream_drop(struct hub_stream *stream)
+{
+    if (!uv_is_closing(&stream->uv.handle)) {
+        make_room(stream);
+        stream->streams->nclosing++;
+        uv_close(&stream->uv.handle, on_closed);
+    }
+}
+
+void hub_stream_close(struct hub_stream *stream)
+{
+    stream->closing = true;
+    hub_stream_read(stream, false);
+    if (!stream->writing) {
+        linger(stream);
+    }
+}
+
+/* ---- what comes ---- */
+
+static void give_room(uv_handle_t *handle, size_t suggested, uv_buf_t *room)
+{
+    struct hub_stream *stream = handle->data;
+
+    (void)suggested;
+    *room = uv_buf_init(stream->streams->room, STREAM_READ_BYTES);
+}
+
+static void on_read(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
+{
+    struct hub_stream *stream = uv->data;
+    struct hub_streams *streams = stream->streams;
+
+    if (size < 0) {
+        hub_stream_drop(stream); /* Whoever has closed does not read the rest. */
+    } else if (size > 0) {
+        streams->hub->streamed = true;
+        streams->handler.bytes(streams->handler.context, hub_now_us(), stream->owner,
+                               span_of(room->base, (size_t)size));
+    }
+}
+
+void hub_stream_read(struct hub_stream *stream, bool wanted)
+{
+    if (wanted == stream->reading || (wanted && stream->closing)) {
+        return;
+    }
+    stream->reading = wanted;
+    if (!wanted) {
+        (void)uv_read_stop(&stream->uv.stream);
+    } else if (uv_read_start(&stream->uv.stream, give_room, on_read) != 0) {
+        hub_stream_drop(stream);
+    }
+}
+
+/* ---- what comes after the end ---- */
+
+static void on_rest(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
+{
+    struct hub_stream *stream = uv->data;
+
+    (void)room;
+    stream->stirred = true;
+    if (size < 0) {
+        hub_stream_drop(stream);
+    }
+}
+
+/* Has the peer's machine all that was sent, and the end? What a unix-domain socket was given is the
+ * peer's at once. */
+static bool arrived(const struct hub_stream *stream)
+{
+    uv_os_fd_t fd;
+    int outstanding = 0;
+
+    return stream->uv.handle.type != UV_TCP || uv_fileno(&stream->uv.handle, &fd) != 0 ||
+           ioctl(fd, SIOCOUTQ, &outstanding) != 0 || outstanding == 0;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct hub_streams *streams = timer->data;
+    struct hub_stream *stream;
+
+    TAILQ_FOREACH(stream, &streams->list, entry)
+    {
+        if (stream->lingering && !stream->stirred && arrived(stream)) {
+            hub_stream_drop(stream);
+        }
+        stream->stirred = false;
+    }
+    if (streams->nlingering == 0) {
+        (void)uv_timer_stop(timer);
+    }
+}
+
+/* New ones may have come in place of those that linger, which so take descriptors beyond the bound:
+ * there are not many of these. */
+static void linger(struct hub_stream *stream)
+{
+    struct hub_streams *streams = stream->streams;
+    uv_os_fd_t fd;
+
+    if (stream->lingering || uv_is_closing(&stream->uv.handle)) {
+        return;
+    }
+    if (streams->count + streams->nlingering > streams->max_streams + STREAM_LINGERING_MOST ||
+        uv_fileno(&stream->uv.handle, &fd) != 0 || shutdown(fd, SHUT_WR) != 0 ||
+        uv_read_start(&stream->uv.stream, give_room, on_rest) != 0) {
+        hub_stream_drop(stream);
+        return;
+    }
+    make_room(stream);
+    stream->lingering = stream->stirred = true;
+    streams->nlingering++;
+    if (!uv_is_active((const uv_handle_t *)&streams->timer)) {
+        (void)uv_timer_start(&streams->timer, on_timer, LINGER_TICK_MS, LINGER_TICK_MS);
+    }
+}
+
+/* ---- what goes ---- */
+
+size_t hub_stream_unsent(const struct hub_stream *stream)
+{
+    return (stream->writing ? stream->leaving.size : 0) + stream->waiting.size;
+}
+
+static void write_on(struct hub_stream *stream);
+
+static void on_written(uv_write_t *write, int error)
+{
+    struct hub_stream *stream = write->data;
+    struct hub_streams *streams = stream->streams;
+
+    stream->writing = false;
+    buffer_clear(&stream->leaving);
+    if (error != 0) {
+        hub_stream_drop(stream);
+        return;
+    }
+    write_on(stream);
+    if (stream->writing || uv_is_closing(&stream->uv.handle)) {
+        return;
+    }
+    if (stream->closing) {
+        linger(stream);
+    } else {
+        streams->hub->streamed = true;
+        streams->handler.drained(streams->handler.context, hub_now_us(), stream->owner);
+    }
+}
+
+/* All that waits leaves in one piece; what comes meanwhile waits in turn. */
+static void write_on(struct hub_stream *stream)
+{
+    struct buffer free = stream->leaving;
+    uv_buf_t piece;
+
+    if (stream->waiting.size == 0) {
+        buffer_fini(&stream->leaving);
+        buffer_fini(&stream->waiting);
+        return;
+    }
+    stream->leaving = stream->waiting;
+    stream->waiting = free;
+    stream->write.data = stream;
+    piece = uv_buf_init((char *)stream->leaving.data, (unsigned)stream->leaving.size);
+    stream->writing = uv_write(&stream->write, &stream->uv.stream, &piece, 1, on_written) == 0;
+    if (!stream->writing) {
+        hub_stream_drop(stream);
+    }
+}
+
+void hub_stream_send(struct hub_stream *stream, struct span bytes)
+{
+    uv_buf_t piece = uv_buf_init((char *)(uintptr_t)bytes.data, (unsigned)bytes.size);
+    int sent = 0;
+
+    if (uv_is_closing(&stream->uv.handle)) {
+        return;
+    }
+    if (!stream->writing) {
+        sent = uv_try_write(&stream->uv.stream, &piece, 1);
+        sent = sent == UV_EAGAIN ? 0 : sent;
+    }
+    if (sent < 0 ||
+        buffer_append(&stream->waiting, span_of(bytes.data + sent, bytes.size - (size_t)sent)) !=
+            STATUS_OK) {
+        hub_stream_drop(stream);
+    } else if (!stream->writing && stream->waiting.size > 0) {
+        write_on(stream);
+    }
+}
+
+/* ---- those that connect ---- */
 
 /* "127.0.0.1:50312", or the path that it came by. */
 static void name_peer(const struct hub_stream *stream, char *text, size_t size)
@@ -70,14 +341,13 @@ static bool open_like(struct hub_streams *streams, const uv_stream_t *listener,
 }
 
 /* What peers say, if it leaves at once. */
-static void refuse(struct hub_streams *streams, struct hub_stream *stream)
+static void refuse(struct hub_stream *stream)
 {
     static const char text[] = "-ERR max number of clients reached\r\n";
     uv_buf_t piece = uv_buf_init((char *)(uintptr_t)text, sizeof text - 1);
 
-    streams->refused++;
     (void)uv_try_write(&stream->uv.stream, &piece, 1);
-    hub_stream_end(stream);
+    hub_stream_drop(stream);
 }
 
 static void greet(struct hub_streams *streams, struct hub_stream *stream)
@@ -85,7 +355,7 @@ static void greet(struct hub_streams *streams, struct hub_stream *stream)
     char peer[PEER_BYTES];
 
     if (streams->count > streams->max_streams) {
-        refuse(streams, stream);
+        refuse(stream);
         return;
     }
     if (stream->uv.handle.type == UV_TCP) {
@@ -95,7 +365,7 @@ static void greet(struct hub_streams *streams, struct hub_stream *stream)
     name_peer(stream, peer, sizeof peer);
     stream->owner = streams->handler.opened(streams->handler.context, hub_now_us(), stream, peer);
     if (stream->owner == NULL) {
-        hub_stream_end(stream);
+        hub_stream_drop(stream);
     } else {
         hub_stream_read(stream, true);
     }
@@ -119,13 +389,13 @@ static bool take(struct hub_streams *streams, uv_stream_t *listener)
     if (uv_accept(listener, &stream->uv.stream) == 0) {
         greet(streams, stream);
     } else {
-        hub_stream_end(stream);
+        hub_stream_drop(stream);
     }
     return true;
 }
 
 /* libuv tells of nobody else before this one is accepted. */
-void hub_streams_on_connection(uv_stream_t *listener, int error)
+static void on_connection(uv_stream_t *listener, int error)
 {
     struct hub_streams *streams = listener->data;
     size_t index = listener == &streams->listeners[0].stream ? 0 : 1;
@@ -133,18 +403,139 @@ void hub_streams_on_connection(uv_stream_t *listener, int error)
     streams->unaccepted[index] = error == 0 && !take(streams, listener);
 }
 
-void hub_streams_accept_again(struct hub_streams *streams)
+static void accept_again(struct hub_streams *streams)
 {
     for (size_t i = 0; i < STREAM_LISTENERS; i++) {
         union stream_handle *listener = &streams->listeners[i];
 
         if (streams->unaccepted[i] && !uv_is_closing(&listener->handle)) {
-            hub_streams_on_connection(&listener->stream, 0);
+            on_connection(&listener->stream, 0);
         }
     }
 }
 
-/* ---- opened and closed ---- */
+/* ---- where clients find them ---- */
+
+static bool resolve(const char *endpoint, struct sockaddr_storage *address)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *found = NULL;
+    char host[HUB_ENDPOINT_BYTES];
+    const char *text = strstr(endpoint, "://") != NULL ? strstr(endpoint, "://") + 3 : endpoint;
+    const char *colon = strrchr(text, ':');
+    size_t size = colon != NULL ? (size_t)(colon - text) : 0;
+
+    if (colon == NULL || size >= sizeof host) {
+        return false;
+    }
+    if (size > 2 && text[0] == '[') { /* [::1] */
+        text++;
+        size -= 2;
+    }
+    memcpy(host, text, size);
+    host[size] = '\0';
+    if (getaddrinfo(strcmp(host, "*") == 0 ? NULL : host,
+                    strcmp(colon, ":*") == 0 ? "0" : colon + 1, &hints, &found) != 0) {
+        return false;
+    }
+    memcpy(address, found->ai_addr, found->ai_addrlen);
+    freeaddrinfo(found);
+    return true;
+}
+
+static void tell_endpoint(struct hub_streams *streams)
+{
+    struct sockaddr_storage address;
+    char host[NI_MAXHOST];
+    char port[NI_MAXSERV];
+    int length = sizeof address;
+
+    if (uv_tcp_getsockname(&streams->listeners[0].tcp, (struct sockaddr *)&address, &length) == 0 &&
+        getnameinfo((struct sockaddr *)&address, (socklen_t)length, host, sizeof host, port,
+                    sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
+        (void)snprintf(streams->endpoint, sizeof streams->endpoint,
+                       address.ss_family == AF_INET6 ? "tcp://[%.200s]:%.5s" : "tcp://%.200s:%.5s",
+                       host, port);
+    }
+}
+
+static int listen_tcp(struct hub_streams *streams, const char *endpoint)
+{
+    union stream_handle *listener = &streams->listeners[0];
+    struct sockaddr_storage address;
+    int error;
+
+    if (!resolve(endpoint, &address)) {
+        return UV_EADDRNOTAVAIL;
+    }
+    error = uv_tcp_init(&streams->hub->loop, &listener->tcp);
+    streams->listening[0] = error == 0;
+    listener->handle.data = streams;
+    error = error != 0 ? error : uv_tcp_bind(&listener->tcp, (struct sockaddr *)&address, 0);
+    error = error != 0 ? error : uv_listen(&listener->stream, BACKLOG, on_connection);
+    if (error == 0) {
+        tell_endpoint(streams);
+    }
+    return error;
+}
+
+/* A socket that nobody listens on is left over from a process that was killed. */
+static void remove_leftover(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0 &&
+        errno == ECONNREFUSED) {
+        (void)unlink(path);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+static int listen_path(struct hub_streams *streams, const char *path)
+{
+    union stream_handle *listener = &streams->listeners[1];
+    int error = uv_pipe_init(&streams->hub->loop, &listener->pipe, 0);
+
+    streams->listening[1] = error == 0;
+    listener->handle.data = streams;
+    remove_leftover(path);
+    error = error != 0 ? error : uv_pipe_bind(&listener->pipe, path);
+    error = error != 0 ? error : uv_listen(&listener->stream, BACKLOG, on_connection);
+    if (error == 0) {
+        (void)snprintf(streams->path, sizeof streams->path, "%s", path);
+    }
+    return error;
+}
+
+static bool listen_on(struct hub_streams *streams, const char *where,
+                      int (*listen)(struct hub_streams *, const char *))
+{
+    int error = where[0] != '\0' ? listen(streams, where) : 0;
+
+    if (error != 0) {
+        log_line(LOG_ERROR,
+                 "cannot listen on %s for RESP clients: %s; choose another address or port, or "
+                 "stop what listens there",
+                 where, uv_strerror(error));
+    }
+    return error == 0;
+}
+
+static bool listen_at(struct hub_streams *streams, const char *endpoint, const char *path)
+{
+    return listen_on(streams, endpoint, listen_tcp) && listen_on(streams, path, listen_path);
+}
+
+/* ---- all of them ---- */
+
+const char *hub_streams_endpoint(const struct hub_streams *streams)
+{
+    return streams->endpoint;
+}
 
 /* Every connection takes a descriptor, and the rest of the process must not run out of them. */
 static uint32_t affordable(uint32_t wanted)
@@ -172,7 +563,9 @@ enum status hub_streams_open(struct hub *hub, const struct hub_streams_options *
 {
     struct hub_streams *self = heap_zalloc(1, sizeof *self);
 
-    assert(*out == NULL);
+    assert(*out == NULL && options->max_streams > 0);
+    assert(handler->opened != NULL && handler->bytes != NULL);
+    assert(handler->drained != NULL && handler->closed != NULL);
     if (self == NULL) {
         return STATUS_NOMEM;
     }
@@ -182,7 +575,7 @@ enum status hub_streams_open(struct hub *hub, const struct hub_streams_options *
     TAILQ_INIT(&self->list);
     (void)uv_timer_init(&hub->loop, &self->timer); /* It can't fail. */
     self->timer.data = self;
-    if (!hub_streams_listen(self, options->endpoint, options->path)) {
+    if (!listen_at(self, options->endpoint, options->path)) {
         hub_streams_close(&self);
         return STATUS_IO;
     }
@@ -231,7 +624,7 @@ void hub_streams_close(struct hub_streams **streams)
     uv_close((uv_handle_t *)&self->timer, on_own_closed);
     TAILQ_FOREACH(stream, &self->list, entry)
     {
-        hub_stream_end(stream);
+        hub_stream_drop(stream);
     }
     while (self->nclosing > 0) {
         (void)uv_run(&self->hub->loop, UV_RUN_NOWAIT);

@@ -4,10 +4,10 @@
  * sees what several connections brought together. What is sent leaves at once as far as the
  * connection takes it; the rest waits here, and drained() tells when it has gone.
  *
- * End:     a connection that is closed while bytes wait to be read would take back what has left.
- * So a close ends the way out, then throws away what comes until the peer has ended too, or has
+ * End:     a socket that is closed while bytes wait to be read takes back what has been sent. So a
+ *          close ends the way out, then throws away what comes until the peer has ended too, or has
  *          received all and is silent.
- * Bounds:  more than max_streams at once are told so and closed, and counted. The process' limit of
+ * Bounds:  whoever connects beyond max_streams is told so, and closed. The process' limit of
  *          descriptors is raised as far as needed and allowed; else there are fewer streams.
  * Errors:  hub_streams_open: STATUS_IO (address in use...: logged with the remedy), STATUS_NOMEM.
  * Owner:   hub_streams_open()'s caller calls hub_streams_close() before hub_destroy(). A stream is
@@ -57,9 +57,6 @@ void hub_streams_set_max(struct hub_streams *streams, uint32_t max_streams);
 
 /* Where it really listens ("tcp://127.0.0.1:41703"); "" for none. */
 const char *hub_streams_endpoint(const struct hub_streams *streams);
-
-/* Connections that were one too many. */
-uint64_t hub_streams_refused(const struct hub_streams *streams);
 
 /* Copied as far as it has to wait. Memory that does not suffice closes the stream. */
 void hub_stream_send(struct hub_stream *stream, struct span bytes);

@@ -1,14 +1,9 @@
-/* What a process needs before anything else: allocator thresholds, signals, standard
- * descriptors; and who and where it is. */
+/* Allocator thresholds, signals, standard descriptors. */
 #include "runtime/process.h"
 
-#include <ctype.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -36,56 +31,4 @@ void process_prepare(void)
     (void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
-}
-
-void process_announce(const char *endpoint)
-{
-    (void)printf("ready %s\n", endpoint);
-    (void)fflush(stdout);
-}
-
-/* 32 hexadecimal digits with dashes, all but six bits of them random. */
-static uint64_t fold(const char *id)
-{
-    static const char digits[] = "0123456789abcdef";
-    uint64_t folded = 0;
-
-    for (; *id != '\0'; id++) {
-        const char *digit = strchr(digits, *id);
-
-        if (digit != NULL) {
-            folded = (folded << 4 | folded >> 60) ^ (uint64_t)(digit - digits);
-        }
-    }
-    return folded;
-}
-
-uint64_t process_kernel_boot(void)
-{
-    char id[64] = "";
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-    if (file == NULL) {
-        return 0;
-    }
-    if (fgets(id, sizeof id, file) == NULL) {
-        id[0] = '\0';
-    }
-    (void)fclose(file);
-    return fold(id);
-}
-
-void process_host(char *name, size_t size)
-{
-    char host[HOST_NAME_MAX + 1] = "";
-
-    if (gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') {
-        (void)snprintf(host, sizeof host, "localhost");
-    }
-    for (char *c = host; *c != '\0'; c++) {
-        if (!isalnum((unsigned char)*c) && strchr("._:-", *c) == NULL) {
-            *c = '-';
-        }
-    }
-    (void)snprintf(name, size, "%s", host);
 }

@@ -15,9 +15,9 @@
 #define ORBLOOM_NODE_ARRAY_REPLICA_H
 
 #include "map/document.h"
-#include "map/fence.h"
 #include "node/array/expansion_plan.h"
 #include "node/array/layer.h"
+#include "node/base/fence.h"
 #include "proto/codec.h"
 
 #include <stdbool.h>

@@ -30,7 +30,7 @@
 #define ORBLOOM_NODE_SYNC_EXCHANGE_H
 
 #include "base/token_bucket.h"
-#include "map/boot_memory.h"
+#include "node/pull/boot_memory.h"
 #include "node/pull/log_age.h"
 #include "node/pull/pull.h"
 #include "node/pull/pull_plan.h"

@@ -1,4 +1,4 @@
-/* Does replacing a replica keep every acknowledged key? lib/map/change.h, as a model.
+/* Does replacing a replica keep every acknowledged key? coordinator/plan/change.h, as a model.
  *
  * One slot group, N=3 W=2 R=2: A, B, C; slot 0 goes from A to D, which is the next life of A's
  * node, or another one. One key is tracked. Everybody may hold any older document, any message may

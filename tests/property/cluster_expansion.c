@@ -1,6 +1,7 @@
 /* Any cluster, nodes that die, return and build at any pace: turns never overlap on a shard, hosts
  * are bounded, and all that live get there. */
-#include "map/expansion.h"
+#include "coordinator/plan/expansion.h"
+#include "filter/sizing.h"
 #include "tests/support/expansion_cluster.h"
 #include "tests/support/random.h"
 

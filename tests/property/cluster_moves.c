@@ -2,8 +2,8 @@
  * move: no group ever has two slots on one node, every step has its evidence, room is respected,
  * and when all is calm nothing is left on who was to leave if anybody could take it. */
 #include "base/heap.h"
-#include "map/change.h"
-#include "map/move_plan.h"
+#include "coordinator/plan/change.h"
+#include "coordinator/plan/move_plan.h"
 #include "tests/support/random.h"
 #include "tests/support/sample_cluster.h"
 

@@ -1,6 +1,6 @@
 #include "tests/sim/sim_expansion.h"
 
-#include "map/expansion.h"
+#include "coordinator/plan/expansion.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_command.h"
 #include "tests/sim/sim_grown.h"

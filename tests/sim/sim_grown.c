@@ -1,6 +1,6 @@
 #include "tests/sim/sim_grown.h"
 
-#include "map/expansion_chain.h"
+#include "coordinator/plan/expansion.h"
 #include "node/private.h"
 #include "tests/sim/sim.h"
 

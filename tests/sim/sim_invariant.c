@@ -1,7 +1,7 @@
 #include "tests/sim/sim_invariant.h"
 
-#include "map/expansion.h"
-#include "map/rebuild.h"
+#include "coordinator/plan/expansion.h"
+#include "coordinator/plan/rebuild.h"
 #include "node/private.h"
 #include "node/pull/live_sets.h"
 #include "tests/sim/sim.h"

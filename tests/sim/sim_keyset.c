@@ -1,7 +1,7 @@
 #include "tests/sim/sim_keyset.h"
 
 #include "base/heap.h"
-#include "map/rebuild.h"
+#include "coordinator/plan/rebuild.h"
 #include "node/private.h"
 #include "router/private.h"
 #include "tests/sim/sim.h"

@@ -1,6 +1,6 @@
 #include "tests/sim/sim_rebuild.h"
 
-#include "map/rebuild.h"
+#include "coordinator/plan/rebuild.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_command.h"
 

@@ -1,6 +1,6 @@
 #include "tests/support/chain_document.h"
 
-#include "map/expansion_chain.h"
+#include "coordinator/plan/expansion.h"
 
 #include <criterion/criterion.h>
 
@@ -44,5 +44,5 @@ void chain_document_list(struct filter_document *document, uint64_t lines, uint6
 
 void chain_document_join(struct filter_document *document)
 {
-    expansion_chain_finish(document);
+    expansion_finish(document);
 }

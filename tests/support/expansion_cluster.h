@@ -10,7 +10,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_EXPANSION_CLUSTER_H
 #define ORBLOOM_TESTS_SUPPORT_EXPANSION_CLUSTER_H
 
-#include "map/expansion.h"
+#include "coordinator/plan/expansion.h"
 
 enum { EXPANSION_CLUSTER_NODES = 16, EXPANSION_CLUSTER_REPORTS = 256 };
 

@@ -1,7 +1,7 @@
 #include "tests/support/node_circle.h"
 
 #include "base/heap.h"
-#include "map/boot.h"
+#include "coordinator/plan/boot.h"
 #include "proto/signed_document.h"
 #include "tests/support/random.h"
 #include "tests/support/sample_cluster.h"

@@ -1,5 +1,5 @@
 /* Which lives of a node's data may take, keep, or never again have its place? */
-#include "map/boot.h"
+#include "coordinator/plan/boot.h"
 
 #include <criterion/criterion.h>
 #include <stddef.h>

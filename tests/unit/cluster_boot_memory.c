@@ -1,5 +1,5 @@
 /* Who starts again: does it go on from where it was? Its peers' memory says. */
-#include "map/boot_memory.h"
+#include "node/pull/boot_memory.h"
 
 #include <criterion/criterion.h>
 

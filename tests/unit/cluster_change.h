@@ -10,7 +10,7 @@
 #define ORBLOOM_TESTS_UNIT_CLUSTER_CHANGE_H
 
 #include "base/heap.h"
-#include "map/change.h"
+#include "coordinator/plan/change.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* The table of legal moves of a slot. */
-#include "map/change.h"
+#include "coordinator/plan/change.h"
 
 #include <criterion/criterion.h>
 

@@ -1,6 +1,6 @@
 /* Does evidence count for one epoch and one life of a node only? */
 #include "base/heap.h"
-#include "map/evidence.h"
+#include "coordinator/plan/evidence.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,6 @@
 /* What may be asked of a growing filter, and what becomes of its document. */
-#include "map/expansion.h"
+#include "coordinator/plan/expansion.h"
+#include "filter/sizing.h"
 #include "tests/support/expansion_cluster.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,7 @@
 /* Growing by a chain of generations: what may be asked, the rates, the edits, and what a document
  * may say of it. */
-#include "map/expansion_chain.h"
+#include "coordinator/plan/expansion.h"
+#include "filter/sizing.h"
 #include "tests/support/chain_document.h"
 #include "tests/support/expansion_cluster.h"
 

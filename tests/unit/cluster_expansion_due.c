@@ -1,5 +1,5 @@
 /* When a filter grows by itself, and to what. */
-#include "map/expansion.h"
+#include "coordinator/plan/expansion.h"
 #include "tests/support/expansion_cluster.h"
 
 #include <criterion/criterion.h>

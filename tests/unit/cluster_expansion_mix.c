@@ -1,6 +1,7 @@
 /* How large a wanted generation is made, and how many keys are taken, so that the rates of two
  * generations add up to no more than the bound. */
-#include "map/expansion.h"
+#include "coordinator/plan/expansion.h"
+#include "filter/sizing.h"
 #include "map/expansion_mix.h"
 #include "tests/support/expansion_cluster.h"
 #include "tests/support/sample_cluster.h"

@@ -1,5 +1,5 @@
 /* Who builds, one after the other, and when all have. */
-#include "map/expansion.h"
+#include "coordinator/plan/expansion.h"
 #include "tests/support/expansion_cluster.h"
 #include "tests/support/sample_cluster.h"
 

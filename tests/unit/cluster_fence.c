@@ -1,5 +1,5 @@
 /* Every judgement of a request's epoch, and that a fence only rises. */
-#include "map/fence.h"
+#include "node/base/fence.h"
 
 #include <criterion/criterion.h>
 

@@ -1,8 +1,8 @@
 /* Who takes over what a node is to leave: never two slots of a group on one node, room, hosts and
  * zones apart, one step at a time. */
 #include "base/heap.h"
-#include "map/change.h"
-#include "map/move_plan.h"
+#include "coordinator/plan/change.h"
+#include "coordinator/plan/move_plan.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* Replicas of a node that lost its data: step by step, by evidence of the epoch at hand only. */
+#include "coordinator/plan/change.h"
 #include "coordinator/private.h"
-#include "map/change.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

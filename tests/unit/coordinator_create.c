@@ -1,5 +1,6 @@
 /* Creating filters: who may be told what, and that two coordinators never disagree. */
 #include "coordinator/private.h"
+#include "filter/sizing.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

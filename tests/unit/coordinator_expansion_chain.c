@@ -1,6 +1,7 @@
 /* Filters without key log grow by one more generation: created with room for that in their rate, by
  * themselves or when they are told to, and not while the epoch is being edited for something else.
  */
+#include "filter/sizing.h"
 #include "tests/unit/coordinator_expansion.h"
 
 static void open_chain(void)

@@ -6,7 +6,7 @@
 
 #include "coordinator/nodes/moves.h"
 #include "coordinator/nodes/usage.h"
-#include "map/change.h"
+#include "coordinator/plan/change.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

@@ -1,7 +1,7 @@
 /* The operator's `rebuild`: begin and commit are answered with the fence that makes F on every slot
  * group, and not before; who may do what when, and with which words it is refused. */
+#include "coordinator/plan/rebuild.h"
 #include "coordinator_expansion.h"
-#include "map/rebuild.h"
 
 static struct coordinator_stage other;
 

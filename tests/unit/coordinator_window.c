@@ -1,6 +1,7 @@
 /* Rotations: nodes count a slice once F have fenced it, and the next one begins when F have counted
  * it in full; whoever stops, lies or comes too late only makes a slice longer. */
 #include "coordinator_expansion.h"
+#include "filter/sizing.h"
 
 enum { SLICES = 3, CAPACITY = 10000 };
 

@@ -191,11 +191,6 @@ Test(runtime_file, a_cluster_key_of_others_is_refused)
     }
 }
 
-Test(runtime_file, this_machine_has_memory)
-{
-    cr_assert_gt(file_memory_available(), 1 << 20);
-}
-
 /* Every allocation fails once; nothing is left behind. */
 Test(runtime_file, reading_survives_lack_of_memory)
 {

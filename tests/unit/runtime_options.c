@@ -1,7 +1,7 @@
 /* Options: defaults, then the file, then flags; whatever is wrong is refused by file and line. */
 #include "base/span.h"
 #include "runtime/file.h"
-#include "runtime/options.h"
+#include "runtime/options/options.h"
 
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>

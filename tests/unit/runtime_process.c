@@ -57,14 +57,6 @@ Test(process, a_file_past_its_limit_is_an_error)
     cr_assert_eq(errno, EFBIG);
 }
 
-Test(process, the_boot_of_the_kernel_is_known_and_stays)
-{
-    uint64_t boot = process_kernel_boot();
-
-    cr_assert_neq(boot, 0);
-    cr_assert_eq(process_kernel_boot(), boot);
-}
-
 /* libuv and libzmq would abort later. */
 Test(process, too_few_files_are_refused_at_once)
 {
