@@ -3,6 +3,7 @@
 #include "base/mutant.h"
 #include "node/pull/live_sets.h"
 #include "node/pull/pull_geometry.h"
+#include "node/pull/pull_intervals.h"
 #include "node/sync/exchange.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
 /* One answer to another node: read by read, until it is worth sending. */
 #include "base/heap.h"
+#include "node/pull/pull_intervals.h"
 #include "node/sync/exchange.h"
 
 #include <string.h>
