@@ -56,8 +56,7 @@ void node_exchange_destroy(struct exchange **exchange)
         return;
     }
     node_serve_fini(self);
-    repair_fini(&self->repair.machine);
-    node_repair_forget(&self->repair);
+    node_repair_fini(self);
     node_peers_fini(&self->peers);
     node_cursors_fini(&self->cursors);
     looks_fini(&self->looks);
