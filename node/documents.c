@@ -191,6 +191,7 @@ void node_apply(struct node *self, struct document_entry *entry)
             return; /* Without it requests are NOT_READY; the next sync tries again. */
         }
         entry->attachment = hosted;
+        /* Nothing is answered before the log has document and fence. */
         hosted->unlogged = self->storage != NULL;
         node_doubt_hosted(self->exchange, hosted);
     }
@@ -279,6 +280,7 @@ bool node_build(struct node *self, uint64_t slice_bytes)
         more = build(self, self->documents.by_id[i], slice_bytes, &loading);
     }
     if (!more && loading && !self->replay.active) {
+        /* Once for all sets whose runs were read: the log is the same one. */
         node_replay_begin_rest(self);
     }
     self->building = more || (loading && !self->replay.active);

@@ -300,6 +300,7 @@ enum replica_state arrays_state(const struct arrays *self, uint32_t group)
     if (!self->groups[group].full) {
         return REPLICA_JOINING;
     }
+    /* Who is in doubt is asked nothing, as if its arrays were still being made. */
     return self->doubted ? REPLICA_BUILDING : REPLICA_FULL;
 }
 

@@ -65,6 +65,7 @@ void pull_init(struct pull *self, enum pull_purpose purpose, const struct pull_s
         self->cursor_written = cursor != NULL ? *cursor : 0;
         pull_follow_from(self, self->cursor_written);
     } else if (cursor != NULL) {
+        /* It was recorded once all had been copied, and was durable. */
         self->phase = PULL_PHASE_COMPLETE;
         self->cursor = *cursor;
     } else {
@@ -77,6 +78,7 @@ void pull_catch_up(struct pull *self)
 {
     self->catching_up = true;
     if (self->phase == PULL_PHASE_FOLLOW || self->phase == PULL_PHASE_COMPLETE) {
+        /* The log itself, as headers name no batch that has no number. */
         self->phase = PULL_PHASE_LOG;
         self->from = self->cursor;
         self->merged = self->cursor;
@@ -294,6 +296,8 @@ static void copied(struct pull *self)
 
 static void set_end(struct pull *self, const struct pull_reply *reply)
 {
+    /* Told once, or a log that grows would have no end. What comes later routers bring, or
+     * following does. */
     if (self->through == 0) {
         self->through = reply->durable > reply->fence_position ? reply->durable
                                                                : reply->fence_position;
@@ -311,6 +315,7 @@ static void read_all(struct pull *self)
 {
     self->phase = PULL_PHASE_LOG;
     self->from = self->merged;
+    /* The runs had all of the log that counts for this copy. */
     if (self->from >= self->through) {
         copied(self);
     }
@@ -320,6 +325,8 @@ static void read_all(struct pull *self)
 
 void pull_compare(struct pull *self, uint64_t now_us)
 {
+    assert(of_lines(self) && !self->asked); /* Its answer would be taken for one of these. */
+    assert(self->phase == PULL_PHASE_FOLLOW || self->phase == PULL_PHASE_FETCH);
     pull_drop_wanted(self);
     drop_pages(&self->pages);
     self->phase = PULL_PHASE_SHARDS;
@@ -355,6 +362,7 @@ enum status pull_take_shards(struct pull *self, uint64_t now_us, const struct pu
 {
     uint64_t *shards = heap_alloc(reply->ndigests, sizeof *shards);
 
+    assert(self->phase == PULL_PHASE_SHARDS && reply->ndigests == self->nshards);
     if (shards == NULL) {
         return STATUS_NOMEM;
     }
@@ -363,6 +371,7 @@ enum status pull_take_shards(struct pull *self, uint64_t now_us, const struct pu
     self->pages.nshards = (uint32_t)reply->ndigests;
     pull_answered(self, now_us);
     read_some(self, reply);
+    /* The own digests are found in steps; nothing is asked until they are. */
     self->phase = PULL_PHASE_COMPARE;
     return STATUS_OK;
 }
@@ -371,7 +380,9 @@ void pull_shard_compared(struct pull *self, uint64_t now_us, uint64_t first_page
 {
     struct pull_pages *pages = &self->pages;
 
+    assert(self->phase == PULL_PHASE_COMPARE && pages->at < pages->nshards);
     if (pages->shards[pages->at++] != digest) {
+        /* Never beyond `at`: only digests that were compared are written over. */
         pages->shards[pages->ndiffer++] = first_page;
     }
     if (pages->at == pages->nshards) {
@@ -388,6 +399,7 @@ enum status pull_take_pages(struct pull *self, uint64_t now_us, const struct pul
     uint64_t *wanted = heap_alloc(reply->ndigests, sizeof *wanted);
     uint32_t count = 0;
 
+    assert(self->phase == PULL_PHASE_PAGES);
     if (wanted == NULL) {
         return STATUS_NOMEM;
     }
@@ -504,6 +516,7 @@ void pull_failed(struct pull *self, uint64_t now_us, enum status status)
         return;
     }
     pull_drop_wanted(self);
+    /* Sorted runs can be compared range by range; who has none of them reads all pages anew. */
     if (!of_lines(self) && (self->phase == PULL_PHASE_FOLLOW || self->phase == PULL_PHASE_FETCH)) {
         self->phase = PULL_PHASE_REPAIR;
     } else {
@@ -514,6 +527,7 @@ void pull_failed(struct pull *self, uint64_t now_us, enum status status)
 
 void pull_repaired(struct pull *self, uint64_t now_us, uint64_t view, uint64_t appended)
 {
+    assert(self->phase == PULL_PHASE_REPAIR);
     pull_answered(self, now_us);
     self->appended = appended > self->appended ? appended : self->appended;
     self->page_met = true; /* The way back to here must not be gone again. */
@@ -522,6 +536,7 @@ void pull_repaired(struct pull *self, uint64_t now_us, uint64_t view, uint64_t a
 
 void pull_copy(struct pull *self, uint64_t now_us)
 {
+    assert(self->phase == PULL_PHASE_REPAIR);
     pull_answered(self, now_us);
     copy_from_start(self);
     self->copies++;
@@ -536,6 +551,7 @@ bool pull_cursor_due(const struct pull *self, uint64_t durable)
                    ? self->phase < PULL_PHASE_COMPLETE && self->through > 0
                    : self->phase == PULL_PHASE_FETCH && self->page_next > self->cursor_written;
     }
+    /* A cursor that outlives what it covers would skip that for good. */
     if (durable < self->appended) {
         return false;
     }

@@ -78,6 +78,7 @@ void repair_question(const struct repair *self, struct pull_request *out)
 
 static uint64_t prefix_of(uint64_t fingerprint, uint32_t bits)
 {
+    /* In two steps, as a shift by 64, for no bits, is not defined. */
     return (fingerprint >> 1) >> (63 - bits);
 }
 
@@ -123,6 +124,7 @@ static bool answers(const struct repair *self, const struct pull_reply *reply)
 {
     enum pull_kind kind = self->phase == REPAIR_RANGES ? PULL_RANGES : PULL_DIGESTS;
 
+    /* In a view that was made anew equal digests of before say nothing. */
     return reply->kind == kind && reply->from == self->from &&
            pull_scope_equal(&self->scope, &reply->scope) &&
            (self->phase == REPAIR_ROOTS ||
@@ -174,6 +176,7 @@ static void advance(struct repair *self)
 
         self->nodes = self->copies;
         self->copies = nodes;
+        /* Whole shards were found at several levels, and a question names prefixes in order. */
         qsort(self->nodes.prefixes, self->nodes.count, sizeof *self->nodes.prefixes, ascending);
         self->bits = self->shard_bits;
         self->phase = REPAIR_RANGES;
@@ -218,6 +221,7 @@ enum status repair_take_roots(struct repair *self, const struct pull_reply *repl
         if (own[i].digest == reply->digests[i] || reply->counts[i] == 0) {
             continue; /* Nothing to be had there. */
         }
+        /* Going down would end with asking for most of its leaves, one by one. */
         if (far_apart(own[i].count, reply->counts[i])) {
             status = push(&self->copies, self->shards.prefixes[i]);
         } else {
@@ -252,6 +256,7 @@ static bool is_crowded(const struct repair *self, uint64_t shard, uint32_t bits)
     uint64_t most = (UINT64_C(1) << (bits - self->shard_bits)) / REPAIR_CROWDED_PART;
     size_t first = self->below.count;
 
+    /* More nodes than there is memory for: the rest is sent whole. */
     if (self->below.count >= REPAIR_MAX_NODES) {
         return true;
     }
@@ -322,6 +327,7 @@ void repair_take_ranges(struct repair *self, const struct pull_reply *reply)
     assert(self->phase == REPAIR_RANGES);
     self->round_trips++;
     if (!reply->end) {
+        /* The source has cut it off: the same question again, from there on. */
         self->from = reply->next;
         return;
     }

@@ -223,7 +223,7 @@ struct exchange {
     struct serve_page pages[SERVE_PAGES];
     struct serve_bucket buckets[SERVE_BUCKETS];
     struct serve_view views[SERVE_VIEWS];
-    struct serve_next next_cut;
+    struct serve_next next_view;
     struct node_repair repair;
     struct repair_turn next_repair;
     uint64_t repaired_end;       /* own log's end after the last one that took something over */

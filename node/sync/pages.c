@@ -273,6 +273,7 @@ void node_compare_pump(struct exchange *self, uint64_t now_us, const struct docu
     unsigned left = self->node.steps->most[STEP_HASH_PAGES];
 
     if (item->pull.phase != PULL_PHASE_COMPARE) {
+        /* A comparison that was given up begins with the first shard again. */
         item->walk = (struct page_walk){0};
         return;
     }

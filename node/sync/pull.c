@@ -256,6 +256,7 @@ void node_pull_on_reply(struct exchange *self, uint64_t now_us, uint32_t link, u
         hosted->heard_us = catching_up ? now_us : hosted->heard_us;
         return;
     }
+    /* Else it would try to catch up with a log that nobody has any more. */
     (void)pull_source_gone(&item->pull, reply);
     fail(self, now_us, item, status);
     if (reply->status == STATUS_CONFLICT) {
@@ -298,6 +299,7 @@ static bool others_fetch(const struct filter_pulls *pulls, uint32_t index)
     const struct pull_item *item = &pulls->items[index];
     bool fetching = false;
 
+    /* Items of a group are next to each other. */
     for (uint32_t i = index; i > 0 && same_group(item, &pulls->items[i - 1]); i--) {
         fetching = fetching || (pulls->items[i - 1].pull.asked &&
                                 pulls->items[i - 1].pull.phase == PULL_PHASE_FETCH);
@@ -320,6 +322,7 @@ static bool has_turn(const struct filter_pulls *pulls, uint32_t index)
     if (item->pull.purpose != PULL_SYNC) {
         return item->pull.phase != PULL_PHASE_FETCH || !others_fetch(pulls, index);
     }
+    /* Those before it in the group: sources of lower rank, which the plan names first. */
     for (uint32_t i = index; i > 0 && same_group(item, &pulls->items[i - 1]); i--) {
         const struct pull_item *other = &pulls->items[i - 1];
 
@@ -364,6 +367,7 @@ static void ask(struct exchange *self, uint64_t now_us, const struct filter_pull
     uint64_t bytes;
     size_t sent = 0;
 
+    /* Other sources may have brought some of it since. */
     pull_trim(pull, self->have);
     pull_question(pull, &frame.body.pull_request);
     bytes = frame.body.pull_request.kind == PULL_HEADERS ? HEADERS_BYTES : ANSWER_BYTES;
@@ -375,6 +379,7 @@ static void ask(struct exchange *self, uint64_t now_us, const struct filter_pull
                             pull->source.node, pull->purpose, bytes, patience_us(pull), &topic,
                             &frame, self->node.out, &sent);
     if (status == STATUS_OK) {
+        /* The node has a question now, and so whoever waits for it waits on. */
         self->asked |= LOOK_BIT(looks_peer(pull->source.node, pull->purpose)) |
                        LOOK_BIT(LOOK_WAITS_ROOM);
         pull_asked(pull);
@@ -404,6 +409,7 @@ static void pump_item(struct exchange *self, uint64_t now_us, const struct docum
     if (pull_cursor_due(&item->pull, node_log_durable(self, &entry->document))) {
         put_cursor(self, &item->pull);
     } else if (pull_cursor_due(&item->pull, UINT64_MAX)) {
+        /* Due but for the disk: it is looked at when the log has moved on. */
         self->waits |= LOOK_BIT(LOOK_WAITS_LOG);
     }
     node_repair_look(self, now_us, pulls, entry, item);
@@ -430,6 +436,8 @@ void node_pull_look(struct exchange *self, uint64_t now_us, struct document_entr
     hosted = entry->attachment;
     pulls = hosted != NULL ? hosted->pulls : NULL;
     for (uint32_t i = 0; pulls != NULL && i < pulls->count; i++) {
+        /* Another one first each time: a node takes few questions, and the same ones would always
+         * ask. */
         pump_item(self, now_us, entry, pulls, (self->turn + i) % pulls->count);
     }
     for (uint32_t i = 0; pulls != NULL && i < pulls->count;) {

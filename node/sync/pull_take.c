@@ -80,6 +80,7 @@ static void choose_targets(struct exchange *self, const struct document_entry *e
 {
     uint32_t kept = 1;
 
+    /* A record of a filter without key log is of one set. */
     for (uint32_t i = 1; i < batch->ntargets && !batch->bits; i++) {
         const struct record_target target = batch->targets[i];
         const struct arrays *set = hosted_find(entry->attachment, target.keyset, target.slice);
@@ -126,6 +127,7 @@ enum status node_absorb(struct exchange *self, struct document_entry *entry,
     batch->repaired = true;
     batch->bits = entry->document.keylog == KEYLOG_OFF;
     choose_targets(self, entry, batch);
+    /* Into the log first: bits alone would be gone with the process. */
     status = MUTANT(SYNC_BITS_ONLY) ? STATUS_OK : storage_add(self->storage, batch, &end);
     if (status != STATUS_OK) {
         return status;
@@ -275,6 +277,7 @@ static enum status take_lines(struct exchange *self, uint64_t now_us, struct doc
 
     if (status == STATUS_OK) {
         pull_take(pull, now_us, reply, storage_end(self->storage));
+        /* The own log took a part only, and needs a moment. */
         if (reply->next != next) {
             pull_pause(pull, now_us);
         }

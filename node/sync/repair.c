@@ -420,6 +420,7 @@ static void ask(struct exchange *self, uint64_t now_us)
     enum status status;
     size_t sent = 0;
 
+    assert(repair->active && !repair->asked && repair->machine.phase != REPAIR_DONE);
     if (!node_peers_idle(&self->peers, source, PULL_REPAIR, ANSWER_BYTES)) {
         repair->resume_us = now_us + REPAIR_RETRY_US;
         return;
@@ -444,6 +445,7 @@ static enum status begin(struct exchange *self, uint64_t now_us, const struct do
     struct node_repair *repair = &self->repair;
     enum status status;
 
+    assert(!repair->active && repair->view == NULL); /* One at a time. */
     *repair = (struct node_repair){
         .active = true,
         .topic = self->next_repair.topic,
@@ -487,6 +489,7 @@ static enum status prepare(struct exchange *self, const struct document_entry *e
         there = storage_view_parts(repair->view, question.prefix_bits, question.prefixes[i], parts);
     }
     if (!there) {
+        /* Deeper than the survey went: read once more, for these parts only. */
         enum status status = storage_view_split(repair->view, question.prefix_bits,
                                                 question.prefixes, question.nprefixes);
 
@@ -551,6 +554,8 @@ void node_repair_on_reply(struct exchange *self, uint64_t now_us, const struct p
     }
     if (status == STATUS_OK && reply->kind == PULL_RANGES) {
         repair_question(&repair->machine, &question);
+        /* The answer's fingerprints go with its frame; what of them lacks here stays with the view.
+         */
         status = storage_view_subtract(repair->view, question.prefix_bits, question.prefixes,
                                        question.nprefixes, reply->fingerprints, reply->count);
         if (status == STATUS_OK) {

@@ -5,6 +5,7 @@
 #include "node/pull/pull_intervals.h"
 #include "node/sync/exchange.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,6 +175,7 @@ static void took_log(struct serve_page *page)
         if (page->nbatches == PULL_MAX_BATCHES ||
             (keys && page->count + batch->count > PULL_MAX_KEYS) ||
             !take_batch(page, batch, read->offsets[i])) {
+            /* No room for it: the next answer begins there. */
             page->next = read->offsets[i];
             return;
         }
@@ -221,6 +223,7 @@ static void done(struct storage_read *read, uint64_t now_us, enum status status)
 {
     struct serve_page *page = (struct serve_page *)read;
 
+    assert(page->used && page->reading); /* No page is given away while storage fills it. */
     if (status == STATUS_STALE) {
         node_serve_send(page, now_us, STATUS_NOT_FOUND); /* The log is not kept from there. */
         return;
@@ -269,6 +272,7 @@ static enum status begin_page(struct serve_page *page, uint64_t now_us)
     bool runs = page->request.kind == PULL_RUNS;
     enum status status = STATUS_OK;
 
+    assert(page->used && page->reading);
     if (document == NULL) {
         return STATUS_NEED_DOC;
     }
