@@ -61,6 +61,8 @@ static bool add_decided(struct router *self, uint64_t now_us, const struct op *o
     collect(part, rule, &votes);
     open = quorum_add(rule, &votes, part->count, part->present, part->absent, &nunsure);
     if (open > 0) {
+        /* Of those that are left too few can take it: waiting would only cost the client its time.
+         */
         return hopeful(part, rule) < rule->write;
     }
     /* Acknowledged. A further vote may tell new from present, if it comes soon. */
@@ -72,6 +74,7 @@ static bool add_decided(struct router *self, uint64_t now_us, const struct op *o
 static bool fails_open(const struct router *self, uint64_t now_us, const struct op *op,
                        const struct document_entry *entry)
 {
+    /* Not before those that were asked have had time to answer. */
     return entry->document.when_unavailable == WHEN_UNAVAILABLE_MAYBE &&
            now_us - op->started_us >= hedge_patience_us(self);
 }
@@ -83,6 +86,7 @@ static bool check_decided(struct router *self, uint64_t now_us, struct op *op, s
     struct quorum_votes votes;
 
     collect(part, rule, &votes);
+    /* While others may still answer, one "present" is not enough. */
     if (quorum_check(rule, &votes, part->count, false, part->present, part->absent) == 0) {
         return true;
     }
@@ -113,6 +117,7 @@ static void settle(const struct op *op, struct part *part, const struct quorum_r
     if (op->operation == OPERATION_ADD) {
         (void)quorum_add(rule, &votes, part->count, part->present, part->absent, &nunsure);
     } else {
+        /* As nobody else will answer by now, one "present" is enough. */
         (void)quorum_check(rule, &votes, part->count, true, part->present, part->absent);
     }
 }
@@ -322,6 +327,7 @@ static void answer(struct router *self, struct op *op)
 
     assert(op->used && op->nopen == 0);
     survey(self, op, entry, &shortfall);
+    /* One part that was not sorted: its verdict is in the client's order already. */
     if (op->nparts == 1 && op->parts[0].positions == NULL) {
         send_answer(self, op, entry, &shortfall, op->parts[0].present, op->parts[0].absent);
     } else {
