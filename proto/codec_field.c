@@ -114,6 +114,7 @@ enum status codec_put_message(struct codec_scratch *scratch, const char *text,
     if (codec_put_text(text, out) == STATUS_OK) {
         return STATUS_OK;
     }
+    /* It is for people: better with question marks than not at all. */
     clean = codec_scratch_take(scratch, 1, CODEC_MAX_TEXT_BYTES);
     if (clean == NULL) {
         return STATUS_NOMEM;

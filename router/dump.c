@@ -290,6 +290,7 @@ static void pump(struct router *self, uint64_t now_us)
             stretch_pump(self, now_us, entry);
         }
     }
+    /* Some are answered at once, and then it is the next one's turn. */
     while (dumps->job == NULL && (job = next_job(dumps)) != NULL) {
         begin(self, now_us, job);
     }
