@@ -7,6 +7,33 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- what can still be expected of a slot: of a pair, of both its halves ---- */
+
+static bool is_hopeful(const struct slot_ask *ask)
+{
+    return ask->state != ASK_ANSWERED || (ask->voted && ask->refusal == STATUS_OK);
+}
+
+/* Has the slot accepted all keys, or still may? */
+static bool slot_hopes(const struct part *part, uint32_t index)
+{
+    return is_hopeful(&part->asks[index]) &&
+           (!part->asks[index].paired || is_hopeful(&part->partners[index]));
+}
+
+/* Is an answer awaited of a node that answers? */
+static bool is_pending(const struct router *self, const struct slot_group *group, struct part *part,
+                       uint32_t index)
+{
+    for (uint32_t seat = index; seat < 2 * SEAT_PARTNER; seat += SEAT_PARTNER) {
+        if (seat_taken(part, seat) && seat_ask(part, seat)->state == ASK_SENT &&
+            !backend_suspect(self, seat_member(group, seat)->node)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- deciding one part ---- */
 
 /* The votes that count so far. */
@@ -32,7 +59,7 @@ static bool expects_more(const struct router *self, const struct document_entry 
     const struct slot_group *group = &entry->document.content.groups[part->group];
 
     for (uint32_t slot = 0; slot < entry->document.content.rule.replicas; slot++) {
-        if (slot_pending(self, group, part, slot)) {
+        if (is_pending(self, group, part, slot)) {
             return true;
         }
     }
@@ -45,7 +72,7 @@ static uint32_t hopeful(const struct part *part, const struct quorum_rule *rule)
     uint32_t count = 0;
 
     for (uint32_t slot = 0; slot < rule->replicas; slot++) {
-        count += slot_hopeful(part, slot);
+        count += slot_hopes(part, slot);
     }
     return count;
 }
