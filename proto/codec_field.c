@@ -181,6 +181,7 @@ ProtobufCBinaryData codec_put_plane(const uint64_t *words, size_t count)
     for (i = 0; i < nwords; i++) {
         any |= words[i];
     }
+    /* A plane of zeros is told by leaving it out. */
     return codec_put_span(span_of(words, any != 0 ? (count + 7) / 8 : 0));
 }
 
