@@ -8,6 +8,87 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* ---- filters that are dropped for good: the record of them takes the place of their documents and
+ * fences, here as in the store ---- */
+
+void node_hosted_destroy(struct hosted_filter *hosted)
+{
+    if (hosted != NULL) {
+        node_pull_drop(hosted);
+        node_sets_destroy(hosted);
+        heap_free(hosted);
+    }
+}
+
+bool node_dropped_durable(const struct node *self)
+{
+    return self->storage == NULL ||
+           (!self->dropped_unlogged && storage_synced(self->storage) >= self->dropped_end);
+}
+
+static void log_record(struct node *self)
+{
+    const struct document_cache *documents = &self->documents;
+
+    self->dropped_unlogged = storage_put_document(
+                                 self->storage,
+                                 span_of(documents->dropped_bytes, documents->dropped_size),
+                                 &self->dropped_end) != STATUS_OK;
+    self->counters[NODE_no_space_total] += self->dropped_unlogged;
+}
+
+/* A newer record of dropped filters is held: log it, give up what is hosted of those. */
+static void take_dropped(struct node *self)
+{
+    if (self->storage != NULL) {
+        log_record(self);
+    }
+    for (size_t i = 0; i < self->documents.count; i++) {
+        struct document_entry *entry = self->documents.by_id[i];
+
+        if (entry->gone && entry->attachment != NULL) {
+            node_sets_release(self, entry->attachment);
+            node_exchange_look(self->exchange,
+                               entry->document.id); /* Nothing of it is pulled any more. */
+        }
+    }
+    self->sync_unchosen = true;
+    node_expansion_stir(self);
+}
+
+/* What is still read of it, or built, ends first. */
+static bool is_in_use(const struct node *self, uint64_t filter_id)
+{
+    return (self->replay.active && self->replay.filter_id == filter_id) ||
+           (self->expansion.phase != EXPANSION_REST && self->expansion.filter_id == filter_id) ||
+           node_serves(self->exchange, filter_id);
+}
+
+static bool let_go(void *context, struct document_entry *entry)
+{
+    struct node *self = context;
+
+    if (is_in_use(self, entry->document.id)) {
+        return false;
+    }
+    node_hosted_destroy(entry->attachment);
+    return true;
+}
+
+/* The fence goes with the document. So at any moment the log has the one or the other: the record
+ * is in it, or, if the power fails before, what lies below it. */
+void node_forget_dropped(struct node *self)
+{
+    if (self->dropped_unlogged && self->storage != NULL) {
+        log_record(self);
+    }
+    if (!self->dropped_unlogged) {
+        document_cache_sweep(&self->documents, let_go, self);
+    }
+}
+
+/* ---- a document is taken ---- */
+
 static void refuse_document(struct node *self, uint64_t now_us, enum status status)
 {
     node_count(self, NODE_documents_refused_total);
@@ -42,12 +123,14 @@ void node_take_document(struct node *self, uint64_t now_us, struct span bytes)
         self->sync_unchosen = true;
         node_apply(self, intake.entry);
     } else if (intake.changed && intake.kind == DOCUMENT_DROPPED) {
-        node_take_dropped(self);
+        take_dropped(self);
     } else if (intake.changed && self->storage != NULL) {
         /* To know the peers when no coordinator answers; without it they are learned anew. */
         (void)keep_document(self, bytes);
     }
 }
+
+/* ---- applied: fences, sets of arrays ---- */
 
 /* Whether the log is what the filter asks for; says so once if not. */
 static bool suits(struct hosted_filter *hosted, const struct filter_document *document,
@@ -108,6 +191,7 @@ void node_apply(struct node *self, struct document_entry *entry)
             return; /* Without it requests are NOT_READY; the next sync tries again. */
         }
         entry->attachment = hosted;
+        /* Nothing is answered before the log has document and fence. */
         hosted->unlogged = self->storage != NULL;
         node_doubt_hosted(self->exchange, hosted);
     }
@@ -138,6 +222,8 @@ void node_apply_all(struct node *self)
         node_apply(self, self->documents.by_id[i]);
     }
 }
+
+/* ---- arrays built, and filled from the log ---- */
 
 /* Of a chain the older generations first: what they have need not go into the newer ones again. */
 static void begin_replay(struct node *self, struct document_entry *entry, struct arrays *set)
@@ -194,6 +280,7 @@ bool node_build(struct node *self, uint64_t slice_bytes)
         more = build(self, self->documents.by_id[i], slice_bytes, &loading);
     }
     if (!more && loading && !self->replay.active) {
+        /* Once for all sets whose runs were read: the log is the same one. */
         node_replay_begin_rest(self);
     }
     self->building = more || (loading && !self->replay.active);

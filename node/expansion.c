@@ -221,6 +221,7 @@ static void go_back(struct node *self, struct document_entry *entry, struct arra
     char slice[NODE_SLICE_BYTES];
     uint64_t before;
 
+    /* First the span that is under way: its arrays go. */
     if (node_expansion_set(self, entry) == set) {
         node_span_end(self, set);
     }
@@ -275,6 +276,7 @@ static bool act(struct node *self, struct document_entry *entry, struct arrays *
     }
     see(self, entry, set, &sight);
     move = expansion_decide(&sight);
+    /* Of a set that is not ready nothing is known that would be a reason. */
     if (sight.ready) {
         say(self, entry, set, move);
     }
@@ -361,6 +363,7 @@ bool node_grow(struct node *self, uint64_t now_us)
         node_span_begin(self, next.entry, next.set);
         more = true;
     }
+    /* Looked for anew: what was done above may have ended it, or made its set another one. */
     entry = spanning(self);
     if (entry != NULL && expansion->resume_us <= now_us) {
         expansion->resume_us = 0;

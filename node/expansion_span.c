@@ -230,6 +230,7 @@ static void take_coming(struct node_expansion *expansion)
 
     expansion->current = expansion->coming;
     expansion->taken = 0;
+    /* Its memory is for the next stretch. */
     expansion->coming = done;
     expansion->coming.count = 0;
 }
@@ -438,6 +439,7 @@ static bool stand(struct node *self, const struct document_entry *entry)
     case STAND_ALL:
         break;
     }
+    /* To the very end: what is not durable yet went to the old array alone, too. */
     expansion->cut = MUTANT(GROW_DURABLE_ONLY) ? storage_synced(self->storage)
                                                : storage_end(self->storage);
     go(self, EXPANSION_ON_DONE);
@@ -552,6 +554,7 @@ static bool work_on_keys(struct node *self, uint64_t now_us, const struct docume
         return true;
     }
     if (keys == NULL) {
+        /* A read that failed has said when to go on. */
         return !expansion->reading && expansion->resume_us == 0;
     }
     if (self->config.growth_rate > 0) {

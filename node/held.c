@@ -4,6 +4,8 @@
 #include "base/mutant.h"
 #include "node/private.h"
 
+#include <assert.h>
+
 enum { MAX_HELD_BYTES = 256 << 20 };
 
 static bool reached(const struct node *self, const struct held_reply *held)
@@ -24,6 +26,7 @@ static void forget_first(struct node *self)
 {
     struct held_reply *first = self->held;
 
+    assert(self->held_bytes >= first->size);
     self->held = first->next;
     if (self->held == NULL) {
         self->held_tail = &self->held;

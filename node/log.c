@@ -70,6 +70,7 @@ void node_log_document(struct node *self, struct document_entry *entry)
     status = storage_put_document(self->storage, span_of(entry->signed_bytes, entry->signed_size),
                                   &hosted->fence_end);
     if (status == STATUS_OK) {
+        /* Behind the document: a fence that is found without one says nothing. */
         status = storage_put_fence(self->storage, &fence, &hosted->fence_end);
     }
     if (MUTANT(FENCE_BESIDE_LOG)) {

@@ -146,6 +146,7 @@ enum status node_finish(struct node *node)
     }
     status = storage_finish(node->storage);
     if (status == STATUS_OK) {
+        /* The log was synced: what waited for that may be answered. */
         node_release_held(node);
     }
     return status;
@@ -204,6 +205,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, NULL, &frame, status);
     }
+    /* Of a node even what can't be read ends the question that it answers. */
     if (node_exchange_on_answer(self->exchange, now_us, link, &frame, bytes.size) ||
         status != STATUS_OK) {
         return;
@@ -225,6 +227,8 @@ static void turn(void *context, uint64_t now_us)
     struct node *self = context;
 
     if (self->storage != NULL) {
+        /* In this order: what the turn logs goes out with it, and what that has made durable is
+         * answered. */
         node_exchange_turn(self->exchange, now_us);
         node_choose_sync(self);
         storage_turn(self->storage);

@@ -148,13 +148,10 @@ void node_reply_frame(struct node *self, const struct peer *to, const struct fra
 void node_reply_when(struct node *self, const struct peer *to, const struct frame *frame,
                      struct log_need need);
 
+/* ---- documents.c ---- */
+
 /* A document that was handed on: verify, take, act on it. */
 void node_take_document(struct node *self, uint64_t now_us, struct span bytes);
-
-/* ---- dropped.c ---- */
-
-/* A newer record of dropped filters is held: log it, give up what is hosted of those. */
-void node_take_dropped(struct node *self);
 
 /* Can the record that is held not be lost any more? */
 bool node_dropped_durable(const struct node *self);
@@ -171,15 +168,15 @@ void node_apply(struct node *self, struct document_entry *entry);
 /* Bring what is hosted in line with what waited: for an id, for room, for the log. */
 void node_apply_all(struct node *self);
 
-/* node_sets.c: the sets that the document names, and no others. `suits`: the node keeps what the
+/* A slice of building; true while more is left. */
+bool node_build(struct node *self, uint64_t slice_bytes);
+
+/* sets.c: the sets that the document names, and no others. `suits`: the node keeps what the
  * filter asks for. */
 void node_sets_follow(struct node *self, struct hosted_filter *hosted,
                       const struct filter_document *document, bool suits);
 void node_sets_release(struct node *self, struct hosted_filter *hosted);
 void node_sets_destroy(struct hosted_filter *hosted);
-
-/* A slice of building; true while more is left. */
-bool node_build(struct node *self, uint64_t slice_bytes);
 
 /* requests.c */
 void node_on_node_request(struct node *self, uint64_t now_us, const struct peer *from,
@@ -203,7 +200,7 @@ MUST_USE bool node_settle_vote(struct node *self, uint64_t now_us,
  * doubted. */
 void node_lost_vote(struct node *self, const struct subrequest *subrequest);
 
-/* node_questions.c: fences, info, stats */
+/* questions.c: fences, info, stats */
 void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer *from,
                            const struct frame *frame);
 void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame);
@@ -251,15 +248,15 @@ bool node_replay_begin(struct node *self, struct document_entry *entry, struct a
 /* What the log has besides runs, for all sets that have read theirs. */
 void node_replay_begin_rest(struct node *self);
 
+/* The log has been written a little further. */
+void node_replay_moved(struct node *self);
+
 /* image.c: arrays as storage wants them for snapshots. */
 bool node_image(void *context, const struct storage_set *set, struct storage_image *out);
 void node_image_groups(void *context, const struct storage_set *set, struct snapshot_group *out);
 struct snapshot_geometry node_image_geometry(const struct geometry *geometry);
 
-/* The log has been written a little further. */
-void node_replay_moved(struct node *self);
-
-/* node_reports.c */
+/* reports.c */
 
 /* How many slot groups a page may tell of. */
 size_t node_report_most(const struct node *self);
@@ -296,7 +293,7 @@ bool node_news_may_go(const struct node *self);
 void node_report_opened(struct node *self, bool whole);
 void node_news_sent(struct node *self, uint64_t now_us, const struct report_page *page);
 
-/* node_cluster.c */
+/* cluster.c */
 void node_on_nameless(void *context, uint64_t now_us);
 void node_ask_cluster(struct node *self, uint64_t now_us);
 /* An answer to that. */

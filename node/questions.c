@@ -50,6 +50,7 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
     const struct document_entry *entry;
     struct log_need need = {0};
 
+    /* The fence that is asked for goes up with the document, so that comes first. */
     if (request->document.size > 0) {
         node_take_document(self, now_us, request->document);
     }
@@ -72,6 +73,7 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
             reply->status = hosted->unlogged || !self->life.confirmed ? STATUS_NOT_READY
                                                                       : STATUS_OK;
             reply->position = hosted->fence_end;
+            /* A fence that a power loss takes back was none. */
             need.synced = hosted->fence_end;
             self->counters[NODE_fences_total] += reply->status == STATUS_OK;
             if (reply->status == STATUS_OK) {

@@ -179,6 +179,8 @@ static void go_on(struct node *self, struct arrays *set)
     struct storage_read *read = &self->replay.read;
 
     if (!read->log) {
+        /* The lowest that was told: below it all batches were in the runs, whichever was read when.
+         */
         self->replay.merged = read->merged < self->replay.merged ? read->merged
                                                                  : self->replay.merged;
         set->loaded_part = (double)read->next / 18446744073709551616.0;
@@ -289,6 +291,7 @@ static void on_rest(struct storage_read *read, uint64_t now_us, enum status stat
     }
     self->counters[NODE_replayed_keys_total] += read->count;
     if (read->end) {
+        /* The end was fixed when all of these waited, and nothing was accepted for them since. */
         each_waiting(self, mark_loaded, NULL);
         end(self);
     } else {
@@ -307,6 +310,7 @@ void node_replay_begin_rest(struct node *self)
 {
     uint64_t from = UINT64_MAX;
 
+    /* From the lowest of all: each by itself would go through the whole log. */
     each_waiting(self, find_lowest, &from);
     if (self->replay.active || self->life.recovering || self->life.failed || from == UINT64_MAX) {
         return;
@@ -368,6 +372,7 @@ static void on_pages(struct storage_load *read, uint64_t now_us, enum status sta
 static void begin_array(struct node *self)
 {
     struct node_replay *replay = &self->replay;
+    /* Without a snapshot or a record in the log there is nothing to read. */
     struct record_snapshot snapshot = {.from = storage_end(self->storage)};
 
     (void)storage_array(self->storage, &replay->read.set, &snapshot);

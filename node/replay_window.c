@@ -16,7 +16,7 @@ static struct replay_window_series *find(struct replay_window *self,
                                          const struct replay_window_key *key)
 {
     /* Places are taken in order and never given back. */
-    for (unsigned i = 0; i < REPEATS_SERIES && self->series[i].used != 0; i++) {
+    for (unsigned i = 0; i < REPLAY_WINDOW_SERIES && self->series[i].used != 0; i++) {
         struct replay_window_series *series = &self->series[i];
 
         if (same_key(&series->key, key)) {
@@ -30,7 +30,7 @@ static struct replay_window_series *oldest(struct replay_window *self)
 {
     struct replay_window_series *series = &self->series[0];
 
-    for (unsigned i = 1; i < REPEATS_SERIES && series->used != 0; i++) {
+    for (unsigned i = 1; i < REPLAY_WINDOW_SERIES && series->used != 0; i++) {
         if (self->series[i].used < series->used) {
             series = &self->series[i];
         }
@@ -43,12 +43,12 @@ static void slide(struct replay_window_series *series, uint64_t number)
 {
     uint64_t distance = number - series->highest;
 
-    if (distance >= REPEATS_WINDOW) {
+    if (distance >= REPLAY_WINDOW_NUMBERS) {
         memset(series->met, 0, sizeof series->met);
     } else {
         for (uint64_t n = series->highest; n != number;) {
             n++; /* Counted like this, as the peer chooses the number: it may be the last one. */
-            bits_clear(series->met, n % REPEATS_WINDOW);
+            bits_clear(series->met, n % REPLAY_WINDOW_NUMBERS);
         }
     }
     series->highest = number;
@@ -68,16 +68,16 @@ bool replay_window_met(struct replay_window *self, const struct replay_window_ke
         series->used = self->clock;
         /* Of a series that may have been forgotten, any number may have been met. */
         memset(series->met, self->forgot ? 0xff : 0, sizeof series->met);
-        bits_set(series->met, number % REPEATS_WINDOW);
+        bits_set(series->met, number % REPLAY_WINDOW_NUMBERS);
         return self->forgot;
     }
     series->used = self->clock;
     if (number > series->highest) {
         slide(series, number);
-    } else if (series->highest - number >= REPEATS_WINDOW) {
+    } else if (series->highest - number >= REPLAY_WINDOW_NUMBERS) {
         return true;
     }
-    met = bits_has(series->met, number % REPEATS_WINDOW);
-    bits_set(series->met, number % REPEATS_WINDOW);
+    met = bits_has(series->met, number % REPLAY_WINDOW_NUMBERS);
+    bits_set(series->met, number % REPLAY_WINDOW_NUMBERS);
     return met;
 }

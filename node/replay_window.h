@@ -1,22 +1,22 @@
-/* repeats.h - was this number of this series met before? Bounded memory, never a wrong "no".
+/* replay_window.h - was this number of this series met before? Bounded memory, never a wrong "no".
  *
  * Requests of one origin carry rising numbers. A message that arrives twice must not take its
  * own first arrival for somebody else's earlier add. Each series keeps a sliding window of
- * REPEATS_WINDOW numbers; what is older, or belongs to a series that may have been forgotten,
- * counts as met. Series are told apart by all that names them, each number whole: packed or hashed,
- * two of them would take each other's messages for repeats.
+ * REPLAY_WINDOW_NUMBERS numbers; what is older, or belongs to a series that may have been
+ * forgotten, counts as met. Series are told apart by all that names them, each number whole: packed
+ * or hashed, two of them would take each other's messages for repeats.
  *
- * Bounds:  176 bytes a series, REPEATS_SERIES of them.
+ * Bounds:  176 bytes a series, REPLAY_WINDOW_SERIES of them.
  * Errors:  none; a full table forgets the series used longest ago.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_NODE_REPEATS_H
-#define ORBLOOM_NODE_REPEATS_H
+#ifndef ORBLOOM_NODE_REPLAY_WINDOW_H
+#define ORBLOOM_NODE_REPLAY_WINDOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { REPEATS_SERIES = 256, REPEATS_WINDOW = 1024 };
+enum { REPLAY_WINDOW_SERIES = 256, REPLAY_WINDOW_NUMBERS = 1024 };
 
 /* Whose numbers rise. */
 struct replay_window_key {
@@ -30,13 +30,13 @@ struct replay_window_series {
     struct replay_window_key key;
     uint64_t highest;
     uint64_t used; /* clock of the table at the last use; 0: free */
-    uint64_t met[REPEATS_WINDOW / 64];
+    uint64_t met[REPLAY_WINDOW_NUMBERS / 64];
 };
 
 struct replay_window {
     uint64_t clock;
     bool forgot; /* some series was evicted: an unknown one may have been met */
-    struct replay_window_series series[REPEATS_SERIES];
+    struct replay_window_series series[REPLAY_WINDOW_SERIES];
 };
 
 /* A zeroed table is ready. Marks the number; true when it was, or may have been, met before. */

@@ -112,6 +112,7 @@ static enum status log_accepted(struct node *self, const struct document_entry *
     if (self->storage == NULL || count == subrequest->count) {
         return node_log_add(self, entry, subrequest, fingerprints, count, need);
     }
+    /* A partial record: its number does not stand for the whole batch. */
     some = heap_alloc((size_t)count + 1, sizeof *some);
     if (some == NULL) {
         return STATUS_NOMEM;
@@ -190,6 +191,7 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
     answer->nwords += 2 * nwords;
     reply->state = hosted_state_for(hosted, subrequest);
     if (subrequest->operation == OPERATION_ADD && self->storage != NULL) {
+        /* Before any bit is set: bits that can't be logged would be strays. */
         reply->status = storage_room(self->storage, subrequest->count);
         if (reply->status != STATUS_OK) {
             say_no_log(self, now_us, reply->status);
@@ -271,6 +273,8 @@ static void serve_subrequest(struct node *self, uint64_t now_us,
         if (hosted != NULL && hosted->fence_end > answer->fence_end) {
             answer->fence_end = hosted->fence_end;
         }
+        /* Who hears of an epoch may count on it: a fence that a power loss takes back would break
+         * that. */
         if (answer->fence_end > answer->need.synced) {
             answer->need.synced = answer->fence_end;
         }
@@ -337,6 +341,7 @@ void node_on_node_request(struct node *self, uint64_t now_us, const struct peer 
         fingerprints += request->subrequests[i].count;
     }
     if (self->storage != NULL) {
+        /* Without a disk nothing waits, and all goes as one message. */
         early = part_replies(self, request);
     }
     /* Checks do not wait for the log with the adds that came along. Without a correlation: what

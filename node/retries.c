@@ -98,6 +98,7 @@ bool node_settle_vote(struct node *self, uint64_t now_us, const struct subreques
     case RECENT_VOTE:
         node_count(self, NODE_remembered_total);
         unsure = !repeat_vote(&first, subrequest->count, present, absent);
+        /* What was not sure then is not surer now. */
         unsure = unsure || first.unsure || !in_order(&first, subrequest, arrived);
         break;
     case RECENT_OTHER:

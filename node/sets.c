@@ -108,6 +108,7 @@ static enum status gain_groups(struct node *self, struct hosted_filter *hosted,
         set->hosting = hosted->hosting = ++self->hostings; /* What was begun of it is void. */
     }
     if (status != STATUS_OK) {
+        /* In all or in none: sets of one filter host the same groups. */
         node_sets_release(self, hosted);
     }
     self->building = hosted->unbuilt = true;

@@ -60,6 +60,7 @@ static enum status found_fence(struct node *self, struct span record)
     if (hosted == NULL) {
         return STATUS_NOMEM;
     }
+    /* A fence only ever rises. */
     if (fence.epoch > hosted->fence.epoch) {
         hosted->fence.epoch = fence.epoch;
     }
@@ -336,6 +337,8 @@ static bool is_wanted(void *context, const struct storage_set *set)
     const struct document_entry *entry = document_cache_find(&self->documents, set->filter_id);
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
 
+    /* Were the record lost to a power loss, the document would be served again, without its keys.
+     */
     if (document_cache_is_dropped(&self->documents, set->filter_id)) {
         return !node_dropped_durable(self);
     }

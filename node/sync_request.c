@@ -263,6 +263,7 @@ void node_sync(struct node *self, uint64_t now_us)
     bool whole = node_report_whole(self, now_us);
 
     self->next_sync_us = now_us + self->config.sync_interval_us;
+    /* A boot that the store knows and the log does not could not be continued. */
     if (self->storage != NULL && storage_synced(self->storage) < self->life.identity_end) {
         put_off(self, now_us + IDENTITY_POLL_US); /* First the boot is in the log, then in the
                                                      store. */
@@ -274,6 +275,7 @@ void node_sync(struct node *self, uint64_t now_us)
         heap_free(reports);
         return;
     }
+    /* Here no entry is in use. */
     node_forget_dropped(self);
     if (whole) {
         host_what_waits(self);
@@ -327,6 +329,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
     if (self->life.recovering || self->life.failed || correlation != claim_number(self)) {
         return; /* To a question of a former incarnation, or about another boot. */
     }
+    /* Whatever it says: the next page may go. */
     node_report_answered(self, now_us);
     if (!node_same_cluster(self, now_us, reply)) {
         return;

@@ -18,8 +18,8 @@
  *          kept; those found are borrowed until the next call.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_NODE_RECENT_ADDS_H
-#define ORBLOOM_NODE_RECENT_ADDS_H
+#ifndef ORBLOOM_NODE_VOTE_CACHE_H
+#define ORBLOOM_NODE_VOTE_CACHE_H
 
 #include "base/status.h"
 

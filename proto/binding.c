@@ -1,3 +1,4 @@
+/* Works tables off, row by row: most are plain copies, all others a kind of row each. */
 #include "proto/binding.h"
 
 #include "base/heap.h"
@@ -108,6 +109,7 @@ static enum status room_for_items(const struct binding *row, struct codec_arena 
     if (*items != NULL || none) {
         return STATUS_OK;
     }
+    /* The arena bounds what a message may take; what is owned is bounded by the row. */
     return row->kind == BINDING_OWNED ? STATUS_NOMEM : STATUS_TOO_LARGE;
 }
 

@@ -2,6 +2,7 @@
  * encoding of it has a MAC. */
 #include "proto/boot_seal.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A question can't pass for an answer: their lengths differ, as their first words do. */
@@ -14,6 +15,7 @@ struct claim {
 
 static void put(struct claim *self, uint64_t number)
 {
+    assert(self->size + 8 <= sizeof self->bytes);
     for (size_t i = 0; i < 8; i++) {
         self->bytes[self->size++] = (uint8_t)(number >> (8 * i));
     }

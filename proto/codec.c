@@ -130,6 +130,7 @@ static enum status envelope_judge(const struct envelope *self)
         return STATUS_VERSION;
     }
     if (self->kind == FRAME_NONE) {
+        /* A body that this version does not know, or none at all. */
         return self->stranger ? STATUS_VERSION : STATUS_MALFORMED;
     }
     return STATUS_OK;
@@ -206,6 +207,7 @@ enum status codec_decode(struct codec_arena *arena, struct span bytes, struct fr
     if (status != STATUS_OK) {
         return status;
     }
+    /* Also of a frame that is refused: its refusal names both. */
     out->version = envelope.version;
     out->correlation = envelope.correlation;
     status = envelope_judge(&envelope);

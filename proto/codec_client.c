@@ -217,6 +217,7 @@ enum status codec_read_client_request(struct span body, struct codec_arena *aren
     enum status status;
 
     *request = (struct client_request){.keys = span_text("")};
+    /* Twice through all of it: how many lengths there are is known after the first time. */
     status = each_field(body, &reading, take_scalar);
     if (status != STATUS_OK) {
         return status;

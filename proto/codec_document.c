@@ -456,13 +456,16 @@ enum status codec_filter_document_sign(struct filter_document *document,
     if (status == STATUS_OK && document->epoch_bytes == NULL) {
         status = codec_epoch_encode(document);
     }
-    return status != STATUS_OK ? status : codec_signed_put(document, DOCUMENT_FILTER, key, out);
+    return status != STATUS_OK
+               ? status
+               : codec_signed_put(document, DOCUMENT_FILTER, binding_filter_document(), key, out);
 }
 
 enum status codec_filter_document_open(struct span bytes, const struct cluster_key *key,
                                        struct filter_document *out)
 {
-    enum status status = codec_signed_open(bytes, DOCUMENT_FILTER, key, out);
+    enum status status = codec_signed_open(bytes, DOCUMENT_FILTER, binding_filter_document(), key,
+                                           out);
 
     if (status != STATUS_OK) {
         document_fini(out);

@@ -114,6 +114,7 @@ enum status codec_put_message(struct codec_scratch *scratch, const char *text,
     if (codec_put_text(text, out) == STATUS_OK) {
         return STATUS_OK;
     }
+    /* It is for people: better with question marks than not at all. */
     clean = codec_scratch_take(scratch, 1, CODEC_MAX_TEXT_BYTES);
     if (clean == NULL) {
         return STATUS_NOMEM;
@@ -180,6 +181,7 @@ ProtobufCBinaryData codec_put_plane(const uint64_t *words, size_t count)
     for (i = 0; i < nwords; i++) {
         any |= words[i];
     }
+    /* A plane of zeros is told by leaving it out. */
     return codec_put_span(span_of(words, any != 0 ? (count + 7) / 8 : 0));
 }
 

@@ -64,15 +64,11 @@ static enum status signed_read(struct span bytes, struct signed_document *self)
     return status == STATUS_OK && self->kind == 0 ? STATUS_MALFORMED : status;
 }
 
-static const struct {
-    enum seal_domain domain;
-    binding_table_fn *table; /* of the content */
-} kinds[] = {
-    [DOCUMENT_FILTER] = {SEAL_FILTER_DOCUMENT, binding_filter_document},
-    [DOCUMENT_NODE_LIST] = {SEAL_NODE_LIST, binding_node_list},
-    [DOCUMENT_DROPPED] = {SEAL_DROPPED, binding_dropped_record},
-    [DOCUMENT_CLUSTER] = {SEAL_CLUSTER, binding_cluster_id},
-    [DOCUMENT_FEATURES] = {SEAL_FEATURES, binding_cluster_features},
+/* A MAC of one kind is none of another. */
+static const enum seal_domain domains[] = {
+    [DOCUMENT_FILTER] = SEAL_FILTER_DOCUMENT, [DOCUMENT_NODE_LIST] = SEAL_NODE_LIST,
+    [DOCUMENT_DROPPED] = SEAL_DROPPED,        [DOCUMENT_CLUSTER] = SEAL_CLUSTER,
+    [DOCUMENT_FEATURES] = SEAL_FEATURES,
 };
 
 enum status codec_document_kind(struct span bytes, enum document_kind *kind)
@@ -100,7 +96,7 @@ static enum status verify(struct span bytes, enum document_kind kind, const stru
         return STATUS_MALFORMED;
     }
     *content = document.content;
-    return seal_mac_verify(key, kinds[kind].domain, document.content, document.mac);
+    return seal_mac_verify(key, domains[kind], document.content, document.mac);
 }
 
 static enum status decode(struct span content, struct codec_arena *arena,
@@ -114,9 +110,9 @@ static enum status decode(struct span content, struct codec_arena *arena,
 }
 
 enum status codec_signed_open(struct span bytes, enum document_kind kind,
-                              const struct cluster_key *key, void *out)
+                              const struct binding_table *table, const struct cluster_key *key,
+                              void *out)
 {
-    const struct binding_table *table = kinds[kind].table();
     struct codec_arena *arena = NULL;
     struct span content;
     enum status status = verify(bytes, kind, key, &content);
@@ -141,7 +137,7 @@ static enum status append(struct span content, enum document_kind kind,
     enum status status;
     size_t size;
 
-    seal_mac(key, kinds[kind].domain, content, mac);
+    seal_mac(key, domains[kind], content, mac);
     wire.kind = (Orbloom__V1__DocumentKind)kind;
     wire.content = (ProtobufCBinaryData){.len = content.size, .data = (uint8_t *)content.data};
     wire.mac = (ProtobufCBinaryData){.len = sizeof mac, .data = mac};
@@ -173,14 +169,15 @@ enum status codec_signed_append(const ProtobufCMessage *content, enum document_k
 }
 
 enum status codec_signed_put(const void *document, enum document_kind kind,
-                             const struct cluster_key *key, struct buffer *out)
+                             const struct binding_table *table, const struct cluster_key *key,
+                             struct buffer *out)
 {
     ProtobufCMessage *message = NULL;
     struct codec_scratch scratch;
     enum status status;
 
     codec_scratch_init(&scratch);
-    status = binding_put_new(kinds[kind].table(), &scratch, document, &message);
+    status = binding_put_new(table, &scratch, document, &message);
     if (status == STATUS_OK) {
         status = codec_signed_append(message, kind, key, out);
     }
@@ -235,13 +232,16 @@ enum status codec_node_list_sign(const struct node_list *list, const struct clus
 {
     enum status status = check_list(list);
 
-    return status != STATUS_OK ? status : codec_signed_put(list, DOCUMENT_NODE_LIST, key, out);
+    return status != STATUS_OK
+               ? status
+               : codec_signed_put(list, DOCUMENT_NODE_LIST, binding_node_list(), key, out);
 }
 
 enum status codec_node_list_open(struct span bytes, const struct cluster_key *key,
                                  struct node_list *out)
 {
-    enum status status = codec_signed_open(bytes, DOCUMENT_NODE_LIST, key, out);
+    enum status status = codec_signed_open(bytes, DOCUMENT_NODE_LIST, binding_node_list(), key,
+                                           out);
 
     if (status != STATUS_OK) {
         node_list_fini(out);
@@ -333,13 +333,16 @@ enum status codec_dropped_sign(const struct dropped_record *record, const struct
 {
     enum status status = check_dropped(record);
 
-    return status != STATUS_OK ? status : codec_signed_put(record, DOCUMENT_DROPPED, key, out);
+    return status != STATUS_OK
+               ? status
+               : codec_signed_put(record, DOCUMENT_DROPPED, binding_dropped_record(), key, out);
 }
 
 enum status codec_dropped_open(struct span bytes, const struct cluster_key *key,
                                struct dropped_record *out)
 {
-    enum status status = codec_signed_open(bytes, DOCUMENT_DROPPED, key, out);
+    enum status status = codec_signed_open(bytes, DOCUMENT_DROPPED, binding_dropped_record(), key,
+                                           out);
 
     if (status != STATUS_OK) {
         dropped_record_fini(out);
@@ -363,13 +366,15 @@ BINDING_TABLE(cluster_id, cluster_record, check_cluster);
 enum status codec_cluster_sign(const struct cluster_id *id, const struct cluster_key *key,
                                struct buffer *out)
 {
-    return cluster_id_known(id) ? codec_signed_put(id, DOCUMENT_CLUSTER, key, out) : STATUS_INVALID;
+    return cluster_id_known(id)
+               ? codec_signed_put(id, DOCUMENT_CLUSTER, binding_cluster_id(), key, out)
+               : STATUS_INVALID;
 }
 
 enum status codec_cluster_open(struct span bytes, const struct cluster_key *key,
                                struct cluster_id *out)
 {
-    return codec_signed_open(bytes, DOCUMENT_CLUSTER, key, out);
+    return codec_signed_open(bytes, DOCUMENT_CLUSTER, binding_cluster_id(), key, out);
 }
 
 /* ---- which features it uses ---- */
@@ -389,13 +394,14 @@ BINDING_TABLE(cluster_features, cluster_features, check_features);
 enum status codec_features_sign(const struct cluster_features *record,
                                 const struct cluster_key *key, struct buffer *out)
 {
-    return codec_signed_put(record, DOCUMENT_FEATURES, key, out);
+    return codec_signed_put(record, DOCUMENT_FEATURES, binding_cluster_features(), key, out);
 }
 
 enum status codec_features_open(struct span bytes, const struct cluster_key *key,
                                 struct cluster_features *out)
 {
-    enum status status = codec_signed_open(bytes, DOCUMENT_FEATURES, key, out);
+    enum status status = codec_signed_open(bytes, DOCUMENT_FEATURES, binding_cluster_features(),
+                                           key, out);
 
     if (status != STATUS_OK) {
         *out = (struct cluster_features){0};

@@ -10,13 +10,15 @@
 #include "proto/codec.h"
 #include "proto/signed_document.h"
 
-/* Decodes a document of this kind into its struct, once its MAC is found right. What is built until
- * a failure stays in `out`. */
+/* Decodes a document of this kind into its struct, which the table is of, once its MAC is found
+ * right. What is built until a failure stays in `out`. */
 MUST_USE enum status codec_signed_open(struct span bytes, enum document_kind kind,
+                                       const struct binding_table *table,
                                        const struct cluster_key *key, void *out);
 
 /* Encodes the struct of that kind, signs it, appends the document to `out`. */
 MUST_USE enum status codec_signed_put(const void *document, enum document_kind kind,
+                                      const struct binding_table *table,
                                       const struct cluster_key *key, struct buffer *out);
 
 /* Pack `content`, sign it, append the document to `out`. */

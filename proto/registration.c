@@ -2,6 +2,8 @@
  * and holds. */
 #include "proto/registration.h"
 
+#include <assert.h>
+
 enum {
     CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 20 * 8 + CLUSTER_ID_BYTES + 1 + SEAL_MAC_BYTES,
     REPORT_BYTES = 17 * 8,
@@ -131,6 +133,7 @@ static struct span claim_of(const struct cluster_key *key, const struct sync_req
     memcpy(claim + size, request->cluster.bytes, CLUSTER_ID_BYTES);
     size += CLUSTER_ID_BYTES;
     claim[size++] = request->durable;
+    assert(size + SEAL_MAC_BYTES <= CLAIM_BYTES); /* A new field takes room there, too. */
     mac_reports(key, request, claim + size);
     mac_held(key, request, claim + size);
     return span_of(claim, size + SEAL_MAC_BYTES);

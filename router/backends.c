@@ -28,6 +28,7 @@ enum {
  * took shows. Never 0 there: that is for what is not to be timed. */
 static uint64_t correlation_of(const struct backend *backend, uint64_t now_us)
 {
+    /* Adds wait for a disk, so what they take says nothing of checks. */
     uint64_t sent = backend->unsent_adds ? 0 : (uint32_t)now_us | 1;
 
     return sent << SENT_BYTES_BITS | backend->unsent_bytes;
@@ -187,6 +188,7 @@ struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t lin
                 log_line(LOG_INFO, "node %u at %s answers again", backend->node, backend->endpoint);
             }
             backend->suspect = false;
+            /* It answers: what is still open is waited for from now on. */
             backend->unanswered_us = backend->inflight_bytes > 0 ? now_us : 0;
             return backend;
         }
@@ -250,6 +252,7 @@ static void tick(struct router *self, struct backend *backend, uint64_t now_us)
             now_us - backend->unanswered_us > RENEW_RETRIES * self->config.retry_us) {
             char endpoint[DOCUMENT_TEXT_BYTES];
 
+            /* connect_to() writes where the endpoint is kept. */
             memcpy(endpoint, backend->endpoint, sizeof endpoint);
             connect_to(self, backend, endpoint);
             backend->unanswered_us = now_us;

@@ -7,6 +7,33 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- what can still be expected of a slot: of a pair, of both its halves ---- */
+
+static bool is_hopeful(const struct slot_ask *ask)
+{
+    return ask->state != ASK_ANSWERED || (ask->voted && ask->refusal == STATUS_OK);
+}
+
+/* Has the slot accepted all keys, or still may? */
+static bool slot_hopes(const struct part *part, uint32_t index)
+{
+    return is_hopeful(&part->asks[index]) &&
+           (!part->asks[index].paired || is_hopeful(&part->partners[index]));
+}
+
+/* Is an answer awaited of a node that answers? */
+static bool is_pending(const struct router *self, const struct slot_group *group, struct part *part,
+                       uint32_t index)
+{
+    for (uint32_t seat = index; seat < 2 * SEAT_PARTNER; seat += SEAT_PARTNER) {
+        if (seat_taken(part, seat) && seat_ask(part, seat)->state == ASK_SENT &&
+            !backend_suspect(self, seat_member(group, seat)->node)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- deciding one part ---- */
 
 /* The votes that count so far. */
@@ -32,7 +59,7 @@ static bool expects_more(const struct router *self, const struct document_entry 
     const struct slot_group *group = &entry->document.content.groups[part->group];
 
     for (uint32_t slot = 0; slot < entry->document.content.rule.replicas; slot++) {
-        if (slot_pending(self, group, part, slot)) {
+        if (is_pending(self, group, part, slot)) {
             return true;
         }
     }
@@ -45,7 +72,7 @@ static uint32_t hopeful(const struct part *part, const struct quorum_rule *rule)
     uint32_t count = 0;
 
     for (uint32_t slot = 0; slot < rule->replicas; slot++) {
-        count += slot_hopeful(part, slot);
+        count += slot_hopes(part, slot);
     }
     return count;
 }
@@ -61,6 +88,8 @@ static bool add_decided(struct router *self, uint64_t now_us, const struct op *o
     collect(part, rule, &votes);
     open = quorum_add(rule, &votes, part->count, part->present, part->absent, &nunsure);
     if (open > 0) {
+        /* Of those that are left too few can take it: waiting would only cost the client its time.
+         */
         return hopeful(part, rule) < rule->write;
     }
     /* Acknowledged. A further vote may tell new from present, if it comes soon. */
@@ -72,6 +101,7 @@ static bool add_decided(struct router *self, uint64_t now_us, const struct op *o
 static bool fails_open(const struct router *self, uint64_t now_us, const struct op *op,
                        const struct document_entry *entry)
 {
+    /* Not before those that were asked have had time to answer. */
     return entry->document.when_unavailable == WHEN_UNAVAILABLE_MAYBE &&
            now_us - op->started_us >= hedge_patience_us(self);
 }
@@ -83,6 +113,7 @@ static bool check_decided(struct router *self, uint64_t now_us, struct op *op, s
     struct quorum_votes votes;
 
     collect(part, rule, &votes);
+    /* While others may still answer, one "present" is not enough. */
     if (quorum_check(rule, &votes, part->count, false, part->present, part->absent) == 0) {
         return true;
     }
@@ -113,6 +144,7 @@ static void settle(const struct op *op, struct part *part, const struct quorum_r
     if (op->operation == OPERATION_ADD) {
         (void)quorum_add(rule, &votes, part->count, part->present, part->absent, &nunsure);
     } else {
+        /* As nobody else will answer by now, one "present" is enough. */
         (void)quorum_check(rule, &votes, part->count, true, part->present, part->absent);
     }
 }
@@ -322,6 +354,7 @@ static void answer(struct router *self, struct op *op)
 
     assert(op->used && op->nopen == 0);
     survey(self, op, entry, &shortfall);
+    /* One part that was not sorted: its verdict is in the client's order already. */
     if (op->nparts == 1 && op->parts[0].positions == NULL) {
         send_answer(self, op, entry, &shortfall, op->parts[0].present, op->parts[0].absent);
     } else {

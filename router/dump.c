@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ static void finish(struct router *self, struct dump_job *job, const struct route
     struct dumps *dumps = self->dumps;
     struct dump_job done = *job;
 
+    assert(job->used && dumps->nused > 0);
     *job = (struct dump_job){0};
     dumps->nused--;
     if (dumps->job == job) {
@@ -288,6 +290,7 @@ static void pump(struct router *self, uint64_t now_us)
             stretch_pump(self, now_us, entry);
         }
     }
+    /* Some are answered at once, and then it is the next one's turn. */
     while (dumps->job == NULL && (job = next_job(dumps)) != NULL) {
         begin(self, now_us, job);
     }

@@ -7,6 +7,8 @@
 
 enum { PATIENCE_US = 1000000, MAX_HANDED = 4 };
 
+_Static_assert((int)DOCUMENT_MAX_SHARDS <= (int)PULL_MAX_PREFIXES, "a stretch is one question");
+
 /* ---- which stretch ---- */
 
 /* To the last shard in a row that is in the same slot group. */
@@ -79,7 +81,7 @@ static bool send_question(struct router *self, const struct dump_stretch *stretc
     struct frame frame = {.correlation = number, .kind = FRAME_PULL_REQUEST};
     struct pull_request *request = &frame.body.pull_request;
 
-    for (uint64_t i = first; i <= last && i - first < PULL_MAX_PREFIXES; i++) {
+    for (uint64_t i = first; i <= last; i++) {
         prefixes[i - first] = i;
     }
     *request = (struct pull_request){

@@ -93,6 +93,7 @@ static void append(struct info *info, const struct info_reply *reply)
     struct replica_report *grown = heap_realloc(info->reports, info->nreports + reply->nreplicas,
                                                 sizeof *grown);
 
+    /* Without memory for it the answer has fewer replicas, as if the node were silent. */
     if (grown != NULL) {
         info->reports = grown;
         memcpy(&grown[info->nreports], reply->replicas, reply->nreplicas * sizeof *grown);

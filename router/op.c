@@ -124,6 +124,7 @@ enum status op_reserve(struct op *op, struct document_entry *entry)
         if (block == NULL) {
             return STATUS_NOMEM;
         }
+        /* Begun anew: the client's bytes are gone, what they were hashed to is all there is. */
         if (op->fingerprints != NULL) {
             memcpy(block, op->fingerprints, op->count * sizeof *op->fingerprints);
         }

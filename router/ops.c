@@ -110,6 +110,7 @@ void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uin
                              "the router is out of memory; lower max_inflight or add memory");
         return;
     }
+    /* The clock stood still, as nothing was under way. */
     if (self->next_tick_us == ACTOR_NEVER) {
         self->next_tick_us = now_us + hedge_tick_us(self);
     }
@@ -193,6 +194,7 @@ static void restart(struct router *self, uint64_t now_us, struct op *op)
         }
         return;
     }
+    /* There may be other slot groups now, and pairs where there were none. */
     if (op_reserve(op, entry) != STATUS_OK || op_start(self, now_us, op, entry) != STATUS_OK) {
         give_up(self, op, STATUS_NOMEM,
                 "the router is out of memory; lower max_inflight or add memory");

@@ -88,27 +88,3 @@ bool slot_counts(const struct part *part, uint32_t index)
 {
     return part->asks[index].voted && (!part->asks[index].paired || part->partners[index].voted);
 }
-
-/* Has it accepted all keys, or still may? */
-static bool is_hopeful(const struct slot_ask *ask)
-{
-    return ask->state != ASK_ANSWERED || (ask->voted && ask->refusal == STATUS_OK);
-}
-
-bool slot_hopeful(const struct part *part, uint32_t index)
-{
-    return is_hopeful(&part->asks[index]) &&
-           (!part->asks[index].paired || is_hopeful(&part->partners[index]));
-}
-
-bool slot_pending(const struct router *self, const struct slot_group *group, struct part *part,
-                  uint32_t index)
-{
-    for (uint32_t seat = index; seat < 2 * SEAT_PARTNER; seat += SEAT_PARTNER) {
-        if (seat_taken(part, seat) && seat_ask(part, seat)->state == ASK_SENT &&
-            !backend_suspect(self, seat_member(group, seat)->node)) {
-            return true;
-        }
-    }
-    return false;
-}

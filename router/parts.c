@@ -35,6 +35,7 @@ struct op *op_of_tag(const struct router *self, uint64_t tag, struct part **part
     struct op *op = &self->ops[op_index];
 
     *seat = (uint32_t)(tag & ((1U << TAG_SEAT_BITS) - 1));
+    /* A tag comes from outside, and its place may have had another user since. */
     if (op_index >= self->nops || !op->used || op->round != round || part_index >= op->nparts ||
         *seat % SEAT_PARTNER >= QUORUM_MAX_REPLICAS || !seat_taken(&op->parts[part_index], *seat)) {
         return NULL;
@@ -159,6 +160,7 @@ enum status op_start(struct router *self, uint64_t now_us, struct op *op,
     op->epoch = entry->document.epoch;
     op->epoch_hash = entry->document.epoch_hash;
     op_split(op, content);
+    /* All numbers before the first question: what is on its way can't be taken back. */
     for (uint32_t i = 0; status == STATUS_OK && i < op->nparts; i++) {
         if (op->operation == OPERATION_ADD) {
             status = next_batch(entry, op->parts[i].group, &op->parts[i].batch_number);

@@ -405,13 +405,6 @@ void pair_mask(struct part *part, uint32_t index);
 /* Is there a vote of the slot? Of a pair it takes both. */
 bool slot_counts(const struct part *part, uint32_t index);
 
-/* Has the slot accepted all keys, or still may? */
-bool slot_hopeful(const struct part *part, uint32_t index);
-
-/* Is an answer awaited of a node that answers? */
-bool slot_pending(const struct router *self, const struct slot_group *group, struct part *part,
-                  uint32_t index);
-
 /* ---- decide.c ---- */
 
 /* Decide what can be decided; answer the client when all is. `last`: its time is up. */

@@ -119,6 +119,7 @@ static void on_news(struct router *self, uint64_t now_us, const struct frame *fr
         serve_settle(self, now_us, frame->correlation);
         dumps_settle(self, now_us, frame->correlation);
         if (self->counters[ROUTER_documents_taken_total] != taken) {
+            /* Those under an older epoch begin anew at once, not with the next tick. */
             ops_tick(self, now_us);
         }
     }
@@ -177,6 +178,7 @@ static void turn(void *context, uint64_t now_us)
     struct router *self = context;
 
     backends_flush(self, now_us);
+    /* The clock stands still while nothing is under way. */
     if (self->next_tick_us == ACTOR_NEVER && !idle(self)) {
         self->next_tick_us = now_us + hedge_tick_us(self);
     }
@@ -215,6 +217,7 @@ static void on_time(void *context, uint64_t now_us)
     struct router *self = context;
 
     if (now_us >= self->next_sync_us) {
+        /* Here no entry is in use. */
         forget_dropped(self, now_us);
         sync_send(self, now_us);
     }

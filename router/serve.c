@@ -24,6 +24,7 @@ static void refuse_unknown(struct router *self, const struct peer *from, const s
     enum status status = STATUS_NOT_FOUND;
     char message[ROUTER_MESSAGE_BYTES];
 
+    /* It may be there, in what was not believed: "no such filter" would be a claim. */
     if (self->doubtful || document_cache_find_name(&self->documents, name) != NULL) {
         status = STATUS_UNAVAILABLE;
         (void)snprintf(message, sizeof message,

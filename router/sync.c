@@ -75,6 +75,7 @@ void sync_send(struct router *self, uint64_t now_us)
 
 void sync_want(struct router *self, uint64_t now_us)
 {
+    /* The one under way may have read the store before this was wanted, so it does not do. */
     uint64_t next_us = self->sync_open ? self->sync_us + answer_us(self)
                                        : token_bucket_ready_us(&self->sync_rate, now_us);
 

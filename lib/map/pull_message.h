@@ -176,11 +176,6 @@ bool pull_targets_good(const struct pull_targets *targets, const struct pull_sco
 bool pull_targets_equal(const struct pull_targets *a,
                         const struct pull_targets *b); /* NULL: none */
 
-/* Tell batches as intervals; `intervals` has room for as many as there are batches, which are
- * sorted here. Returns how many intervals there are. */
-size_t pull_intervals_make(struct pull_batch *batches, size_t count,
-                           struct pull_interval *intervals);
-
 /* Does this kind name ranges by prefixes, in a view? */
 static inline bool pull_kind_cuts(enum pull_kind kind)
 {

@@ -240,6 +240,7 @@ bool expansion_bits_add(struct arrays *set, uint32_t group, const uint64_t *fing
     const struct replica_group *one = &set->groups[group];
     bool at_capacity = false;
 
+    /* All fit, and no shard takes new keys in one array only: none needs to be looked at first. */
     if (set->expansion->nopen == 0 && one->keys + count <= one->keys_capacity) {
         add_all(set, group, fingerprints, count, present);
         bits_fill(accepted, count);

@@ -201,6 +201,7 @@ bool expansion_layers_touch(struct arrays *set, uint64_t most)
         return false;
     }
     layer->keys[self->reserved] = 0;
+    /* From here on adds go to both, so that what is read from the log later is all that lacks. */
     self->routes[self->reserved].writes = EXPANSION_OLD | EXPANSION_NEW;
     self->reserved = NO_SHARD;
     self->nstanding++;
@@ -256,6 +257,7 @@ static void turn_route(struct arrays *set, uint32_t group, uint32_t shard)
     struct expansion_layers *self = set->expansion;
     struct shard_route *route = &self->routes[shard];
 
+    /* The layers have changed places, and so has what a shard is served from. */
     if (route->writes == EXPANSION_NEW) {
         *route = (struct shard_route){.reads = EXPANSION_OLD, .writes = EXPANSION_OLD};
     } else if (route->writes == EXPANSION_OLD) {

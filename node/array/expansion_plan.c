@@ -4,6 +4,8 @@
 
 #include "base/mutant.h"
 
+#include <assert.h>
+
 #define NEAR_SHARE 0.95
 
 static enum expansion_move decide_new(const struct expansion_sight *sight)
@@ -83,6 +85,7 @@ static const enum expansion_phase next_phases[EXPANSION_NPHASES][EXPANSION_NEVEN
 
 enum expansion_phase expansion_next(enum expansion_phase phase, enum expansion_event event)
 {
+    assert(phase < EXPANSION_NPHASES && event < EXPANSION_NEVENTS);
     return next_phases[phase][event];
 }
 

@@ -2,6 +2,7 @@
  * and spent like a token bucket. */
 #include "node/array/expansion_throttle.h"
 
+#include <assert.h>
 #include <stdbool.h>
 
 #define SECOND_US UINT64_C(1000000)
@@ -48,6 +49,7 @@ void expansion_throttle_take(struct expansion_throttle *self, uint64_t now_us, u
 {
     uint64_t floor_us = now_us > SAVED_US ? now_us - SAVED_US : 0;
 
+    assert(self->rate > 0); /* Whoever takes has asked whether it may. */
     if (self->free_us < floor_us) {
         self->free_us = floor_us;
     }

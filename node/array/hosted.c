@@ -347,6 +347,7 @@ static bool add(struct hosted_filter *self, const struct subrequest *subrequest,
     if (self->set->chained) {
         return add_to_chain(self, subrequest, fingerprints, count, present, accepted);
     }
+    /* Before any set gets them, or the keys of this very add would be found. */
     look(self, subrequest, fingerprints, count, present);
     if (!all_have_room(self, subrequest, count)) {
         return put_singly(self, subrequest, fingerprints, count, accepted);
@@ -395,6 +396,7 @@ enum status hosted_execute(struct hosted_filter *self, const struct filter_docum
                                     !live_sets_have_keyset(document, subrequest->keyset))) {
         return STATUS_INVALID;
     }
+    /* Nearly always: one set, which fills the caller's planes itself. */
     if (self->set->next == NULL && !self->lacks_read && !self->lacks_written) {
         return arrays_execute(self->set, document, subrequest, fingerprints, present, absent,
                               at_capacity);

@@ -250,16 +250,6 @@ bool arrays_hosts(const struct arrays *self, uint32_t group)
     return group < self->ngroups && self->groups[group].hosted;
 }
 
-bool arrays_built(const struct arrays *self)
-{
-    return self->built_shards == self->nshards;
-}
-
-bool arrays_ready(const struct arrays *self)
-{
-    return self->loaded && (self->unawaited || arrays_built(self));
-}
-
 bool arrays_covers(const struct arrays *self, uint32_t group)
 {
     return arrays_hosts(self, group) && (self->groups[group].stands || arrays_ready(self));
@@ -310,6 +300,7 @@ enum replica_state arrays_state(const struct arrays *self, uint32_t group)
     if (!self->groups[group].full) {
         return REPLICA_JOINING;
     }
+    /* Who is in doubt is asked nothing, as if its arrays were still being made. */
     return self->doubted ? REPLICA_BUILDING : REPLICA_FULL;
 }
 

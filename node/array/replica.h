@@ -150,8 +150,18 @@ bool arrays_build(struct arrays *self, const struct filter_document *document,
                   uint64_t slice_bytes);
 
 bool arrays_hosts(const struct arrays *self, uint32_t group);
-bool arrays_built(const struct arrays *self); /* the arrays stand */
-bool arrays_ready(const struct arrays *self); /* and cover the log */
+
+/* The arrays stand. */
+static inline bool arrays_built(const struct arrays *self)
+{
+    return self->built_shards == self->nshards;
+}
+
+/* They stand, or are not waited for, and cover the log. */
+static inline bool arrays_ready(const struct arrays *self)
+{
+    return self->loaded && (self->unawaited || arrays_built(self));
+}
 
 /* The group's arrays do, whatever those of others. */
 bool arrays_covers(const struct arrays *self, uint32_t group);

@@ -4,6 +4,8 @@
 
 #include "base/mutant.h"
 
+#include <assert.h>
+
 static uint64_t newest_slice(const struct filter_document *document)
 {
     return document_is_chain(document) ? document->content.nchain - 1
@@ -51,6 +53,7 @@ struct live_set live_sets_at(const struct filter_document *document, uint32_t at
     bool read = keyset->serving;
     bool written = at % kept == 0;
 
+    assert(at < live_sets_count(document));
     if (MUTANT(CHAIN_READS_NEWEST) && at > 0 && document_is_chain(document)) {
         read = false;
     }

@@ -6,6 +6,7 @@
 #include "node/pull/pull_private.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum {
     RETRY_US = 100000,
@@ -19,9 +20,22 @@ enum {
 
 static const double log_share = 0.1; /* of a copy, for its progress */
 
+/* Pages of an array, not fingerprints. */
+static bool of_lines(const struct pull *self)
+{
+    return self->scope.generation != 0;
+}
+
+static void drop_pages(struct pull_pages *self)
+{
+    heap_free(self->shards);
+    heap_free(self->wanted);
+    *self = (struct pull_pages){0};
+}
+
 static void copy_from_start(struct pull *self)
 {
-    pull_pages_drop(&self->pages);
+    drop_pages(&self->pages);
     self->phase = PULL_PHASE_RUNS;
     self->from = 0;
     self->merged = UINT64_MAX;
@@ -51,6 +65,7 @@ void pull_init(struct pull *self, enum pull_purpose purpose, const struct pull_s
         self->cursor_written = cursor != NULL ? *cursor : 0;
         pull_follow_from(self, self->cursor_written);
     } else if (cursor != NULL) {
+        /* It was recorded once all had been copied, and was durable. */
         self->phase = PULL_PHASE_COMPLETE;
         self->cursor = *cursor;
     } else {
@@ -63,6 +78,7 @@ void pull_catch_up(struct pull *self)
 {
     self->catching_up = true;
     if (self->phase == PULL_PHASE_FOLLOW || self->phase == PULL_PHASE_COMPLETE) {
+        /* The log itself, as headers name no batch that has no number. */
         self->phase = PULL_PHASE_LOG;
         self->from = self->cursor;
         self->merged = self->cursor;
@@ -89,7 +105,7 @@ void pull_drop_wanted(struct pull *self)
 void pull_fini(struct pull *self)
 {
     pull_drop_wanted(self);
-    pull_pages_drop(&self->pages);
+    drop_pages(&self->pages);
 }
 
 uint64_t pull_due_us(const struct pull *self)
@@ -99,6 +115,165 @@ uint64_t pull_due_us(const struct pull *self)
 
     return waits || self->asked ? UINT64_MAX : self->due_us;
 }
+
+/* ---- what is asked, and which answers fit ---- */
+
+/* How many of `wanted` one question names. */
+static uint32_t pages_asked(const struct pull_pages *self)
+{
+    uint32_t left = self->nwanted - self->had;
+
+    return left < PULL_MAX_PAGES ? left : PULL_MAX_PAGES;
+}
+
+/* Are all pages of a LINES reply among them? */
+static bool are_wanted(const struct pull_pages *self, const struct pull_reply *reply)
+{
+    uint32_t at = self->had;
+    uint32_t end = self->had + pages_asked(self);
+
+    for (size_t i = 0; i < reply->npages; i++) {
+        while (at < end && self->wanted[at] < reply->page_ids[i]) {
+            at++;
+        }
+        if (at == end || self->wanted[at] != reply->page_ids[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum pull_kind kind_of(const struct pull *self)
+{
+    switch (self->phase) {
+    case PULL_PHASE_RUNS:
+        return of_lines(self) ? PULL_PAGES : PULL_RUNS;
+    case PULL_PHASE_LOG:
+        return PULL_LOG;
+    case PULL_PHASE_FETCH:
+        return PULL_BODIES;
+    case PULL_PHASE_SHARDS:
+    case PULL_PHASE_PAGES:
+        return PULL_DIGESTS;
+    case PULL_PHASE_WANTED:
+        return PULL_PAGES;
+    case PULL_PHASE_COMPARE:
+    case PULL_PHASE_FOLLOW:
+    case PULL_PHASE_SETTLE:
+    case PULL_PHASE_COMPLETE:
+    case PULL_PHASE_REPAIR:
+        break;
+    }
+    return PULL_HEADERS;
+}
+
+static uint64_t stop_of(const struct pull *self)
+{
+    switch (self->phase) {
+    case PULL_PHASE_RUNS:
+    case PULL_PHASE_SHARDS:
+        return UINT64_MAX;
+    case PULL_PHASE_PAGES:
+        return self->pages.shards[self->pages.at] + self->pages_a_shard - 1;
+    case PULL_PHASE_WANTED:
+        return self->pages.wanted[self->pages.had + pages_asked(&self->pages) - 1];
+    case PULL_PHASE_LOG:
+        return self->through;
+    case PULL_PHASE_FETCH:
+        return self->page_next;
+    case PULL_PHASE_FOLLOW:
+    case PULL_PHASE_SETTLE:
+    case PULL_PHASE_COMPLETE:
+    case PULL_PHASE_REPAIR:
+    case PULL_PHASE_COMPARE:
+        break;
+    }
+    return 0;
+}
+
+void pull_question(const struct pull *self, struct pull_request *out)
+{
+    *out = (struct pull_request){
+        .kind = kind_of(self),
+        .scope = self->scope,
+        .source = self->source,
+        .sync = self->purpose == PULL_SYNC,
+        .from = self->from,
+        .to = stop_of(self),
+        .max_bytes = PULL_MAX_KEYS * sizeof(uint64_t),
+        .wanted = self->wanted,
+        .nwanted = self->nwanted,
+    };
+    if (self->phase == PULL_PHASE_WANTED) {
+        out->prefixes = self->pages.wanted + self->pages.had;
+        out->nprefixes = pages_asked(&self->pages);
+    }
+}
+
+void pull_asked(struct pull *self)
+{
+    assert(!self->asked); /* One question at a time, or answers would be mistaken. */
+    self->asked = true;
+}
+
+/* As many digests as there are shards, or pages from where they were asked to where they end. */
+static bool digests_fit(const struct pull *self, const struct pull_reply *reply)
+{
+    if (self->phase == PULL_PHASE_SHARDS) {
+        return reply->ndigests == self->nshards && reply->ncounts == 0 && reply->end;
+    }
+    return reply->next > reply->from && reply->next - 1 <= stop_of(self) &&
+           reply->ndigests == reply->next - reply->from && reply->ncounts == 0;
+}
+
+/* Numbers that would make us skip something, or go round for ever. */
+static bool sensible(const struct pull *self, const struct pull_reply *reply)
+{
+    if (reply->kind == PULL_DIGESTS) {
+        return digests_fit(self, reply);
+    }
+    if (self->phase == PULL_PHASE_WANTED && !are_wanted(&self->pages, reply)) {
+        return false;
+    }
+    if (reply->kind == PULL_RUNS || reply->kind == PULL_PAGES) {
+        return (reply->end || reply->next > reply->from) && pull_pages_ascend(reply);
+    }
+    return reply->next >= reply->from && reply->next <= reply->durable;
+}
+
+static bool source_counts(const struct pull *self, const struct pull_reply *reply)
+{
+    if (MUTANT(SYNC_COUNTS_JOINING) && reply->state == REPLICA_JOINING) {
+        return true;
+    }
+    if (reply->state != REPLICA_FULL) {
+        return false;
+    }
+    return self->purpose == PULL_DELTA || reply->fence_epoch >= self->scope.epoch;
+}
+
+enum status pull_judge(const struct pull *self, const struct pull_reply *reply)
+{
+    if (reply->status != STATUS_OK) {
+        return reply->status;
+    }
+    if (reply->kind != kind_of(self) || reply->from != self->from) {
+        return STATUS_SHAPE;
+    }
+    if (!MUTANT(MERGE_UNCHECKED) && !pull_scope_equal(&self->scope, &reply->scope)) {
+        return STATUS_SHAPE;
+    }
+    if (!MUTANT(MERGE_UNCHECKED) && (reply->source.node != self->source.node ||
+                                     reply->source.incarnation != self->source.incarnation)) {
+        return STATUS_CONFLICT;
+    }
+    if (!source_counts(self, reply)) {
+        return STATUS_NOT_READY;
+    }
+    return sensible(self, reply) ? STATUS_OK : STATUS_MALFORMED;
+}
+
+/* ---- what ends a copy ---- */
 
 void pull_answered(struct pull *self, uint64_t now_us)
 {
@@ -121,33 +296,159 @@ static void copied(struct pull *self)
 
 static void set_end(struct pull *self, const struct pull_reply *reply)
 {
+    /* Told once, or a log that grows would have no end. What comes later routers bring, or
+     * following does. */
     if (self->through == 0) {
         self->through = reply->durable > reply->fence_position ? reply->durable
                                                                : reply->fence_position;
     }
 }
 
-void pull_read_some(struct pull *self, const struct pull_reply *reply)
+static void read_some(struct pull *self, const struct pull_reply *reply)
 {
     set_end(self, reply);
     self->merged = reply->merged < self->merged ? reply->merged : self->merged;
 }
 
-void pull_read_all(struct pull *self)
+/* What an answer tells of its source's log, while runs or pages are read; and: all were read. */
+static void read_all(struct pull *self)
 {
     self->phase = PULL_PHASE_LOG;
     self->from = self->merged;
+    /* The runs had all of the log that counts for this copy. */
     if (self->from >= self->through) {
         copied(self);
     }
 }
 
+/* ---- comparing arrays: shards, then pages, then those that differ ---- */
+
+void pull_compare(struct pull *self, uint64_t now_us)
+{
+    assert(of_lines(self) && !self->asked); /* Its answer would be taken for one of these. */
+    assert(self->phase == PULL_PHASE_FOLLOW || self->phase == PULL_PHASE_FETCH);
+    pull_drop_wanted(self);
+    drop_pages(&self->pages);
+    self->phase = PULL_PHASE_SHARDS;
+    self->from = 0;
+    self->merged = UINT64_MAX;
+    self->through = 0;
+    self->due_us = now_us;
+}
+
+/* Digests of the next shard that differs; when there is none everything is here. */
+static void next_shard(struct pull *self)
+{
+    if (self->pages.at == self->pages.ndiffer) {
+        drop_pages(&self->pages);
+        read_all(self);
+        return;
+    }
+    self->phase = PULL_PHASE_PAGES;
+    self->from = self->pages.shards[self->pages.at];
+}
+
+static void go_on(struct pull *self)
+{
+    self->phase = PULL_PHASE_PAGES;
+    self->from = self->pages.next;
+    if (self->from >= self->pages.shards[self->pages.at] + self->pages_a_shard) {
+        self->pages.at++;
+        next_shard(self);
+    }
+}
+
+enum status pull_take_shards(struct pull *self, uint64_t now_us, const struct pull_reply *reply)
+{
+    uint64_t *shards = heap_alloc(reply->ndigests, sizeof *shards);
+
+    assert(self->phase == PULL_PHASE_SHARDS && reply->ndigests == self->nshards);
+    if (shards == NULL) {
+        return STATUS_NOMEM;
+    }
+    memcpy(shards, reply->digests, reply->ndigests * sizeof *shards);
+    self->pages.shards = shards;
+    self->pages.nshards = (uint32_t)reply->ndigests;
+    pull_answered(self, now_us);
+    read_some(self, reply);
+    /* The own digests are found in steps; nothing is asked until they are. */
+    self->phase = PULL_PHASE_COMPARE;
+    return STATUS_OK;
+}
+
+void pull_shard_compared(struct pull *self, uint64_t now_us, uint64_t first_page, uint64_t digest)
+{
+    struct pull_pages *pages = &self->pages;
+
+    assert(self->phase == PULL_PHASE_COMPARE && pages->at < pages->nshards);
+    if (pages->shards[pages->at++] != digest) {
+        /* Never beyond `at`: only digests that were compared are written over. */
+        pages->shards[pages->ndiffer++] = first_page;
+    }
+    if (pages->at == pages->nshards) {
+        pages->at = 0;
+        self->due_us = now_us;
+        next_shard(self);
+    }
+}
+
+enum status pull_take_pages(struct pull *self, uint64_t now_us, const struct pull_reply *reply,
+                            const uint64_t *own)
+{
+    struct pull_pages *pages = &self->pages;
+    uint64_t *wanted = heap_alloc(reply->ndigests, sizeof *wanted);
+    uint32_t count = 0;
+
+    assert(self->phase == PULL_PHASE_PAGES);
+    if (wanted == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (size_t i = 0; i < reply->ndigests; i++) {
+        if (own[i] != reply->digests[i]) {
+            wanted[count++] = reply->from + i;
+        }
+    }
+    pull_answered(self, now_us);
+    read_some(self, reply);
+    heap_free(pages->wanted);
+    pages->wanted = wanted;
+    pages->nwanted = count;
+    pages->had = 0;
+    pages->next = reply->next;
+    if (count > 0) {
+        self->phase = PULL_PHASE_WANTED;
+        self->from = wanted[0];
+    } else {
+        go_on(self);
+    }
+    return STATUS_OK;
+}
+
+/* Of an answer in WANTED. */
+static void take_wanted(struct pull *self, const struct pull_reply *reply)
+{
+    struct pull_pages *pages = &self->pages;
+    uint32_t end = pages->had + pages_asked(pages);
+
+    read_some(self, reply);
+    while (pages->had < end && (reply->end || pages->wanted[pages->had] < reply->next)) {
+        pages->had++;
+    }
+    if (pages->had < pages->nwanted) {
+        self->from = pages->wanted[pages->had];
+    } else {
+        go_on(self);
+    }
+}
+
+/* ---- answers of use, and failures ---- */
+
 static void take_runs(struct pull *self, const struct pull_reply *reply)
 {
-    pull_read_some(self, reply);
+    read_some(self, reply);
     self->from = reply->next;
     if (reply->end) {
-        pull_read_all(self);
+        read_all(self);
     }
 }
 
@@ -193,7 +494,7 @@ void pull_take(struct pull *self, uint64_t now_us, const struct pull_reply *repl
     } else if (self->phase == PULL_PHASE_FETCH) {
         take_bodies(self, now_us, reply);
     } else if (self->phase == PULL_PHASE_WANTED) {
-        pull_take_wanted(self, reply);
+        take_wanted(self, reply);
     }
 }
 
@@ -215,8 +516,8 @@ void pull_failed(struct pull *self, uint64_t now_us, enum status status)
         return;
     }
     pull_drop_wanted(self);
-    if (!pull_of_lines(self) &&
-        (self->phase == PULL_PHASE_FOLLOW || self->phase == PULL_PHASE_FETCH)) {
+    /* Sorted runs can be compared range by range; who has none of them reads all pages anew. */
+    if (!of_lines(self) && (self->phase == PULL_PHASE_FOLLOW || self->phase == PULL_PHASE_FETCH)) {
         self->phase = PULL_PHASE_REPAIR;
     } else {
         copy_from_start(self);
@@ -226,6 +527,7 @@ void pull_failed(struct pull *self, uint64_t now_us, enum status status)
 
 void pull_repaired(struct pull *self, uint64_t now_us, uint64_t view, uint64_t appended)
 {
+    assert(self->phase == PULL_PHASE_REPAIR);
     pull_answered(self, now_us);
     self->appended = appended > self->appended ? appended : self->appended;
     self->page_met = true; /* The way back to here must not be gone again. */
@@ -234,25 +536,13 @@ void pull_repaired(struct pull *self, uint64_t now_us, uint64_t view, uint64_t a
 
 void pull_copy(struct pull *self, uint64_t now_us)
 {
+    assert(self->phase == PULL_PHASE_REPAIR);
     pull_answered(self, now_us);
     copy_from_start(self);
     self->copies++;
 }
 
-bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boot, uint64_t epoch,
-                uint64_t number)
-{
-    if (nwanted == 0) {
-        return true;
-    }
-    for (size_t i = 0; i < nwanted; i++) {
-        if (wanted[i].producer_id == boot && wanted[i].epoch == epoch &&
-            number >= wanted[i].first && number - wanted[i].first < wanted[i].count) {
-            return true;
-        }
-    }
-    return false;
-}
+/* ---- the cursor ---- */
 
 bool pull_cursor_due(const struct pull *self, uint64_t durable)
 {
@@ -261,6 +551,7 @@ bool pull_cursor_due(const struct pull *self, uint64_t durable)
                    ? self->phase < PULL_PHASE_COMPLETE && self->through > 0
                    : self->phase == PULL_PHASE_FETCH && self->page_next > self->cursor_written;
     }
+    /* A cursor that outlives what it covers would skip that for good. */
     if (durable < self->appended) {
         return false;
     }
@@ -291,7 +582,7 @@ double pull_progress(const struct pull *self)
     switch (self->phase) {
     case PULL_PHASE_RUNS:
         return (1 - log_share) * (double)self->from /
-               (pull_of_lines(self) ? (double)self->npages + 1 : 18446744073709551616.0);
+               (of_lines(self) ? (double)self->npages + 1 : 18446744073709551616.0);
     case PULL_PHASE_LOG:
         return self->through <= self->merged
                    ? 1 - log_share
@@ -309,9 +600,4 @@ double pull_progress(const struct pull *self)
         break;
     }
     return 1;
-}
-
-uint32_t pull_sources_needed(const struct quorum_rule *rule)
-{
-    return MUTANT(SYNC_ONE_SOURCE) ? 1 : rule->replicas - rule->write + 1;
 }

@@ -38,7 +38,6 @@
 
 #include "map/pull_message.h"
 #include "node/pull/batch_set.h"
-#include "node/pull/pull_pages.h"
 
 enum pull_purpose {
     PULL_SYNC,
@@ -59,6 +58,20 @@ enum pull_phase {
     PULL_PHASE_COMPARE, /* waits for pull_shard_compared() */
     PULL_PHASE_PAGES,
     PULL_PHASE_WANTED,
+};
+
+/* Which pages of an array differ from the source's. First one digest a shard of the group, in the
+ * order of their numbers; then, of shards that differ, one a page, PULL_MAX_PAGE_DIGESTS at a time;
+ * then the pages that differ. */
+struct pull_pages {
+    uint64_t *shards; /* digests as told; in their place first pages of those that differ */
+    uint32_t nshards;
+    uint32_t at;      /* shards compared; then which of those that differ */
+    uint32_t ndiffer; /* shards */
+    uint64_t *wanted; /* of the answer before: pages that differ */
+    uint32_t nwanted;
+    uint32_t had;  /* of them */
+    uint64_t next; /* where digests of pages go on */
 };
 
 struct pull {
@@ -170,19 +183,11 @@ void pull_shard_compared(struct pull *self, uint64_t now_us, uint64_t first_page
 MUST_USE enum status pull_take_pages(struct pull *self, uint64_t now_us,
                                      const struct pull_reply *reply, const uint64_t *own);
 
-/* Is batch `number` of this series among what was asked for? All are when nothing is named. */
-bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boot, uint64_t epoch,
-                uint64_t number);
-
 /* Should a cursor be recorded, the own log being durable up to `durable`? */
 bool pull_cursor_due(const struct pull *self, uint64_t durable);
 void pull_cursor_recorded(struct pull *self);
 
 /* Share of the source's replica that is here, 0 to 1: of its fingerprint space, then of its log. */
 double pull_progress(const struct pull *self);
-
-/* How many complete sources make a SYNC: N - W + 1. Any acknowledged add is in the log of one of
- * them. */
-uint32_t pull_sources_needed(const struct quorum_rule *rule);
 
 #endif

@@ -13,6 +13,7 @@ uint64_t pull_geometry(const struct geometry *geometry)
     const uint64_t words[] = {geometry->seed, geometry->lines, geometry->z, geometry->shard_bits};
     uint64_t tag = XXH3_64bits(words, sizeof words);
 
+    /* 0 in a scope says that it names no array. */
     return tag != 0 ? tag : 1;
 }
 
@@ -78,6 +79,7 @@ uint32_t pull_group_shards(const struct filter_document *document, uint32_t grou
 
 uint64_t pull_page_digest(const uint8_t *page, size_t page_bytes, uint64_t number)
 {
+    /* Seeded with its place: pages that have changed places would have the same sum. */
     return XXH3_64bits_withSeed(page, page_bytes, number);
 }
 
@@ -88,6 +90,7 @@ bool pull_pages_ascend(const struct pull_reply *reply)
 
     for (size_t i = 0; i < reply->npages; i++) {
         ascend = ascend && reply->page_ids[i] >= least && reply->page_ids[i] < UINT64_MAX;
+        /* Which is why no page may have the highest number. */
         least = reply->page_ids[i] + 1;
     }
     return ascend && (reply->npages == 0 || reply->next >= least);

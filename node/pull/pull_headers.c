@@ -105,6 +105,7 @@ void pull_trim(struct pull *self, struct batch_set *have)
 
 static void idle_until(struct pull *self, uint64_t now_us, bool met)
 {
+    /* A source where nothing comes is asked ever less often. */
     self->idle = met ? 0 : self->idle + (self->idle < IDLE_DOUBLINGS);
     self->due_us = now_us + (self->interval_us << self->idle);
 }
@@ -127,6 +128,7 @@ enum status pull_take_headers(struct pull *self, uint64_t now_us, const struct p
 {
     assert(self->phase == PULL_PHASE_FOLLOW);
     if (reply->nintervals > 0) {
+        /* Before anything changes, so that a page which can't be kept is asked for again. */
         self->wanted = heap_alloc(PULL_MAX_WANTED, sizeof *self->wanted);
         if (self->wanted == NULL) {
             return STATUS_NOMEM;

@@ -1,6 +1,6 @@
-/* Makes intervals of single batches, sorted by series: many batches in a row are told in a few
- * bytes. */
-#include "map/pull_message.h"
+/* Sorted by series and number, batches in a row are one interval; what was met twice counts once.
+ */
+#include "node/pull/pull_intervals.h"
 
 #include <stdlib.h>
 
@@ -43,4 +43,19 @@ size_t pull_intervals_make(struct pull_batch *batches, size_t count,
         }
     }
     return used;
+}
+
+bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boot, uint64_t epoch,
+                uint64_t number)
+{
+    if (nwanted == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < nwanted; i++) {
+        if (wanted[i].producer_id == boot && wanted[i].epoch == epoch &&
+            number >= wanted[i].first && number - wanted[i].first < wanted[i].count) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -3,7 +3,6 @@
 #include "node/pull/pull_plan.h"
 
 #include "base/mutant.h"
-#include "node/pull/pull.h"
 
 static enum pull_role role_in(const struct slot *slot, const struct member *self)
 {
@@ -22,6 +21,11 @@ static void add_source(struct pull_plan *plan, const struct slot_group *group, u
     if (reader->node != self->node && !slot_group_gave_up(group, reader)) {
         plan->sources[plan->nsources++] = *reader;
     }
+}
+
+uint32_t pull_sources_needed(const struct quorum_rule *rule)
+{
+    return MUTANT(SYNC_ONE_SOURCE) ? 1 : rule->replicas - rule->write + 1;
 }
 
 /* N - W + 1 readers, as one of them has what was acknowledged; of fewer that are left, by an

@@ -29,4 +29,8 @@ struct pull_plan {
 void pull_plan_make(const struct filter_document *document, uint32_t group,
                     const struct member *self, struct pull_plan *out);
 
+/* How many complete sources make a SYNC: N - W + 1. Any acknowledged add is in the log of one of
+ * them. */
+uint32_t pull_sources_needed(const struct quorum_rule *rule);
+
 #endif

@@ -1,7 +1,8 @@
 /* Walks down the digests: ranges that differ are asked for in parts until they are small enough
  * to be told in full. */
+#include "node/pull/pull_repair.h"
+
 #include "base/heap.h"
-#include "node/pull/pull_repair_private.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -45,6 +46,111 @@ void repair_fini(struct repair *self)
     drop(&self->copies);
 }
 
+/* ---- what is asked, and which answers fit ---- */
+
+/* How many of the nodes the question is about. */
+static size_t asked(const struct repair *self)
+{
+    size_t left = self->nodes.count - self->at;
+    size_t most = self->phase == REPAIR_RANGES ? PULL_MAX_PREFIXES : PULL_MAX_PARENTS;
+
+    return left < most ? left : most;
+}
+
+void repair_question(const struct repair *self, struct pull_request *out)
+{
+    assert(self->phase != REPAIR_DONE);
+    *out = (struct pull_request){
+        .kind = self->phase == REPAIR_RANGES ? PULL_RANGES : PULL_DIGESTS,
+        .scope = self->scope,
+        .source = self->source,
+        .max_bytes = PULL_MAX_KEYS * sizeof(uint64_t),
+    };
+    if (self->phase == REPAIR_ROOTS) {
+        return;
+    }
+    out->view = self->view;
+    out->from = self->from;
+    out->prefix_bits = self->bits;
+    out->prefixes = self->nodes.prefixes + self->at;
+    out->nprefixes = asked(self);
+}
+
+static uint64_t prefix_of(uint64_t fingerprint, uint32_t bits)
+{
+    /* In two steps, as a shift by 64, for no bits, is not defined. */
+    return (fingerprint >> 1) >> (63 - bits);
+}
+
+/* Ascending, from where the question says, and nothing but what it asks for. */
+static bool keys_asked_for(const struct repair *self, const struct pull_reply *reply)
+{
+    const uint64_t *prefixes = self->nodes.prefixes + self->at;
+    size_t nprefixes = asked(self);
+    size_t at = 0;
+
+    for (size_t i = 0; i < reply->count; i++) {
+        uint64_t fingerprint = reply->fingerprints[i];
+        uint64_t prefix = prefix_of(fingerprint, self->bits);
+
+        while (at < nprefixes && prefixes[at] < prefix) {
+            at++;
+        }
+        if (at == nprefixes || prefixes[at] != prefix || fingerprint < self->from ||
+            (i > 0 && fingerprint <= reply->fingerprints[i - 1])) {
+            return false;
+        }
+    }
+    return reply->end || (reply->count > 0 && reply->next > reply->fingerprints[reply->count - 1]);
+}
+
+static bool sensible(const struct repair *self, const struct pull_reply *reply)
+{
+    switch (self->phase) {
+    case REPAIR_ROOTS:
+        return reply->view != 0 && reply->view_end <= reply->durable &&
+               reply->ndigests == self->shards.count && reply->ncounts == reply->ndigests;
+    case REPAIR_NODES:
+        return reply->ndigests == asked(self) * PULL_PARTS && reply->ncounts == 0;
+    case REPAIR_RANGES:
+        return keys_asked_for(self, reply);
+    case REPAIR_DONE:
+        break;
+    }
+    return false;
+}
+
+static bool answers(const struct repair *self, const struct pull_reply *reply)
+{
+    enum pull_kind kind = self->phase == REPAIR_RANGES ? PULL_RANGES : PULL_DIGESTS;
+
+    /* In a view that was made anew equal digests of before say nothing. */
+    return reply->kind == kind && reply->from == self->from &&
+           pull_scope_equal(&self->scope, &reply->scope) &&
+           (self->phase == REPAIR_ROOTS ||
+            (reply->view == self->view && reply->view_end == self->view_end));
+}
+
+enum status repair_judge(const struct repair *self, const struct pull_reply *reply)
+{
+    if (reply->status != STATUS_OK) {
+        return reply->status;
+    }
+    if (!answers(self, reply)) {
+        return STATUS_SHAPE;
+    }
+    if (reply->source.node != self->source.node ||
+        reply->source.incarnation != self->source.incarnation) {
+        return STATUS_CONFLICT;
+    }
+    if (reply->state != REPLICA_FULL) {
+        return STATUS_NOT_READY;
+    }
+    return sensible(self, reply) ? STATUS_OK : STATUS_MALFORMED;
+}
+
+/* ---- what answers tell ---- */
+
 static int ascending(const void *a, const void *b)
 {
     const uint64_t *x = a;
@@ -70,6 +176,7 @@ static void advance(struct repair *self)
 
         self->nodes = self->copies;
         self->copies = nodes;
+        /* Whole shards were found at several levels, and a question names prefixes in order. */
         qsort(self->nodes.prefixes, self->nodes.count, sizeof *self->nodes.prefixes, ascending);
         self->bits = self->shard_bits;
         self->phase = REPAIR_RANGES;
@@ -114,6 +221,7 @@ enum status repair_take_roots(struct repair *self, const struct pull_reply *repl
         if (own[i].digest == reply->digests[i] || reply->counts[i] == 0) {
             continue; /* Nothing to be had there. */
         }
+        /* Going down would end with asking for most of its leaves, one by one. */
         if (far_apart(own[i].count, reply->counts[i])) {
             status = push(&self->copies, self->shards.prefixes[i]);
         } else {
@@ -148,6 +256,7 @@ static bool is_crowded(const struct repair *self, uint64_t shard, uint32_t bits)
     uint64_t most = (UINT64_C(1) << (bits - self->shard_bits)) / REPAIR_CROWDED_PART;
     size_t first = self->below.count;
 
+    /* More nodes than there is memory for: the rest is sent whole. */
     if (self->below.count >= REPAIR_MAX_NODES) {
         return true;
     }
@@ -193,7 +302,7 @@ static enum status compare_parts(struct repair *self, uint64_t node, const uint6
 enum status repair_take_digests(struct repair *self, const struct pull_reply *reply,
                                 const uint64_t *own)
 {
-    size_t count = repair_asked(self);
+    size_t count = asked(self);
     enum status status = STATUS_OK;
 
     assert(self->phase == REPAIR_NODES);
@@ -218,10 +327,11 @@ void repair_take_ranges(struct repair *self, const struct pull_reply *reply)
     assert(self->phase == REPAIR_RANGES);
     self->round_trips++;
     if (!reply->end) {
+        /* The source has cut it off: the same question again, from there on. */
         self->from = reply->next;
         return;
     }
-    self->at += repair_asked(self);
+    self->at += asked(self);
     self->from = 0;
     if (self->at == self->nodes.count) {
         advance(self);

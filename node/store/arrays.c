@@ -161,6 +161,7 @@ enum status storage_edit_array(struct storage *self, const struct record_snapsho
 
     assert(array != NULL);
     old = array->counts.number;
+    /* First what may fail: what is logged has to be applied. */
     if (!make_room(self)) {
         return STATUS_NOMEM;
     }

@@ -66,6 +66,7 @@ void batch_ring_add(struct batch_ring *self, const struct record_batch *batch, u
             forget_oldest(self);
         }
         if (self->count == self->capacity && !grow(self)) {
+            /* No record may be known by some of its targets: all up to its end is forgotten. */
             batch_ring_fini(self);
             self->from = end;
             return;

@@ -1,4 +1,4 @@
-/* recent.h - what the youngest batches of the log are called, so that peers that follow
+/* batch_ring.h - what the youngest batches of the log are called, so that peers that follow
  * are told without the log being read back.
  *
  * Bounded: the oldest entries are forgotten; what is asked of before `from` has to be read.
@@ -7,8 +7,8 @@
  * Owner:   batch_ring_fini().
  * Threads: the actor's.
  */
-#ifndef ORBLOOM_NODE_STORE_RECENT_H
-#define ORBLOOM_NODE_STORE_RECENT_H
+#ifndef ORBLOOM_NODE_STORE_BATCH_RING_H
+#define ORBLOOM_NODE_STORE_BATCH_RING_H
 
 #include "node/store/storage.h"
 

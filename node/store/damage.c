@@ -43,6 +43,7 @@ static enum status try_run(const struct storage *self, const struct record_run *
     char name[DISK_NAME_BYTES];
     enum status status = read_whole(self, run);
 
+    /* What fails in another way may be read the next time. */
     *bad = status == STATUS_MALFORMED || status == STATUS_NOT_FOUND;
     if (!*bad) {
         return status;
@@ -67,6 +68,8 @@ enum status storage_damage_find(const struct storage *self, const struct record_
             bad[(*nbad)++] = runs[i].number;
         }
     }
+    /* The new names first: were the loss logged and they not kept, the next start would find the
+     * old ones. */
     return status == STATUS_OK && *nbad > 0 ? disk->sync_folder(disk->context) : status;
 }
 

@@ -402,6 +402,7 @@ enum status storage_folder_salvage(struct storage_recovery *self)
     for (size_t i = 0; i < self->nnames && status == STATUS_OK; i++) {
         uint64_t number;
 
+        /* Those up to the bad one were read by the survey. */
         if (!segment_name_parse(self->names[i], &number) ||
             strcmp(self->names[i], self->survey.bad_name) <= 0) {
             continue;

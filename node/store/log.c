@@ -84,6 +84,7 @@ static void on_moved(void *context, uint64_t now_us)
     struct storage *self = context;
 
     if (log_writer_synced(self->writer) >= self->begin_end) {
+        /* The loss is written down, durably: the evidence of it may leave its place. */
         storage_damage_put_away(self);
     }
     self->config.moved(self->config.context, now_us);

@@ -60,6 +60,7 @@ static enum status collect(struct storage_merge *self)
             struct record_batch batch;
 
             status = record_batch_get(record, &batch);
+            /* Filters without key log have snapshots in place of runs. */
             if (status == STATUS_OK && !batch.bits) {
                 status = segment_merge_collect(self->sort, &batch);
             }
@@ -213,6 +214,7 @@ static enum status look_for_room(struct storage_merge *self)
 
 static enum status slice(struct storage_merge *self)
 {
+    /* Removing takes no room, it makes some. */
     enum status status = self->task == TASK_REMOVE ? STATUS_OK : look_for_room(self);
 
     if (status != STATUS_OK) {
@@ -267,6 +269,7 @@ bool storage_merge_conclude(struct storage *storage)
     enum status status = self->task == TASK_REMOVE ? STATUS_OK
                                                    : storage_edit_runs(storage, &change);
 
+    /* The files are whole: only their record lacks, and is tried again. */
     self->unlogged = storage_may_wait(status);
     if (self->unlogged) {
         return false;

@@ -226,6 +226,6 @@ void storage_reads_destroy(struct storage *self);
  * needs them. */
 bool storage_view_pins_run(const struct storage *storage, uint64_t number);
 bool storage_view_pins_log(const struct storage *storage, uint64_t below);
-void storage_cuts_destroy(struct storage *self);
+void storage_views_destroy(struct storage *self);
 
 #endif

@@ -33,6 +33,7 @@ enum status storage_add(struct storage *self, const struct record_batch *batch, 
     if (batch->bits) {
         return add_bits(self, batch, end);
     }
+    /* First what may fail: a batch in the log whose set is not listed would not be found again. */
     if (storage_sets_add(&self->sets, batch)) {
         status = storage_append(self, RECORD_BATCH, false, record_batch_size(batch), &body, end);
     }

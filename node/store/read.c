@@ -71,6 +71,7 @@ static enum status merge_runs(struct read_job *self, struct run_reader *const *r
     }
     run_merge_destroy(&merge);
     self->end = self->count < self->room;
+    /* A merge gives all that there is, also what lies beyond. */
     while (self->count > 0 && self->fingerprints[self->count - 1] > self->to) {
         self->count--;
         self->end = true;
@@ -288,6 +289,7 @@ static void done(struct job *job, uint64_t now_us)
     read->npages = self->npages;
     read->next = self->next_place;
     read->end = self->end;
+    /* Whoever asked may ask again from within done(). */
     read->job = NULL;
     if (self->nbad > 0) {
         storage_damage_take(self->storage, now_us, self->bad, self->nbad);
@@ -387,6 +389,7 @@ enum status storage_read(struct storage *storage, struct storage_read *read)
         job_destroy(self);
         return status;
     }
+    /* As it is now: these runs have all below, whatever is merged meanwhile. */
     read->merged = storage->merged;
     read->job = self;
     self->next = storage->reads;

@@ -157,6 +157,7 @@ static void run(struct job *job)
         self->status = storage_folder_try_snapshots(self);
     }
     if (self->status == STATUS_OK) {
+        /* Only now: a folder that is refused has not been changed. */
         self->status = write_cluster(self);
     }
     if (self->status == STATUS_OK) {
@@ -335,6 +336,7 @@ static void done(struct job *job, uint64_t now_us)
     struct record_identity last = self->last;
     enum status status = self->status;
 
+    assert(storage->recovery == self && storage->writer == NULL);
     if (self->nameless) {
         storage_recovery_destroy(&storage->recovery);
         storage->config.nameless(storage->config.context, now_us);
@@ -349,6 +351,7 @@ static void done(struct job *job, uint64_t now_us)
     } else {
         say_refused(self);
     }
+    /* Before the node is told, as it begins the log at once. */
     storage_recovery_destroy(&storage->recovery);
     storage->config.recovered(storage->config.context, now_us, status, amnesia, &last);
 }

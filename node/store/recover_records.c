@@ -175,6 +175,7 @@ enum status storage_found(void *context, const struct record_header *header, str
 {
     struct storage_recovery *self = context;
 
+    /* As the very last word only. */
     self->clean = header->type == RECORD_CLEAN;
     switch ((enum record_type)header->type) {
     case RECORD_IDENTITY:

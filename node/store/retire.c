@@ -72,7 +72,7 @@ static bool old_segment(const struct storage *storage)
            !storage_view_pins_log(storage, storage->segments[0].end);
 }
 
-/* Of those that are durably in no manifest, one that no cut still reads comes last. */
+/* Of those that are durably in no manifest, one that no view still reads comes last. */
 static bool choose_trash(struct storage *storage)
 {
     for (size_t i = storage->ntrash_durably; i > 0; i--) {

@@ -3,6 +3,8 @@
 #include "base/heap.h"
 #include "node/store/private.h"
 
+#include <assert.h>
+
 enum { RUNS_A_RECORD = 512 /* 20 KiB: far from what a record or segment takes */ };
 
 /* ---- read back: putting one twice changes nothing ---- */
@@ -90,6 +92,7 @@ static enum status log_edit(struct storage *self, uint64_t merged, const uint64_
 
 static void apply(struct storage *self, const struct storage_edit *edit)
 {
+    assert(edit->merged >= self->merged); /* Batches that are in runs stay in some. */
     for (size_t i = 0; i < edit->nadded; i++) {
         self->runs[self->nruns++] = edit->added[i];
     }
@@ -125,6 +128,7 @@ enum status storage_log_runs(struct storage *self)
     enum status status = STATUS_OK;
     size_t done = 0;
 
+    /* Be there no run: the record says how far batches are merged, too. */
     do {
         size_t left = self->nruns - done;
         size_t count = left < RUNS_A_RECORD ? left : RUNS_A_RECORD;

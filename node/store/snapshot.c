@@ -126,6 +126,7 @@ static void copy_slice(struct storage_snapshot *self, const struct storage_image
     }
     self->last = self->npages == left;
     if (self->last) {
+        /* Whatever is in the last page is below: the snapshot counts once that is durable. */
         self->id.end = storage_end(self->storage);
         self->storage->config.image_groups(self->storage->config.context, &self->set, self->groups);
     }

@@ -70,7 +70,7 @@ void storage_destroy(struct storage **storage)
     storage_snapshot_destroy(&self->snapshot);
     storage_load_destroy(self);
     storage_reads_destroy(self);
-    storage_cuts_destroy(self);
+    storage_views_destroy(self);
     log_writer_destroy(&self->writer);
     heap_free(self->segments);
     heap_free(self->runs);

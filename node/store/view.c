@@ -1,4 +1,4 @@
-/* Cuts: opened, pinned, closed, gone on with. */
+/* Views: opened, pinned, closed, gone on with. */
 #include "base/heap.h"
 #include "base/mutant.h"
 #include "node/store/view_private.h"
@@ -154,22 +154,22 @@ static bool collect(struct storage_view *self, const uint64_t *keys, size_t coun
 static bool visit(struct storage_view *self, const uint64_t *keys, size_t count)
 {
     switch (self->work) {
-    case CUT_SURVEY:
+    case VIEW_SURVEY:
         run_digest_add(self->survey.items[self->at], keys, count);
         break;
-    case CUT_SPLIT:
+    case VIEW_SPLIT:
         run_digest_add(self->split.items[self->at], keys, count);
         break;
-    case CUT_COLLECT:
+    case VIEW_COLLECT:
         return collect(self, keys, count);
-    case CUT_SUBTRACT:
+    case VIEW_SUBTRACT:
         for (size_t i = 0; i < count; i++) {
             lacks_below(self, keys[i], false);
             self->wanted_at += self->wanted_at < self->nwanted &&
                                self->wanted[self->wanted_at] == keys[i];
         }
         break;
-    case CUT_NOTHING:
+    case VIEW_IDLE:
         break;
     }
     return true;
@@ -218,14 +218,14 @@ static bool share(struct storage_view *self, const uint64_t *keys, size_t count)
 
 static void finish(struct storage_view *self)
 {
-    struct view_trees *trees = self->work == CUT_SURVEY ? &self->survey : &self->split;
+    struct view_trees *trees = self->work == VIEW_SURVEY ? &self->survey : &self->split;
 
     self->finished = true;
-    if (self->work == CUT_SURVEY || self->work == CUT_SPLIT) {
+    if (self->work == VIEW_SURVEY || self->work == VIEW_SPLIT) {
         for (size_t i = 0; i < trees->count; i++) {
             run_digest_finish(trees->items[i]);
         }
-    } else if (self->work == CUT_SUBTRACT) {
+    } else if (self->work == VIEW_SUBTRACT) {
         lacks_below(self, 0, true);
     }
 }
@@ -242,7 +242,7 @@ static bool is_far(const struct storage_view *self)
 static void walk(struct storage_view *self)
 {
     const uint32_t most = self->storage->config.steps->most[STEP_WALK_KEYS];
-    const size_t chunk = most < CUT_CHUNK_KEYS ? most : CUT_CHUNK_KEYS;
+    const size_t chunk = most < VIEW_CHUNK_KEYS ? most : VIEW_CHUNK_KEYS;
     size_t keys = 0;
     size_t seeks = 0;
 
@@ -308,7 +308,7 @@ static void destroy(struct storage_view *self)
 
 /* ---- opening ---- */
 
-static size_t count_cuts(const struct storage *storage)
+static size_t count_views(const struct storage *storage)
 {
     size_t count = 0;
 
@@ -387,7 +387,7 @@ enum status storage_view_open(struct storage *storage, const struct storage_view
     struct storage_view *self;
     enum status status = STATUS_NOMEM;
 
-    if (count_cuts(storage) == STORAGE_VIEWS) {
+    if (count_views(storage) == STORAGE_VIEWS) {
         return STATUS_OVERLOADED;
     }
     self = heap_zalloc(1, sizeof *self);
@@ -439,7 +439,7 @@ void storage_view_close(struct storage_view **view)
     }
 }
 
-void storage_cuts_destroy(struct storage *storage)
+void storage_views_destroy(struct storage *storage)
 {
     while (storage->views != NULL) {
         struct storage_view *self = storage->views;
@@ -516,6 +516,7 @@ static void done_step(struct job *job, uint64_t now_us)
 
     assert(self->busy);
     self->busy = false;
+    /* Also of a view that was closed: the runs are bad for everybody. */
     if (self->nbad > 0) {
         storage_damage_take(self->storage, now_us, self->bad, self->nbad);
         self->nbad = 0;
@@ -527,7 +528,7 @@ static void done_step(struct job *job, uint64_t now_us)
     }
     if (self->finished || self->status != STATUS_OK) {
         end_walk(self);
-        self->work = CUT_NOTHING;
+        self->work = VIEW_IDLE;
     } else if (self->tailed) {
         steps_again(self->storage->config.steps, STEP_WALK_KEYS);
     }
@@ -538,7 +539,7 @@ void storage_view_step(struct storage_view *self)
 {
     const struct effects *effects = self->storage->config.effects;
 
-    assert(!self->busy && !self->closed && self->work != CUT_NOTHING);
+    assert(!self->busy && !self->closed && self->work != VIEW_IDLE);
     self->busy = true;
     effects->submit(effects->context, JOB_BACKGROUND, &self->job);
 }

@@ -18,8 +18,8 @@
  * STATUS_IO. Owner:   storage_view_open()'s caller calls storage_view_close(), at any time;
  * storage_destroy() closes those that are left. Threads: the actor's.
  */
-#ifndef ORBLOOM_NODE_STORE_CUT_H
-#define ORBLOOM_NODE_STORE_CUT_H
+#ifndef ORBLOOM_NODE_STORE_VIEW_H
+#define ORBLOOM_NODE_STORE_VIEW_H
 
 #include "log/run_digest.h"
 #include "node/store/storage.h"

@@ -25,7 +25,7 @@ static enum status begin(struct storage_view *self, enum view_work work, uint32_
 {
     struct view_range *ranges = heap_realloc(self->ranges, count + 1, sizeof *ranges);
 
-    assert(self->work == CUT_NOTHING && !self->busy);
+    assert(self->work == VIEW_IDLE && !self->busy);
     if (ranges == NULL) {
         return STATUS_NOMEM;
     }
@@ -101,7 +101,7 @@ enum status storage_view_survey(struct storage_view *self)
     }
     status = make_trees(&self->survey, bits, shards, count, survey_bits(self));
     if (status == STATUS_OK) {
-        status = begin(self, CUT_SURVEY, bits, shards, count);
+        status = begin(self, VIEW_SURVEY, bits, shards, count);
     }
     heap_free(shards);
     return status;
@@ -112,7 +112,7 @@ enum status storage_view_split(struct storage_view *self, uint32_t bits, const u
 {
     enum status status = make_trees(&self->split, bits, prefixes, count, LEVEL_BITS);
 
-    return status == STATUS_OK ? begin(self, CUT_SPLIT, bits, prefixes, count) : status;
+    return status == STATUS_OK ? begin(self, VIEW_SPLIT, bits, prefixes, count) : status;
 }
 
 static enum status make_keys(struct storage_view *self, size_t room)
@@ -130,7 +130,7 @@ enum status storage_view_collect(struct storage_view *self, uint32_t bits, const
     enum status status = make_keys(self, room);
 
     if (status == STATUS_OK) {
-        status = begin(self, CUT_COLLECT, bits, prefixes, count);
+        status = begin(self, VIEW_COLLECT, bits, prefixes, count);
     }
     for (; status == STATUS_OK && self->at < count && self->ranges[self->at].first < from;
          self->at++) {
@@ -155,7 +155,7 @@ enum status storage_view_subtract(struct storage_view *self, uint32_t bits,
             memcpy(wanted, fingerprints, nfingerprints * sizeof *wanted);
         }
         self->nwanted = nfingerprints;
-        status = begin(self, CUT_SUBTRACT, bits, prefixes, count);
+        status = begin(self, VIEW_SUBTRACT, bits, prefixes, count);
     }
     return status;
 }

@@ -1,14 +1,14 @@
 /* view_private.h - the parts of a view; shared by node/store/view*.c only. */
-#ifndef ORBLOOM_NODE_STORE_CUT_PRIVATE_H
-#define ORBLOOM_NODE_STORE_CUT_PRIVATE_H
+#ifndef ORBLOOM_NODE_STORE_VIEW_PRIVATE_H
+#define ORBLOOM_NODE_STORE_VIEW_PRIVATE_H
 
 #include "log/run_merge.h"
 #include "node/store/private.h"
 #include "node/store/view.h"
 
-enum view_work { CUT_NOTHING, CUT_SURVEY, CUT_SPLIT, CUT_COLLECT, CUT_SUBTRACT };
+enum view_work { VIEW_IDLE, VIEW_SURVEY, VIEW_SPLIT, VIEW_COLLECT, VIEW_SUBTRACT };
 
-enum { CUT_CHUNK_KEYS = 4096 };
+enum { VIEW_CHUNK_KEYS = 4096 };
 
 struct view_range {
     uint64_t first;
@@ -69,7 +69,7 @@ struct storage_view {
     uint64_t resume;
     bool more;
 
-    uint64_t chunk[CUT_CHUNK_KEYS];
+    uint64_t chunk[VIEW_CHUNK_KEYS];
 };
 
 #endif

@@ -1,10 +1,21 @@
 /* A batch of the log as other nodes are told of it, and as it is written to the log there. */
+#include "base/mutant.h"
 #include "node/sync/exchange.h"
 
 _Static_assert((int)PULL_BATCH_RELAYED == (int)RECORD_BATCH_RELAYED, "the same bits");
 _Static_assert((int)PULL_BATCH_FED == (int)RECORD_BATCH_FED, "the same bits");
 _Static_assert((int)PULL_BATCH_PARTIAL == (int)RECORD_BATCH_PARTIAL, "the same bits");
 _Static_assert((int)PULL_MAX_TARGETS == (int)RECORD_MAX_TARGETS, "each record can be told");
+
+bool node_batch_named(const struct record_batch *batch)
+{
+    return batch->batch_producer != 0 && batch->batch_number != 0;
+}
+
+bool node_batch_whole(const struct record_batch *batch)
+{
+    return node_batch_named(batch) && (!batch->partial || MUTANT(PARTIAL_IS_WHOLE));
+}
 
 static uint32_t flags_of(const struct record_batch *batch)
 {

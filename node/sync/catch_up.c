@@ -106,6 +106,7 @@ uint64_t node_settle(struct exchange *self, uint64_t now_us, struct document_ent
     if (pulls == NULL || !hosted->doubted) {
         return ACTOR_NEVER;
     }
+    /* The wait begins when others can be asked, not when the process did. */
     if (hosted->heard_us == 0) {
         hosted->heard_us = now_us;
     }

@@ -56,8 +56,7 @@ void node_exchange_destroy(struct exchange **exchange)
         return;
     }
     node_serve_fini(self);
-    repair_fini(&self->repair.machine);
-    node_repair_forget(&self->repair);
+    node_repair_fini(self);
     node_peers_fini(&self->peers);
     node_cursors_fini(&self->cursors);
     looks_fini(&self->looks);
@@ -93,6 +92,7 @@ static void look_at(struct exchange *self, uint64_t now_us, size_t at)
     self->turn++;
     node_pull_look(self, now_us, self->node.documents->by_id[at]);
     looks_by(&self->looks, at, self->due_us);
+    /* Without memory for a place in a queue it is looked at by the clock. */
     if (looks_wait(&self->looks, at, self->waits) != STATUS_OK) {
         looks_by(&self->looks, at, now_us + AGAIN_US);
     }
@@ -102,6 +102,7 @@ static void look_at_all(struct exchange *self, uint64_t now_us)
 {
     const uint32_t *places;
 
+    /* What is due is among them: it is not to be looked at twice. */
     (void)looks_pop_due(&self->looks, ACTOR_NEVER - 1, &places);
     for (size_t i = 0; i < self->looks.count; i++) {
         look_at(self, now_us, i);
@@ -176,9 +177,12 @@ static void pump_pulls(struct exchange *self, uint64_t now_us)
 
     self->next_repair.any = false;
     self->asked = 0;
+    /* First what frees nodes for questions: answers that never came, idle links, silences that are
+     * over. */
     node_pull_expire(self, now_us);
     node_peers_close_idle(&self->peers, self->node.effects, now_us);
     self->freed |= node_silences_over(self, now_us);
+    /* What stirs from here on is for the next turn. */
     all = self->stirred_all;
     freed = self->freed;
     self->stirred = looks_follow(&self->looks, self->node.documents) != STATUS_OK ||

@@ -3,26 +3,21 @@
  *
  *   exchange.c    when, and who is looked at now
  *   stir.c        something may be due now
- *   pull_plan.c   whom to ask for what, by each filter's document
  *   looks.c       when each filter is looked at
- *   pull.c        asking, judging answers
+ *   pull_plan.c   whom to ask for what, by each filter's document
+ *   pull.c        asking, judging answers, cursors, how complete a joining group is
  *   pull_take.c   taking over what was answered
- *   pull_progress.c  cursors, and how complete a joining group is
- *   repair_plan.c comparing replicas: which one is next, and when again
- *   repair.c      ... the way through a comparison
- *   repair_take.c ... its answers: digests compared, what lacks taken over
- *   cut_pace.c    ... how fast replicas are read for that
- *   peer_votes.c        asking others what they remember of this node
- *   peer_memory.c    answering that
+ *   batch_form.c  batches of the log, as they are told and heard
+ *   pages.c       pages of arrays, of filters without key log, and their digests: both sides
  *   watch.c       one question a node for all filters that have nothing to ask
- *   catch_up.c      catching up before it counts, after an end that was not in order
+ *   repair.c      comparing replicas: which one is next, and the way through it
+ *   view_pace.c   ... how fast replicas are read for that
+ *   peer_votes.c  asking others what they remember of this node
+ *   peer_memory.c answering that
+ *   catch_up.c    catching up before it counts, after an end that was not in order
  *   serve.c       answering: reading storage at a bounded rate
  *   serve_answer.c  ... which requests, how fast, and what is said
- *   lines.c       pages of arrays, of filters without key log: both sides
- *   page_digests.c  ... and their digests: which pages differ
- *   serve_page.c  making one answer out of what storage reads
- *   batch_form.c  batches of the log, as they are told and heard
- *   serve_view.c   what a peer compares with: digests and ranges of a view
+ *   serve_view.c  ... what a peer compares with: digests and ranges of a view
  *
  * Without a disk a node has none of this: there is no log to take over.
  */
@@ -228,7 +223,7 @@ struct exchange {
     struct serve_page pages[SERVE_PAGES];
     struct serve_bucket buckets[SERVE_BUCKETS];
     struct serve_view views[SERVE_VIEWS];
-    struct serve_next next_cut;
+    struct serve_next next_view;
     struct node_repair repair;
     struct repair_turn next_repair;
     uint64_t repaired_end;       /* own log's end after the last one that took something over */
@@ -249,7 +244,7 @@ void node_pull_follow(struct exchange *self, struct document_entry *entry);
 struct pull_item *node_pull_item(struct exchange *self, const struct peer_topic *topic,
                                  struct document_entry **out);
 
-/* repair_plan.c: nodes that did not answer may be tried again: bits of queues. */
+/* repair.c: nodes that did not answer may be tried again: bits of queues. */
 uint64_t node_silences_over(struct exchange *self, uint64_t now_us);
 
 /* pull.c: ask for what is due of one filter; exchange->due_us and ->waits: when again. And: give up
@@ -274,25 +269,25 @@ void node_watch_on_reply(struct exchange *self, uint64_t now_us, const struct pe
 void node_watch_on_silence(struct exchange *self, uint64_t now_us, const struct peer_topic *topic);
 void node_watch_on_error(struct exchange *self, uint64_t now_us, const struct peer_topic *topic);
 
-/* absorb.c: has the batch a number? */
+/* batch_form.c: has the batch a number? */
 bool node_batch_named(const struct record_batch *batch);
 
 /* ... by which all of it is known everywhere? What is partial has one too, and only that: neither
  * is it known by it, nor does who has it have what the number names. */
 bool node_batch_whole(const struct record_batch *batch);
 
-/* Log a batch that comes from another node, flagged repaired, and set its bits; safe once the log
- * is durable up to storage_end(). The first target decides; the others stay in `batch` where they
- * can be taken now, and are not there by the batch's number. STATUS_NOT_READY, STATUS_INVALID
- * (fingerprints of another slot group), STATUS_FULL (past the capacity of a replica that counts),
- * STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
+/* pull_take.c: log a batch that comes from another node, flagged repaired, and set its bits; safe
+ * once the log is durable up to storage_end(). The first target decides; the others stay in `batch`
+ * where they can be taken now, and are not there by the batch's number. STATUS_NOT_READY,
+ * STATUS_INVALID (fingerprints of another slot group), STATUS_FULL (past the capacity of a replica
+ * that counts), STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
 MUST_USE enum status node_absorb(struct exchange *self, struct document_entry *entry,
                                  struct record_batch *batch);
 
 /* catch_up.c: has it caught up, or waited long enough? When to look again; ACTOR_NEVER: no more. */
 uint64_t node_settle(struct exchange *self, uint64_t now_us, struct document_entry *entry);
 
-/* pull_take.c: of a judged answer; OK: its pull has moved on. */
+/* Of a judged answer; OK: its pull has moved on. */
 MUST_USE enum status node_pull_take(struct exchange *self, uint64_t now_us,
                                     struct document_entry *entry, struct pull *pull,
                                     const struct pull_reply *reply);
@@ -302,15 +297,12 @@ MUST_USE enum status node_pull_absorb(struct exchange *self, uint64_t now_us,
                                       struct document_entry *entry, const struct pull_scope *scope,
                                       const uint64_t *fingerprints, size_t count, size_t *done);
 
-/* repair_plan.c: is an item's comparison due, and the next one? Later: exchange->due_us. */
+/* repair.c: is an item's comparison due, and the next one? Later: exchange->due_us. */
 void node_repair_look(struct exchange *self, uint64_t now_us, const struct filter_pulls *pulls,
                       const struct document_entry *entry, struct pull_item *item);
-void node_repair_fail(struct exchange *self, uint64_t now_us, enum status status);
-void node_repair_succeed(struct exchange *self, uint64_t now_us, const struct document_entry *entry,
-                         struct pull_item *item);
 void node_repair_end(struct exchange *self); /* of the one under way, for good or ill */
 
-/* repair.c: the next one begins, and what is due of the one under way is done. */
+/* The next one begins, and what is due of the one under way is done. */
 void node_repair_pump(struct exchange *self, uint64_t now_us);
 
 void node_repair_on_reply(struct exchange *self, uint64_t now_us, const struct peer_topic *topic,
@@ -318,14 +310,9 @@ void node_repair_on_reply(struct exchange *self, uint64_t now_us, const struct p
 void node_repair_on_silence(struct exchange *self, uint64_t now_us, const struct peer_topic *topic,
                             enum status status);
 uint64_t node_repair_next_us(const struct exchange *self);
+void node_repair_fini(struct exchange *self);
 
-/* repair_take.c: keep the answer; compare it once the own side is there. */
-MUST_USE enum status node_repair_keep(struct node_repair *repair, const struct pull_reply *reply);
-MUST_USE enum status node_repair_compare(struct exchange *self, uint64_t now_us,
-                                         struct document_entry *entry);
-void node_repair_forget(struct node_repair *repair);
-
-/* cut_pace.c: read on, not faster than is meant for the background; else at *resume_us. */
+/* view_pace.c: read on, not faster than is meant for the background; else at *resume_us. */
 void node_view_pace(struct exchange *self, uint64_t now_us, struct storage_view *view,
                     uint64_t bytes, uint64_t *resume_us);
 
@@ -338,13 +325,6 @@ MUST_USE enum status node_serve_view_begin(struct serve_page *page, uint64_t now
 void node_serve_view_pump(struct exchange *self, uint64_t now_us);
 uint64_t node_serve_view_next_us(const struct exchange *self);
 void node_serve_view_fini(struct exchange *exchange);
-
-/* pull_progress.c: record a cursor that is due; it stays due when the log takes none now. */
-void node_pull_record(struct exchange *self, struct pull *pull);
-
-/* Of the group whose items begin there: what the replica's report tells. Returns how many items
- * the group has. */
-uint32_t node_pull_judge_group(struct exchange *self, struct hosted_filter *hosted, uint32_t at);
 
 /* peer_votes.c: asks about this start; when to go on. */
 uint64_t node_meet_pump(struct exchange *self, uint64_t now_us);
@@ -385,13 +365,11 @@ MUST_USE enum status node_serve_judge(const struct exchange *self,
                                       const struct pull_request *request,
                                       const struct document_entry **out);
 
-/* serve_page.c: STATUS_OK: done() comes. */
-MUST_USE enum status node_serve_begin(struct serve_page *page, uint64_t now_us);
-/* lines.c: the answer is sent. */
+/* pages.c: the answer is sent. */
 MUST_USE enum status node_serve_lines(struct serve_page *page, uint64_t now_us,
                                       const struct document_entry *entry);
 
-/* page_digests.c: the answer is sent, or it goes on at page->start_us. */
+/* The answer is sent, or it goes on at page->start_us. */
 MUST_USE enum status node_serve_page_digests(struct serve_page *page, uint64_t now_us);
 
 /* Compare on, if that is under way; exchange->due_us: when again. */

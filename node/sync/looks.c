@@ -269,6 +269,7 @@ static bool make_place(struct look_queue *queue)
     if (grown == NULL) {
         return false;
     }
+    /* The room is a power of two, before and after. */
     for (size_t i = 0; i < queue->count; i++) {
         grown[i] = queue->ids[(queue->first + i) & (queue->room - 1)];
     }
@@ -282,6 +283,7 @@ enum status looks_wait(struct looks *self, size_t at, uint64_t bits)
     struct look *look = &self->items[at];
     enum status status = STATUS_OK;
 
+    /* Where it stands already it keeps its turn. */
     bits &= ~look->queued;
     for (unsigned wait = 0; wait < LOOK_NWAITS && bits >> wait != 0; wait++) {
         struct look_queue *queue = &self->queues[wait];
@@ -313,6 +315,7 @@ bool looks_take(struct looks *self, unsigned wait, size_t *at)
 
         queue->first = (queue->first + 1) & (queue->room - 1);
         queue->count--;
+        /* Those that went while they waited are passed by. */
         if (find_exactly(self, id, at) && (self->items[*at].queued & LOOK_BIT(wait)) != 0) {
             self->items[*at].queued &= ~LOOK_BIT(wait);
             return true;

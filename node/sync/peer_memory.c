@@ -118,6 +118,7 @@ void node_on_boot_request(struct exchange *self, uint64_t now_us, const struct p
         self->node.life->id == 0) {
         return; /* It asks again. */
     }
+    /* The list that it brings may know of a boot that this node has not heard of. */
     if (request->nodes.size > 0) {
         self->node.take_document(self->node.self, now_us, request->nodes);
     }

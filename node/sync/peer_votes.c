@@ -232,6 +232,7 @@ static void give_up(struct exchange *self, uint64_t now_us, const struct boot_re
         log_line(LOG_WARN, "node %u has confirmed another boot that continues the one found here",
                  reply->node);
     }
+    /* The incarnation that begins has nothing to be remembered of. */
     self->nmeetings = 0;
     self->node.begin_incarnation(self->node.self, now_us, AMNESIA_BOOT);
 }

@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,6 +126,7 @@ enum status node_peers_ask(struct node_peers *self, const struct effects *effect
         note_silence(peer, now_us);
         return status;
     }
+    assert(peer->calls[purpose].correlation == 0); /* One question of a kind at a time. */
     peer->calls[purpose] = (struct peer_call){
         .correlation = frame->correlation,
         .deadline_us = now_us + wait_us,
@@ -140,6 +142,7 @@ enum status node_peers_ask(struct node_peers *self, const struct effects *effect
 
 static void end_call(struct node_peers *self, struct peer_call *call, struct peer_topic *topic)
 {
+    assert(self->awaited_bytes >= call->bytes);
     *topic = call->topic;
     self->awaited_bytes -= call->bytes;
     call->correlation = 0;

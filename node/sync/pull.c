@@ -1,5 +1,6 @@
 /* Asking other nodes for what is lacking here, and taking it over. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "node/sync/exchange.h"
 
 #include <inttypes.h>
@@ -12,6 +13,132 @@ enum {
     STRIDE_EACH_BYTES = 1 << 10, /* a filter: cursors of six sources take half */
     STRIDE_MOST_BYTES = 16 << 20,
 };
+
+/* ---- cursors in the log ---- */
+
+/* Record a cursor that is due; it stays due when the log takes none now. */
+static void put_cursor(struct exchange *self, struct pull *pull)
+{
+    struct record_cursor cursor = {
+        .filter_id = pull->scope.filter_id,
+        .group = pull->scope.group,
+        .keyset = pull->scope.keyset,
+        .slice = pull->scope.slice,
+        .source = pull->source.node,
+        .source_incarnation = pull->source.incarnation,
+        .offset = pull->cursor,
+        .epoch = pull->purpose == PULL_SYNC ? pull->scope.epoch : 0,
+    };
+    uint64_t end;
+
+    if (MUTANT(CURSOR_BEFORE_DATA)) {
+        cursor.offset = pull->purpose == PULL_SYNC ? pull->through : pull->page_next;
+    }
+    if (storage_put_cursor(self->storage, &cursor, &end) != STATUS_OK) {
+        return; /* Tried again with the next page or answer. */
+    }
+    pull_cursor_recorded(pull);
+    if (node_cursors_put(&self->cursors, &cursor) != STATUS_OK) {
+        log_line(LOG_WARN,
+                 "out of memory for a cursor: a restart takes over more than it needs to");
+    }
+}
+
+enum status node_pull_checkpoint(const struct exchange *self)
+{
+    enum status status = STATUS_OK;
+    uint64_t end;
+
+    for (size_t i = 0; i < self->cursors.count; i++) {
+        status = storage_put_cursor(self->storage, &self->cursors.items[i].cursor, &end);
+        if (status != STATUS_OK) {
+            return status;
+        }
+    }
+    return status;
+}
+
+void node_pull_found(struct exchange *self, struct span record)
+{
+    struct record_cursor cursor;
+
+    if (record_cursor_get(record, &cursor) != STATUS_OK ||
+        node_cursors_put(&self->cursors, &cursor) != STATUS_OK) {
+        log_line(LOG_WARN, "a cursor can't be kept: this start takes over more than it needs to");
+    }
+}
+
+void node_pull_forget(struct exchange *self)
+{
+    node_cursors_fini(&self->cursors);
+    node_forget_batches(self);
+}
+
+/* ---- how complete a joining group is ---- */
+
+/* The sources of one group, whose items are next to each other: what the least of each source's
+ * keysets has come to. Returns how many items there are. */
+static uint32_t gather(const struct pull_item *items, uint32_t count,
+                       double progress[QUORUM_MAX_REPLICAS], bool complete[QUORUM_MAX_REPLICAS])
+{
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < QUORUM_MAX_REPLICAS; i++) {
+        progress[i] = -1;
+        complete[i] = false;
+    }
+    for (; used < count && items[0].pull.scope.group == items[used].pull.scope.group; used++) {
+        const struct pull_item *item = &items[used];
+        double part = pull_progress(&item->pull);
+        bool done = item->pull.phase == PULL_PHASE_COMPLETE;
+        bool first = progress[item->rank] < 0;
+
+        progress[item->rank] = first || part < progress[item->rank] ? part : progress[item->rank];
+        complete[item->rank] = done && (first || complete[item->rank]);
+    }
+    return used;
+}
+
+static double best_of(double progress[QUORUM_MAX_REPLICAS], uint32_t needed)
+{
+    double sum = 0;
+
+    for (uint32_t n = 0; n < needed; n++) {
+        uint32_t best = 0;
+
+        for (uint32_t i = 1; i < QUORUM_MAX_REPLICAS; i++) {
+            best = progress[i] > progress[best] ? i : best;
+        }
+        sum += progress[best] > 0 ? progress[best] : 0;
+        progress[best] = -1;
+    }
+    return sum / needed;
+}
+
+/* Of the group whose items begin there: what the replica's report tells. Returns how many items
+ * the group has. */
+static uint32_t judge_group(struct exchange *self, struct hosted_filter *hosted, uint32_t at)
+{
+    const struct pull_item *items = &hosted->pulls->items[at];
+    struct replica_group *group = &hosted->set->groups[items[0].pull.scope.group];
+    double progress[QUORUM_MAX_REPLICAS];
+    bool complete[QUORUM_MAX_REPLICAS];
+    uint32_t used = gather(items, hosted->pulls->count - at, progress, complete);
+    uint32_t sources = 0;
+
+    if (items[0].pull.purpose == PULL_SYNC) {
+        for (uint32_t i = 0; i < QUORUM_MAX_REPLICAS; i++) {
+            sources += complete[i];
+        }
+        self->node.life->changed = self->node.life->changed ||
+                                   (group->complete == 0 && sources >= items[0].needed);
+        group->complete = sources >= items[0].needed ? hosted->pulls->epoch : 0;
+        group->copied = group->complete != 0 ? 1 : best_of(progress, items[0].needed);
+    }
+    return used;
+}
+
+/* ---- a question has ended ---- */
 
 static void fail(struct exchange *self, uint64_t now_us, struct pull_item *item, enum status status)
 {
@@ -129,6 +256,7 @@ void node_pull_on_reply(struct exchange *self, uint64_t now_us, uint32_t link, u
         hosted->heard_us = catching_up ? now_us : hosted->heard_us;
         return;
     }
+    /* Else it would try to catch up with a log that nobody has any more. */
     (void)pull_source_gone(&item->pull, reply);
     fail(self, now_us, item, status);
     if (reply->status == STATUS_CONFLICT) {
@@ -171,6 +299,7 @@ static bool others_fetch(const struct filter_pulls *pulls, uint32_t index)
     const struct pull_item *item = &pulls->items[index];
     bool fetching = false;
 
+    /* Items of a group are next to each other. */
     for (uint32_t i = index; i > 0 && same_group(item, &pulls->items[i - 1]); i--) {
         fetching = fetching || (pulls->items[i - 1].pull.asked &&
                                 pulls->items[i - 1].pull.phase == PULL_PHASE_FETCH);
@@ -193,6 +322,7 @@ static bool has_turn(const struct filter_pulls *pulls, uint32_t index)
     if (item->pull.purpose != PULL_SYNC) {
         return item->pull.phase != PULL_PHASE_FETCH || !others_fetch(pulls, index);
     }
+    /* Those before it in the group: sources of lower rank, which the plan names first. */
     for (uint32_t i = index; i > 0 && same_group(item, &pulls->items[i - 1]); i--) {
         const struct pull_item *other = &pulls->items[i - 1];
 
@@ -237,6 +367,7 @@ static void ask(struct exchange *self, uint64_t now_us, const struct filter_pull
     uint64_t bytes;
     size_t sent = 0;
 
+    /* Other sources may have brought some of it since. */
     pull_trim(pull, self->have);
     pull_question(pull, &frame.body.pull_request);
     bytes = frame.body.pull_request.kind == PULL_HEADERS ? HEADERS_BYTES : ANSWER_BYTES;
@@ -248,6 +379,7 @@ static void ask(struct exchange *self, uint64_t now_us, const struct filter_pull
                             pull->source.node, pull->purpose, bytes, patience_us(pull), &topic,
                             &frame, self->node.out, &sent);
     if (status == STATUS_OK) {
+        /* The node has a question now, and so whoever waits for it waits on. */
         self->asked |= LOOK_BIT(looks_peer(pull->source.node, pull->purpose)) |
                        LOOK_BIT(LOOK_WAITS_ROOM);
         pull_asked(pull);
@@ -275,8 +407,9 @@ static void pump_item(struct exchange *self, uint64_t now_us, const struct docum
 
     item->pull.stride = more_stride(self);
     if (pull_cursor_due(&item->pull, node_log_durable(self, &entry->document))) {
-        node_pull_record(self, &item->pull);
+        put_cursor(self, &item->pull);
     } else if (pull_cursor_due(&item->pull, UINT64_MAX)) {
+        /* Due but for the disk: it is looked at when the log has moved on. */
         self->waits |= LOOK_BIT(LOOK_WAITS_LOG);
     }
     node_repair_look(self, now_us, pulls, entry, item);
@@ -303,10 +436,12 @@ void node_pull_look(struct exchange *self, uint64_t now_us, struct document_entr
     hosted = entry->attachment;
     pulls = hosted != NULL ? hosted->pulls : NULL;
     for (uint32_t i = 0; pulls != NULL && i < pulls->count; i++) {
+        /* Another one first each time: a node takes few questions, and the same ones would always
+         * ask. */
         pump_item(self, now_us, entry, pulls, (self->turn + i) % pulls->count);
     }
     for (uint32_t i = 0; pulls != NULL && i < pulls->count;) {
-        i += node_pull_judge_group(self, hosted, i);
+        i += judge_group(self, hosted, i);
     }
     due_us = node_settle(self, now_us, entry);
     self->due_us = due_us < self->due_us ? due_us : self->due_us;

@@ -1,10 +1,328 @@
-/* Requests of other nodes: each gets a page, that is read for in its turn. */
+/* Requests of other nodes: each gets a page, which is read for in its turn, and sent once it is
+ * worth that. */
 #include "base/heap.h"
 #include "base/mutant.h"
+#include "node/pull/pull_intervals.h"
 #include "node/sync/exchange.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    MIN_RUN_KEYS = 8192,
+    MAX_ROUNDS = 64, /* reads for one answer that find little */
+    HEADER_KEYS = 1 << 18,
+};
+
+static const struct document_entry *entry_of(const struct serve_page *page)
+{
+    return document_cache_find(page->exchange->node.documents, page->request.scope.filter_id);
+}
+
+static const struct filter_document *document_of(const struct serve_page *page)
+{
+    const struct document_entry *entry = entry_of(page);
+
+    return entry != NULL ? &entry->document : NULL;
+}
+
+static size_t most_keys(const struct serve_page *page)
+{
+    return page->exchange->node.steps->most[STEP_ANSWER_KEYS];
+}
+
+/* What storage wants room for, unless an answer is to be smaller. */
+static size_t least_keys(const struct serve_page *page)
+{
+    return most_keys(page) < MIN_RUN_KEYS ? most_keys(page) : MIN_RUN_KEYS;
+}
+
+static size_t keys_wanted(const struct serve_page *page)
+{
+    size_t keys = page->request.max_bytes / sizeof(uint64_t);
+
+    keys = keys < least_keys(page) ? least_keys(page) : keys;
+    return keys < most_keys(page) ? keys : most_keys(page);
+}
+
+/* ---- runs: only the shards of the group ---- */
+
+/* The next stretch of fingerprints, from `from` on, whose shards belong to the group; false: none.
+ * Shards next to each other are one stretch. */
+static bool next_stretch(const struct filter_document *document, uint32_t group, uint64_t from,
+                         uint64_t *first, uint64_t *last)
+{
+    const uint16_t *group_of_shard = document->content.group_of_shard;
+    uint32_t bits = document->content.shard_bits;
+    uint32_t nshards = document_nshards(document);
+    uint32_t shard = bits > 0 ? (uint32_t)(from >> (64 - bits)) : 0;
+    uint32_t behind;
+
+    for (; shard < nshards && group_of_shard[shard] != group; shard++) {
+    }
+    for (behind = shard; behind < nshards && group_of_shard[behind] == group; behind++) {
+    }
+    if (shard == behind) {
+        return false;
+    }
+    *first = bits > 0 ? (uint64_t)shard << (64 - bits) : 0;
+    *first = *first > from ? *first : from;
+    *last = behind < nshards ? ((uint64_t)behind << (64 - bits)) - 1 : UINT64_MAX;
+    return true;
+}
+
+static enum status read_runs(struct serve_page *page, bool *more)
+{
+    const struct filter_document *document = document_of(page);
+    size_t room = keys_wanted(page) > page->count ? keys_wanted(page) - page->count : 0;
+    uint64_t first;
+    uint64_t last;
+
+    *more = false;
+    if (document == NULL || page->end || room < least_keys(page) || page->rounds == MAX_ROUNDS) {
+        return STATUS_OK;
+    }
+    if (!next_stretch(document, page->request.scope.group, page->next, &first, &last) ||
+        first > page->request.to) {
+        page->end = true;
+        return STATUS_OK;
+    }
+    page->read.from = first;
+    page->read.to = last < page->request.to ? last : page->request.to;
+    page->read.room = room;
+    *more = true;
+    return STATUS_OK;
+}
+
+static void took_runs(struct serve_page *page)
+{
+    const struct storage_read *read = &page->read;
+
+    memcpy(page->fingerprints + page->count, read->fingerprints,
+           read->count * sizeof *read->fingerprints);
+    page->count += read->count;
+    page->merged = read->merged < page->merged ? read->merged : page->merged;
+    if (!read->end) {
+        page->next = read->next;
+    } else if (read->to >= page->request.to) {
+        page->end = true;
+        page->next = read->to;
+    } else {
+        page->next = read->to + 1;
+    }
+}
+
+/* ---- the log ---- */
+
+static enum status read_log(struct serve_page *page, bool *more)
+{
+    bool enough = page->request.kind == PULL_HEADERS ? page->nbatches >= PULL_MAX_BATCHES / 2
+                                                     : page->nbatches > 0;
+
+    page->end = page->next >= page->stop;
+    *more = !enough && page->next < page->limit && page->rounds < MAX_ROUNDS;
+    page->read.from = page->next;
+    page->read.to = page->limit;
+    page->read.room = page->request.kind == PULL_HEADERS ? HEADER_KEYS : most_keys(page);
+    return STATUS_OK;
+}
+
+static bool is_wanted(const struct serve_page *page, const struct record_batch *batch)
+{
+    if (batch->group != page->request.scope.group) {
+        return false;
+    }
+    if (page->request.kind == PULL_LOG) {
+        return true;
+    }
+    /* What has no number of its own can't be followed; copies and repairs bring it. */
+    return node_batch_whole(batch) &&
+           (page->request.kind == PULL_HEADERS ||
+            pull_wants(page->request.wanted, page->request.nwanted, batch->batch_producer,
+                       batch->epoch, batch->batch_number));
+}
+
+/* False: it begins the next answer, as this one names as many lists of targets as it may. */
+static bool take_batch(struct serve_page *page, const struct record_batch *batch, uint64_t offset)
+{
+    if (page->request.kind == PULL_HEADERS) {
+        page->batches[page->nbatches++] = node_batch_header(batch, offset);
+        return true;
+    }
+    if (!node_batch_tell(page, batch, offset, &page->batches[page->nbatches])) {
+        return false;
+    }
+    page->nbatches++;
+    memcpy(page->fingerprints + page->count, batch->fingerprints,
+           batch->count * sizeof *batch->fingerprints);
+    page->count += batch->count;
+    return true;
+}
+
+static void took_log(struct serve_page *page)
+{
+    const struct storage_read *read = &page->read;
+
+    page->next = read->next;
+    for (size_t i = 0; i < read->nbatches; i++) {
+        const struct record_batch *batch = &read->batches[i];
+        bool keys = page->request.kind != PULL_HEADERS;
+
+        if (!is_wanted(page, batch)) {
+            continue;
+        }
+        if (page->nbatches == PULL_MAX_BATCHES ||
+            (keys && page->count + batch->count > PULL_MAX_KEYS) ||
+            !take_batch(page, batch, read->offsets[i])) {
+            /* No room for it: the next answer begins there. */
+            page->next = read->offsets[i];
+            return;
+        }
+    }
+}
+
+/* ---- one answer: read by read, until it is worth sending ---- */
+
+/* A peer that follows asks of what has come lately. */
+static bool recall(struct serve_page *page)
+{
+    bool recalled = page->request.kind == PULL_HEADERS &&
+                    storage_recall(page->exchange->storage, &page->read);
+
+    if (recalled) {
+        page->rounds++;
+        took_log(page);
+    }
+    return recalled;
+}
+
+/* Read on, or send what there is. */
+static void go_on(struct serve_page *page, uint64_t now_us)
+{
+    bool runs = page->request.kind == PULL_RUNS;
+    bool more = false;
+    enum status status;
+
+    do {
+        status = runs ? read_runs(page, &more) : read_log(page, &more);
+    } while (status == STATUS_OK && more && recall(page));
+    if (status == STATUS_OK && more) {
+        page->rounds++;
+        status = storage_read(page->exchange->storage, &page->read);
+    }
+    if (status == STATUS_OK && !more && !page->end) {
+        steps_again(page->exchange->node.steps, STEP_ANSWER_KEYS);
+    }
+    if (status != STATUS_OK || !more) {
+        node_serve_send(page, now_us, status == STATUS_STALE ? STATUS_NOT_FOUND : status);
+    }
+}
+
+static void done(struct storage_read *read, uint64_t now_us, enum status status)
+{
+    struct serve_page *page = (struct serve_page *)read;
+
+    assert(page->used && page->reading); /* No page is given away while storage fills it. */
+    if (status == STATUS_STALE) {
+        node_serve_send(page, now_us, STATUS_NOT_FOUND); /* The log is not kept from there. */
+        return;
+    }
+    if (status != STATUS_OK) {
+        log_limited(page->exchange->node.bad_document_limit, now_us, LOG_ERROR,
+                    "cannot read back what another node asks for: %s", status_meaning(status));
+        node_serve_send(page, now_us, STATUS_NOT_READY);
+        return;
+    }
+    if (page->request.kind == PULL_RUNS) {
+        took_runs(page);
+    } else {
+        took_log(page);
+    }
+    go_on(page, now_us);
+}
+
+/* Up to where the log is told: what is durable; headers only of what is older than the delay, as
+ * routers bring everything to all replicas. */
+static enum status bound(struct serve_page *page, uint64_t now_us,
+                         const struct filter_document *document)
+{
+    struct exchange *self = page->exchange;
+    uint64_t durable = node_log_durable(self, document);
+
+    page->limit = durable;
+    if (page->request.kind == PULL_HEADERS) {
+        uint64_t settled = log_age_settled(&self->age, now_us, self->config.gossip_delay_us);
+
+        page->limit = settled < durable ? settled : durable;
+        if (page->limit < page->request.from && page->request.from <= durable) {
+            page->limit = page->request.from;
+        }
+    }
+    page->stop = page->request.to != 0 ? page->request.to : page->limit;
+    page->limit = page->limit < page->stop ? page->limit : page->stop;
+    /* Who has more of this log than there is has it from before some of it was lost. */
+    return page->request.from > durable ? STATUS_CONFLICT : STATUS_OK;
+}
+
+/* STATUS_OK: done() comes, or the answer is on its way. */
+static enum status begin_page(struct serve_page *page, uint64_t now_us)
+{
+    const struct filter_document *document = document_of(page);
+    bool runs = page->request.kind == PULL_RUNS;
+    enum status status = STATUS_OK;
+
+    assert(page->used && page->reading);
+    if (document == NULL) {
+        return STATUS_NEED_DOC;
+    }
+    if (page->request.kind == PULL_DIGESTS && document->keylog == KEYLOG_OFF) {
+        return node_serve_page_digests(page, now_us);
+    }
+    page->next = page->request.from;
+    page->merged = UINT64_MAX;
+    if (page->request.kind == PULL_PAGES) {
+        return node_serve_lines(page, now_us, entry_of(page));
+    }
+    if (pull_kind_cuts(page->request.kind)) {
+        return node_serve_view_begin(page, now_us, document);
+    }
+    if (page->request.kind != PULL_HEADERS) {
+        page->fingerprints = heap_alloc(PULL_MAX_KEYS, sizeof *page->fingerprints);
+    }
+    if (!runs) {
+        page->targets = heap_alloc(SERVE_TARGETS, sizeof *page->targets);
+        page->batches = heap_alloc(PULL_MAX_BATCHES, sizeof *page->batches);
+        status = bound(page, now_us, document);
+    }
+    if ((page->request.kind != PULL_HEADERS && page->fingerprints == NULL) ||
+        (!runs && (page->batches == NULL || page->targets == NULL))) {
+        return STATUS_OVERLOADED;
+    }
+    page->read = (struct storage_read){
+        .set = {.filter_id = page->request.scope.filter_id,
+                .slice = page->request.scope.slice,
+                .keyset = page->request.scope.keyset},
+        .log = !runs,
+        .done = done,
+    };
+    if (status == STATUS_OK) {
+        go_on(page, now_us);
+    }
+    return status;
+}
+
+bool node_serves(const struct exchange *self, uint64_t filter_id)
+{
+    for (size_t i = 0; i < SERVE_PAGES; i++) {
+        const struct serve_page *page = &self->pages[i];
+
+        if (page->used && page->request.scope.filter_id == filter_id) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* ---- which filters have news: the one question of a node that follows many ---- */
 
@@ -91,7 +409,7 @@ static void serve_filters(struct exchange *self, uint64_t now_us, const struct p
     heap_free(ids);
 }
 
-/* ---- all other requests ---- */
+/* ---- requests: each gets a page, that is read for in its turn ---- */
 
 static struct serve_page *free_page(struct exchange *exchange)
 {
@@ -177,7 +495,7 @@ void node_serve_pump(struct exchange *self, uint64_t now_us)
 
         if (page->used && !page->reading && page->start_us <= now_us) {
             page->reading = true;
-            status = node_serve_begin(page, now_us);
+            status = begin_page(page, now_us);
             if (status != STATUS_OK) {
                 node_serve_send(page, now_us, status);
             }

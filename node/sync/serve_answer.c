@@ -3,6 +3,7 @@
 #include "base/mutant.h"
 #include "node/pull/live_sets.h"
 #include "node/pull/pull_geometry.h"
+#include "node/pull/pull_intervals.h"
 #include "node/sync/exchange.h"
 
 #include <assert.h>
@@ -140,6 +141,7 @@ void node_serve_refuse(struct exchange *self, const struct peer *to, uint64_t co
     exchange_count(self, NODE_pulls_refused_total);
     fill_reply(self, request, entry, reply);
     reply->status = status;
+    /* What the asker is behind with comes along, so that it need not ask a coordinator. */
     if (document_cache_is_dropped(self->node.documents, request->scope.filter_id)) {
         reply->document = span_of(self->node.documents->dropped_bytes,
                                   self->node.documents->dropped_size);

@@ -167,7 +167,7 @@ static struct serve_view *place_for(struct exchange *exchange, uint64_t now_us,
 static struct serve_view *place_in_turn(struct exchange *exchange, uint64_t now_us,
                                         const struct peer *peer)
 {
-    struct serve_next *next = &exchange->next_cut;
+    struct serve_next *next = &exchange->next_view;
     struct serve_view *view = place_for(exchange, now_us, peer);
     bool turn = next->until_us <= now_us || node_serve_same_peer(&next->peer, peer);
 
@@ -206,6 +206,7 @@ static enum status open_view(struct serve_page *page, uint64_t now_us,
     *view = (struct serve_view){
         .exchange = self,
         .peer = page->to,
+        /* Never 0, by which a peer asks for a new one. */
         .name = self->node.effects->random(self->node.effects->context) | 1,
         .scope = page->request.scope,
         .end = config.end,
@@ -279,6 +280,7 @@ enum status node_serve_view_begin(struct serve_page *page, uint64_t now_us,
     }
     view->page = page;
     if (request->kind == PULL_DIGESTS && request->nprefixes > 0) {
+        /* The survey may have them already. */
         status = fill_parts(page, view->view);
         if (status != STATUS_NOT_FOUND) {
             answer(view, now_us, status);

@@ -92,7 +92,7 @@ void node_exchange_moved(struct exchange *self);
 bool node_exchange_on_answer(struct exchange *self, uint64_t now_us, uint32_t link,
                              const struct frame *frame, size_t size);
 
-/* absorb.c: a batch that routers brought is in the log, all of it. */
+/* pull_take.c: a batch that routers brought is in the log, all of it. */
 void node_note_batch(struct exchange *self, const struct document_entry *entry,
                      const struct record_batch *batch);
 bool node_has_batch(struct exchange *self, const struct document_entry *entry,
@@ -101,7 +101,7 @@ bool node_has_batch(struct exchange *self, const struct document_entry *entry,
 /* Some may not be there any more. */
 void node_forget_batches(struct exchange *self);
 
-/* pull_progress.c: cursors in the log, found and repeated. */
+/* pull.c: cursors in the log, found and repeated. */
 void node_pull_found(struct exchange *self, struct span record);
 
 /* An incarnation begins: how far the former one had come, and what it had, says nothing. */
@@ -131,7 +131,7 @@ MUST_USE enum status node_remember_checkpoint(const struct exchange *self);
 void node_on_pull_request(struct exchange *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame);
 
-/* serve_page.c: is an answer about the filter under way? */
+/* Is an answer about the filter under way? */
 bool node_serves(const struct exchange *self, uint64_t filter_id);
 
 #endif

@@ -251,6 +251,7 @@ void node_watch_on_reply(struct exchange *self, uint64_t now_us, const struct pe
     for (size_t i = 0; i < reply->count; i++) {
         wake(self, now_us, peer, reply->fingerprints[i]);
     }
+    /* Only now: those that were named ask from the position before. */
     watch->position = reply->next;
     watch->durable = reply->durable > watch->durable ? reply->durable : watch->durable;
     watch->failures = 0;

@@ -220,6 +220,7 @@ static void close_if_ready(struct front *self, struct session *session)
     session->closed = true;
     session->closed_us = self->now_us;
     self->nclosed++;
+    /* A close lets what was sent leave first; nobody would wait for that here. */
     if (session->cut) {
         session_drop(self, session);
     } else {
@@ -237,6 +238,7 @@ static void run(struct front *self, struct session *session)
 {
     bool full = false;
 
+    /* What it waited for may have been answered. */
     session->stalled = false;
     while (may_take(session) && !full) {
         full = !has_room(self, session);
@@ -267,6 +269,7 @@ void sessions_run(struct front *self)
     struct session *session;
 
     while ((session = TAILQ_FIRST(&self->due)) != NULL) {
+        /* Before it runs, as what it does may stir it again. */
         TAILQ_REMOVE(&self->due, session, due_entry);
         session->due = false;
         run(self, session);

@@ -152,6 +152,8 @@ void front_destroy(struct front **front)
     if (self == NULL) {
         return;
     }
+    /* First the sessions: calls that are left have nobody to answer, and end with what they wait
+     * for. */
     while (!TAILQ_EMPTY(&self->sessions)) {
         session_forget(self, TAILQ_FIRST(&self->sessions));
     }

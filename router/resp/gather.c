@@ -242,6 +242,7 @@ bool gather_keys(struct front *self, struct session *session, const struct gathe
     }
     gather = gather != NULL ? gather : open_one(self, kind);
     if (gather == NULL || !append(self, gather, keys, count)) {
+        /* Begun just now, for these keys. */
         if (gather != NULL && gather->count == 0) {
             destroy(self, gather);
         }
@@ -350,6 +351,7 @@ static void answer(struct front *self, const struct gather *gather, struct call 
     struct resp_writer writer = call_writer(call);
     uint32_t known;
 
+    /* A feed's answer stays with the call until the coordinator has heard of it. */
     writer.out = feeds ? &call->reply : writer.out;
     known = write_all(self, &writer, gather, call, reply, error);
     if (feeds && known > 0 && !writer.failed) {
@@ -456,6 +458,7 @@ static void make_filter(struct front *self, struct gather *gather)
             },
     };
 
+    /* No answer of the router is awaited meanwhile. */
     gather->number = 0;
     question_ask(self, &frame, gather->deadline_us, made, gather);
 }

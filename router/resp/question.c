@@ -149,6 +149,7 @@ static bool take_seen(struct question *question, struct frame *change,
 
 static void on_look(struct front *self, struct question *question, const struct admin_reply *reply)
 {
+    /* A copy, as the change is decoded to where the reply is. */
     const struct admin_seen seen = reply->seen;
     struct frame change = {0};
 
@@ -178,6 +179,7 @@ static void on_moved(struct front *self, struct question *question, const char *
     struct frame change = {0};
 
     heap_free(question->refusal);
+    /* What to say if the next look finds that what was meant is gone. */
     question->refusal = heap_strdup(message);
     question->looking = true;
     if (open_change(self, question, &change) != STATUS_OK) {

@@ -58,6 +58,7 @@ struct call *call_begin(struct front *self, struct session *session)
     struct call *call = heap_zalloc(1, sizeof *call);
 
     if (call == NULL) {
+        /* Answers go by their order: one that is missing would shift all that follow. */
         session_close(self, session);
         return NULL;
     }
@@ -125,6 +126,7 @@ void call_end(struct front *self, struct call *call, const struct resp_writer *w
 
     assert(!call->done);
     call->done = true;
+    /* No more is owed than what is written. */
     call_expect(call, call->reply.size);
     if (session == NULL) {
         destroy(call);
@@ -262,6 +264,7 @@ void session_give_up(struct front *self, struct session *session, const char *te
 
     forget_input(session);
     session_await(self, session, false);
+    /* Who does not read would not read a last word either. */
     if (session->closing || session->given_up || !reads) {
         drop_now(self, session);
     } else {

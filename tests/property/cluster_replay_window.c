@@ -33,11 +33,11 @@ static void run(uint64_t seed)
     for (int step = 0; step < STEPS; step++) {
         uint64_t s = random_below(&state, SERIES);
         const struct replay_window_key key = key_of(seed, s);
-        uint64_t spread = random_below(&state, 20) == 0 ? 3 * REPEATS_WINDOW : 40;
+        uint64_t spread = random_below(&state, 20) == 0 ? 3 * REPLAY_WINDOW_NUMBERS : 40;
         uint64_t centre = (uint64_t)step * (NUMBERS - 2 * spread) / STEPS + spread;
         uint64_t number = centre - spread + random_below(&state, 2 * spread);
         bool met = replay_window_met(&table, &key, number);
-        bool known = highest[s] < number + REPEATS_WINDOW;
+        bool known = highest[s] < number + REPLAY_WINDOW_NUMBERS;
 
         cr_assert(met || !truth[s][number], "seed %" PRIu64 " step %d: a repeat was missed", seed,
                   step);

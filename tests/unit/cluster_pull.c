@@ -2,6 +2,8 @@
 #include "tests/unit/cluster_pull.h"
 
 #include "base/heap.h"
+#include "node/pull/pull_intervals.h"
+#include "node/pull/pull_plan.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

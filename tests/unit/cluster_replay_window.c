@@ -43,11 +43,11 @@ Test(repeats, series_that_differ_in_one_number_do_not_mix)
 /* Numbers may come in any order within the window. */
 Test(repeats, order_within_the_window_does_not_matter)
 {
-    cr_assert_not(replay_window_met(&table, &series_a, REPEATS_WINDOW));
-    for (uint64_t n = REPEATS_WINDOW - 1; n >= 1; n--) {
+    cr_assert_not(replay_window_met(&table, &series_a, REPLAY_WINDOW_NUMBERS));
+    for (uint64_t n = REPLAY_WINDOW_NUMBERS - 1; n >= 1; n--) {
         cr_assert_not(replay_window_met(&table, &series_a, n), "%d", (int)n);
     }
-    for (uint64_t n = 1; n <= REPEATS_WINDOW; n++) {
+    for (uint64_t n = 1; n <= REPLAY_WINDOW_NUMBERS; n++) {
         cr_assert(replay_window_met(&table, &series_a, n), "%d", (int)n);
     }
 }
@@ -55,7 +55,7 @@ Test(repeats, order_within_the_window_does_not_matter)
 Test(repeats, what_is_older_than_the_window_counts_as_met)
 {
     cr_assert_not(replay_window_met(&table, &series_a, 5));
-    cr_assert_not(replay_window_met(&table, &series_a, 5 + REPEATS_WINDOW));
+    cr_assert_not(replay_window_met(&table, &series_a, 5 + REPLAY_WINDOW_NUMBERS));
     cr_assert(replay_window_met(&table, &series_a, 5), "it was met, and is out of the window");
     cr_assert(replay_window_met(&table, &series_a, 3), "never met, but nobody can know");
     cr_assert_not(replay_window_met(&table, &series_a, 6), "the oldest number of the window");
@@ -67,16 +67,16 @@ Test(repeats, sliding_forgets_what_falls_out_and_keeps_the_rest)
     for (uint64_t n = 1; n <= 100; n++) {
         cr_assert_not(replay_window_met(&table, &series_a, n));
     }
-    cr_assert_not(replay_window_met(&table, &series_a, 50 + REPEATS_WINDOW));
+    cr_assert_not(replay_window_met(&table, &series_a, 50 + REPLAY_WINDOW_NUMBERS));
     for (uint64_t n = 51; n <= 100; n++) {
         cr_assert(replay_window_met(&table, &series_a, n), "%d was forgotten", (int)n);
     }
-    for (uint64_t n = 101; n < 50 + REPEATS_WINDOW; n++) {
+    for (uint64_t n = 101; n < 50 + REPLAY_WINDOW_NUMBERS; n++) {
         cr_assert_not(replay_window_met(&table, &series_a, n), "%d was never met", (int)n);
     }
-    cr_assert_not(replay_window_met(&table, &series_a, 10 * REPEATS_WINDOW),
+    cr_assert_not(replay_window_met(&table, &series_a, 10 * REPLAY_WINDOW_NUMBERS),
                   "a jump past the window");
-    cr_assert_not(replay_window_met(&table, &series_a, 10 * REPEATS_WINDOW - 1));
+    cr_assert_not(replay_window_met(&table, &series_a, 10 * REPLAY_WINDOW_NUMBERS - 1));
 }
 
 /* The last number that there is must not run in circles: a peer chooses it. */
@@ -92,15 +92,15 @@ Test(repeats, the_largest_number_is_a_number_like_any_other, .timeout = 10)
 /* A table that has forgotten a series can't say "new" of any series that it does not hold. */
 Test(repeats, after_an_eviction_an_unknown_series_counts_as_met)
 {
-    for (uint64_t s = 0; s < REPEATS_SERIES; s++) {
+    for (uint64_t s = 0; s < REPLAY_WINDOW_SERIES; s++) {
         const struct replay_window_key key = {.producer_id = s, .epoch = 9};
 
         cr_assert_not(replay_window_met(&table, &key, 1), "series %d has a place", (int)s);
     }
-    cr_assert(
-        replay_window_met(
-            &table, &(struct replay_window_key){.producer_id = REPEATS_SERIES, .epoch = 9}, 1),
-        "one too many");
+    cr_assert(replay_window_met(
+                  &table,
+                  &(struct replay_window_key){.producer_id = REPLAY_WINDOW_SERIES, .epoch = 9}, 1),
+              "one too many");
     cr_assert(
         replay_window_met(&table, &(struct replay_window_key){.producer_id = 0, .epoch = 9}, 1),
         "the one that made room");
@@ -115,7 +115,7 @@ Test(repeats, a_series_that_comes_back_has_met_everything_before)
     const struct replay_window_key back = {.producer_id = 0, .epoch = 9};
 
     (void)replay_window_met(&table, &back, 5);
-    for (uint64_t s = 1; s <= REPEATS_SERIES; s++) {
+    for (uint64_t s = 1; s <= REPLAY_WINDOW_SERIES; s++) {
         (void)replay_window_met(&table, &(struct replay_window_key){.producer_id = s, .epoch = 9},
                                 1);
     }
@@ -129,12 +129,12 @@ Test(repeats, what_is_in_use_is_not_evicted)
 {
     const struct replay_window_key busy = {.producer_id = 0, .epoch = 9};
 
-    for (uint64_t s = 0; s < REPEATS_SERIES; s++) {
+    for (uint64_t s = 0; s < REPLAY_WINDOW_SERIES; s++) {
         (void)replay_window_met(&table, &(struct replay_window_key){.producer_id = s, .epoch = 9},
                                 1);
     }
     (void)replay_window_met(&table, &busy, 2);
-    for (uint64_t s = 1; s < REPEATS_SERIES; s++) {
+    for (uint64_t s = 1; s < REPLAY_WINDOW_SERIES; s++) {
         (void)replay_window_met(&table, &(struct replay_window_key){.producer_id = s, .epoch = 10},
                                 1);
         cr_assert_not(replay_window_met(&table, &busy, s + 2), "evicted after %d others", (int)s);
