@@ -92,6 +92,7 @@ SRC_cli          := $(filter-out cli/main.c,$(call sources_of,cli))
 
 SRC_support := $(wildcard tests/support/*.c)
 SRC_sim     := $(wildcard tests/sim/*.c)
+SRC_disk    := $(wildcard $(patsubst %,tests/support/memory_%.c,disk folder file))
 SRC_torture := $(wildcard tests/torture/*.c)
 SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
@@ -218,7 +219,7 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 CORES       := node_core router_core coordinator_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
-TEST_ARCHIVES := $(call archives,support simulator bench cli $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp) \
+TEST_ARCHIVES := $(call archives,simulator support bench cli $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp) \
     $(LIBORBLOOM)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
@@ -228,7 +229,7 @@ $(INTEGRATION): | $(PROGRAMS) $(EXAMPLES)
 
 # What they try is pure, so few layers suffice. A guided one holds libFuzzer without its main().
 $(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o \
-    $(call objects,$(addprefix tests/support/,fuzz_loop.c fuzz_input.c fuzz_fields.c log_samples.c memory_disk.c memory_disk_crash.c)) \
+    $(call objects,$(addprefix tests/support/,fuzz_loop.c fuzz_input.c fuzz_fields.c log_samples.c) $(SRC_disk)) \
     $(call archives,cli client_core resp proto map filter log base)
 	$(link)
 $(FUZZ): LINK_LIBS = $(PURE_LIBS) $(if $(filter guided,$(VARIANT)), \
@@ -241,7 +242,7 @@ $(TORTURE): LINK_LIBS = $(DAEMON_LIBS)
 
 # The simulator holds every object of the four cores and neither lib/runtime nor its
 # libraries: that it links is the proof that the cores are pure.
-$(BUILD)/tests/sim: $(call objects,$(SRC_sim)) $(call archives,$(CORES) resp proto map filter log base)
+$(BUILD)/tests/sim: $(call objects,$(SRC_sim) $(SRC_disk)) $(call archives,$(CORES) resp proto map filter log base)
 	@mkdir -p $(@D)
 	@echo "LD $@"
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) \
@@ -259,7 +260,7 @@ $(MUTANT_OBJ): $(MUTANT_DIR)/%.o: %.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
 	@echo "CC $< (mutant $(MUTANT))"
 	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DORBLOOM_MUTANT=MUTANT_$(MUTANT) -MMD -MP -c -o $@ $<
-$(MUTANT_DIR)/sim: $(call objects,$(SRC_sim)) $(MUTANT_OBJ) \
+$(MUTANT_DIR)/sim: $(call objects,$(SRC_sim) $(SRC_disk)) $(MUTANT_OBJ) \
     $(call archives,$(CORES) resp proto map filter log base)
 	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source asks MUTANT($(MUTANT))))
 	$(link)
