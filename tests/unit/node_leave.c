@@ -1,34 +1,19 @@
 /* A node that gives up a slot group goes on with the others as if nothing had happened; what it
  * had of that group comes back from its log when it gets the group again. */
-#include "tests/support/node_circle.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
+#include "tests/unit/node_circle.h"
 
 enum { BATCH = 500, NODES = 5, FILTER = 5, LEAVER = 2, TAKER = 5, LEFT = 0, KEPT = 1 };
 
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[2][BATCH];
 
 /* Groups of four nodes in a ring: node 2 is in groups 0, 1 and 3; node 5 in none. */
 static void open_circle(void)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, NODES);
-    circle_document(circle, FILTER, &rule, 4, &document);
+    make_circle_of(NODES, 4);
     circle_hand(circle, &document, 0);
     for (uint32_t group = 0; group < 2; group++) {
         circle_fingerprints(&document, group, group + 1, BATCH, keys[group]);
     }
-}
-
-static void close_circle(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
 }
 
 static void add_all(uint32_t group, uint32_t from, uint32_t to)
@@ -130,16 +115,6 @@ Test(node_leave, the_last_group_takes_everything_along)
 /* ---- a group more ---- */
 
 enum { GAINED = 2, GIVER = 4 };
-
-static const struct arrays *set_of(uint32_t id)
-{
-    const struct document_entry *entry = document_cache_find(&circle_node(circle, id)->documents,
-                                                             FILTER);
-    const struct hosted_filter *hosted = entry->attachment;
-
-    cr_assert_not_null(hosted->set);
-    return hosted->set;
-}
 
 /* Nothing is read back from a log that can't be written. */
 static void freeze(bool frozen)

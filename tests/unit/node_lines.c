@@ -207,7 +207,7 @@ static bool forge(struct circle *self, struct circle_frame *frame, struct frame 
     case NFORGERIES:
         break;
     }
-    put_back(frame, decoded);
+    replace_frame(frame, decoded);
     return true;
 }
 

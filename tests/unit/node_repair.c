@@ -1,40 +1,18 @@
 /* Keys that no delta brings, as they have no number or the log is not kept, come by comparing
  * replicas: all of them, in few messages, and nothing else. */
 #include "node/sync/exchange.h"
-#include "tests/support/node_circle.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+enum { BATCH = 1000, FEW = 40, MANY = 300 };
 
-enum { BATCH = 1000, SECOND = 1000000, FEW = 40, MANY = 300 };
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[MANY][BATCH];
 
 static void open_circle(uint64_t scrub_us)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, 3);
-    for (uint32_t id = 1; id <= 3; id++) {
-        circle_stop(circle, id);
-    }
+    make_circle(3);
     circle->scrub_us = scrub_us;
-    for (uint32_t id = 1; id <= 3; id++) {
-        circle_start(circle, id);
-    }
-    circle_run(circle, SECOND / 100);
-    circle_document(circle, 5, &rule, 3, &document);
+    restart_all();
     circle_hand(circle, &document, 0);
-}
-
-static void close_circle(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
 }
 
 /* Batches first + 1 to `end` to all nodes. */

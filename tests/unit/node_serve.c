@@ -1,25 +1,17 @@
 /* What a node tells other nodes: only of what it was asked for, only when it counts, not too fast.
  */
 #include "node/sync/exchange.h"
-#include "tests/support/node_circle.h"
 #include "tests/support/sample_cluster.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
+enum { BATCH = 1000, NBATCHES = 100 };
 
-enum { BATCH = 1000, NBATCHES = 100, SECOND = 1000000 };
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[NBATCHES][BATCH];
 
 /* On `nnodes` nodes; node 1 has `nbatches` of group 0. */
 static void open_circle(uint32_t nnodes, uint32_t nbatches)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, nnodes);
-    circle_document(circle, 5, &rule, nnodes, &document);
+    make_circle_of(nnodes, nnodes);
     circle_hand(circle, &document, 0);
     for (uint32_t id = 2; id <= nnodes; id++) {
         circle->nodes[id - 1].cut = true;
@@ -29,13 +21,6 @@ static void open_circle(uint32_t nnodes, uint32_t nbatches)
         cr_assert_eq(circle_add(circle, 1, &document, i + 1, keys[i], BATCH), STATUS_OK);
     }
     circle_run(circle, 3 * SECOND);
-}
-
-static void close_circle(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
 }
 
 static struct frame question(enum pull_kind kind)
