@@ -3,6 +3,7 @@
 #define ORBLOOM_TESTS_UNIT_NODE_CIRCLE_H
 
 #include "tests/support/node_circle.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static inline void put_back(uint32_t id, struct memory_disk *copy)
 static inline void make_keys(uint64_t *keys, uint32_t nbatches, uint32_t count)
 {
     for (uint32_t i = 0; i < nbatches; i++) {
-        circle_fingerprints(&document, 0, i + 1, count, keys + (size_t)i * count);
+        sample_fingerprints(&document, 0, i + 1, count, keys + (size_t)i * count);
     }
 }
 

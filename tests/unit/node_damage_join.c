@@ -1,5 +1,6 @@
 /* What a node has lost while it runs it takes over anew, also what it remembers that it once had.
  */
+#include "tests/support/sample_cluster.h"
 #include "tests/unit/node_circle.h"
 
 enum { BATCH = 1000, ALONE = 100, ALL = 40, KEYS_PLACE = 4096 };
@@ -19,7 +20,7 @@ static void open_circle(void)
     circle_hand(circle, &document, 0);
     circle->nodes[0].cut = true;
     for (uint32_t i = 0; i < ALONE + ALL; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
+        sample_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
         add(i, 1);
         if (i >= ALONE) {
             add(i, 2);

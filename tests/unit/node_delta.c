@@ -1,5 +1,6 @@
 /* What routers did not bring to a replica comes from the others: all of it, once, and cheaply. */
 #include "node/sync/exchange.h"
+#include "tests/support/sample_cluster.h"
 #include "tests/unit/node_circle.h"
 
 enum { BATCH = 1000, NBATCHES = 40 };
@@ -220,11 +221,11 @@ Test(node_delta, where_a_log_is_not_kept_replicas_are_compared)
     circle_run(circle, SECOND);
     circle->nodes[2].cut = true;
     for (uint32_t i = 0; i < NBATCHES; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
+        sample_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
         add(i, N1 | N2);
     }
     for (uint32_t i = NBATCHES; i < MANY; i++) { /* Several subrequests' worth. */
-        circle_fingerprints(&document, 0, i + 1, BATCH, many);
+        sample_fingerprints(&document, 0, i + 1, BATCH, many);
         cr_assert_eq(circle_add(circle, 1, &document, i + 1, many, BATCH), STATUS_OK);
         cr_assert_eq(circle_add(circle, 2, &document, i + 1, many, BATCH), STATUS_OK);
     }

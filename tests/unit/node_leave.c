@@ -1,5 +1,6 @@
 /* A node that gives up a slot group goes on with the others as if nothing had happened; what it
  * had of that group comes back from its log when it gets the group again. */
+#include "tests/support/sample_cluster.h"
 #include "tests/unit/node_circle.h"
 
 enum { BATCH = 500, NODES = 5, FILTER = 5, LEAVER = 2, TAKER = 5, LEFT = 0, KEPT = 1 };
@@ -12,7 +13,7 @@ static void open_circle(void)
     make_circle_of(NODES, 4);
     circle_hand(circle, &document, 0);
     for (uint32_t group = 0; group < 2; group++) {
-        circle_fingerprints(&document, group, group + 1, BATCH, keys[group]);
+        sample_fingerprints(&document, group, group + 1, BATCH, keys[group]);
     }
 }
 
@@ -138,7 +139,7 @@ Test(node_leave, a_group_more_does_not_stop_the_others)
     cr_assert_eq(arrays_state(set_of(LEAVER), KEPT), REPLICA_FULL, "at once");
     cr_assert_eq(memory_of(LEAVER), before * 4 / 3);
     freeze(false);
-    circle_fingerprints(&document, KEPT, 77, BATCH, more);
+    sample_fingerprints(&document, KEPT, 77, BATCH, more);
     cr_assert_eq(circle_add(circle, LEAVER, &document, 9, more, BATCH), STATUS_OK);
     circle_run(circle, 1000000);
     cr_assert_eq(arrays_state(set_of(LEAVER), GAINED), REPLICA_FULL);

@@ -1,5 +1,6 @@
 /* Who starts again asks the others: they may remember more, and stand in for the store. */
 #include "node/sync/exchange.h"
+#include "tests/support/sample_cluster.h"
 #include "tests/unit/node_circle.h"
 
 enum { BATCH = 500 };
@@ -10,7 +11,7 @@ static uint64_t incarnation;
 static void setup(void)
 {
     make_circle(3);
-    circle_fingerprints(&document, 0, 1, BATCH, keys);
+    sample_fingerprints(&document, 0, 1, BATCH, keys);
     circle_hand(circle, &document, 0);
     circle_run(circle, 5 * SECOND);
     incarnation = circle_node(circle, 1)->life.incarnation;

@@ -1,6 +1,7 @@
 /* Keys that no delta brings, as they have no number or the log is not kept, come by comparing
  * replicas: all of them, in few messages, and nothing else. */
 #include "node/sync/exchange.h"
+#include "tests/support/sample_cluster.h"
 #include "tests/unit/node_circle.h"
 
 enum { BATCH = 1000, FEW = 40, MANY = 300 };
@@ -19,7 +20,7 @@ static void open_circle(uint64_t scrub_us)
 static void add(uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
+        sample_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
         for (uint32_t id = 1; id <= 3; id++) {
             cr_assert_eq(circle_add(circle, id, &document, i + 1, keys[i], BATCH), STATUS_OK);
         }
@@ -39,7 +40,7 @@ static void absorb(uint32_t id, uint64_t seed, uint32_t count, uint64_t *out)
         .fingerprints = out,
     };
 
-    circle_fingerprints(&document, 0, seed, count, out);
+    sample_fingerprints(&document, 0, seed, count, out);
     cr_assert_eq(
         node_absorb(node->exchange, document_cache_find(&node->documents, document.id), &batch),
         STATUS_OK);
@@ -379,7 +380,7 @@ Test(node_repair, a_cursor_does_not_overtake_what_is_compared)
     circle_run(circle, 5 * SECOND);
     circle->nodes[2].cut = true;
     for (uint32_t i = 0; i < MANY + FEW; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i % MANY]);
+        sample_fingerprints(&document, 0, i + 1, BATCH, keys[i % MANY]);
         for (uint32_t id = 1; id <= 2; id++) {
             cr_assert_eq(circle_add(circle, id, &document, i + 1, keys[i % MANY], BATCH),
                          STATUS_OK);

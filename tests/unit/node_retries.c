@@ -30,7 +30,7 @@ static void open_stage(uint64_t memory_bytes)
     node_stage_document(&stage, 5, "urls", &rule, 3, &document);
     node_stage_hand(&stage, &document);
     node_stage_build(&stage);
-    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    sample_fingerprints(&document, 0, 1, COUNT, keys);
 }
 
 static void close_stage(void)
@@ -237,7 +237,7 @@ Test(node_retries, messages_for_two_filters_are_never_taken_for_each_other)
     expect(none, all, false);
     document_fini(&document);
     document = other;
-    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    sample_fingerprints(&document, 0, 1, COUNT, keys);
     (void)add(2, 0, ROUTER_A, 1);
     expect(none, all, false);
     (void)add(3, 0, ROUTER_A, 2);
@@ -253,7 +253,7 @@ Test(node_retries, while_joining_nothing_is_repeated)
     sample_document(5, "urls", &rule, 3, &document);
     node_stage_hand(&stage, &document);
     node_stage_build(&stage);
-    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    sample_fingerprints(&document, 0, 1, COUNT, keys);
     (void)add(1, 0, ROUTER_A, 1);
     expect(all, all, false);
     (void)add(1, 1, ROUTER_B, 1);
@@ -314,7 +314,7 @@ Test(node_retries, a_batch_that_filled_the_filter_is_repeated_as_it_was)
         subrequest = node_stage_subrequest(&document, OPERATION_ADD, 3000);
         subrequest.op.sequence = batch;
         subrequest.batch = (struct batch_id){.producer_id = ROUTER_A, .number = batch};
-        node_stage_fingerprints(&document, 0, batch, 3000, keys);
+        sample_fingerprints(&document, 0, batch, 3000, keys);
         node_stage_ask(&stage, &subrequest, 1, keys, &answer);
     }
     cr_assert(answer.subrequest.at_capacity);

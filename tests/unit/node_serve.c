@@ -17,7 +17,7 @@ static void open_circle(uint32_t nnodes, uint32_t nbatches)
         circle->nodes[id - 1].cut = true;
     }
     for (uint32_t i = 0; i < nbatches; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
+        sample_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
         cr_assert_eq(circle_add(circle, 1, &document, i + 1, keys[i], BATCH), STATUS_OK);
     }
     circle_run(circle, 3 * SECOND);
@@ -202,7 +202,7 @@ Test(node_serve, what_is_not_durable_is_not_told)
     struct frame frame;
 
     open_circle(3, 2);
-    circle_fingerprints(&document, 0, 99, BATCH, keys[9]);
+    sample_fingerprints(&document, 0, 99, BATCH, keys[9]);
     subrequest.filter_id = document.id;
     subrequest.epoch = document.epoch;
     subrequest.epoch_hash = document.epoch_hash;
@@ -237,7 +237,7 @@ Test(node_serve, runs_of_the_group_alone_are_told)
         static const uint32_t groups[] = {0, 2, 3};
         uint64_t some[BATCH];
 
-        circle_fingerprints(&document, groups[i % 3], i + 1, BATCH, some);
+        sample_fingerprints(&document, groups[i % 3], i + 1, BATCH, some);
         cr_assert_eq(circle_add(circle, 1, &document, i + 1, some, BATCH), STATUS_OK);
     }
     circle_run(circle, 3 * SECOND);
