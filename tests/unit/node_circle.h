@@ -91,4 +91,37 @@ static inline const struct replica_group *group_of(uint32_t id)
     return &set_of(id)->groups[0];
 }
 
+/* ---- spies, see struct circle ---- */
+
+/* What the spy has changed goes on its way. */
+static inline void replace_frame(struct circle_frame *frame, const struct frame *decoded)
+{
+    struct buffer bytes;
+
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(decoded, &bytes), STATUS_OK);
+    free(frame->bytes);
+    frame->bytes = malloc(bytes.size);
+    frame->size = bytes.size;
+    memcpy(frame->bytes, bytes.data, bytes.size);
+    buffer_fini(&bytes);
+}
+
+/* So many answers to pulls get through, and no more. */
+static unsigned replies_left;
+
+static inline bool let_through_some(struct circle *self, struct circle_frame *frame,
+                                    struct frame *decoded)
+{
+    (void)self;
+    (void)frame;
+    if (decoded->kind == FRAME_PULL_REPLY) {
+        if (replies_left == 0) {
+            return false;
+        }
+        replies_left--;
+    }
+    return true;
+}
+
 #endif

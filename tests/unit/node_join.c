@@ -190,18 +190,10 @@ Test(node_join, what_came_under_the_same_numbers_is_taken_over_all_the_same)
 /* Even if it answered: what it says of itself is looked at. */
 static bool admit_joining(struct circle *self, struct circle_frame *frame, struct frame *decoded)
 {
-    struct buffer bytes;
-
+    (void)self;
     if (decoded->kind == FRAME_PULL_REPLY && frame->from == 3) {
-        (void)self;
         decoded->body.pull_reply.state = REPLICA_JOINING;
-        buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
-        cr_assert_eq(codec_encode(decoded, &bytes), STATUS_OK);
-        free(frame->bytes);
-        frame->bytes = malloc(bytes.size);
-        frame->size = bytes.size;
-        memcpy(frame->bytes, bytes.data, bytes.size);
-        buffer_fini(&bytes);
+        replace_frame(frame, decoded);
     }
     return true;
 }
@@ -226,18 +218,10 @@ Test(node_join, answers_of_joining_replicas_are_not_merged)
 static bool tell_other_keyset(struct circle *self, struct circle_frame *frame,
                               struct frame *decoded)
 {
-    struct buffer bytes;
-
     (void)self;
     if (decoded->kind == FRAME_PULL_REPLY) {
         decoded->body.pull_reply.scope.keyset++;
-        buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
-        cr_assert_eq(codec_encode(decoded, &bytes), STATUS_OK);
-        free(frame->bytes);
-        frame->bytes = malloc(bytes.size);
-        frame->size = bytes.size;
-        memcpy(frame->bytes, bytes.data, bytes.size);
-        buffer_fini(&bytes);
+        replace_frame(frame, decoded);
     }
     return true;
 }
@@ -271,21 +255,6 @@ Test(node_join, a_source_that_is_behind_is_told)
 }
 
 /* The first source's pages arrive, then the power goes: it is not taken for complete. */
-static unsigned replies_left;
-
-static bool let_through_some(struct circle *self, struct circle_frame *frame, struct frame *decoded)
-{
-    (void)self;
-    (void)frame;
-    if (decoded->kind == FRAME_PULL_REPLY) {
-        if (replies_left == 0) {
-            return false;
-        }
-        replies_left--;
-    }
-    return true;
-}
-
 Test(node_join, a_restart_in_the_middle_loses_nothing)
 {
     open_circle();

@@ -88,17 +88,4 @@ static inline void expect_all(uint32_t id, uint32_t count)
     }
 }
 
-static inline void replace_frame(struct circle_frame *frame, const struct frame *decoded)
-{
-    struct buffer bytes;
-
-    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
-    cr_assert_eq(codec_encode(decoded, &bytes), STATUS_OK);
-    free(frame->bytes);
-    frame->bytes = malloc(bytes.size);
-    frame->size = bytes.size;
-    memcpy(frame->bytes, bytes.data, bytes.size);
-    buffer_fini(&bytes);
-}
-
 #endif
