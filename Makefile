@@ -92,7 +92,8 @@ SRC_cli          := $(filter-out cli/main.c,$(call sources_of,cli))
 
 SRC_support := $(wildcard tests/support/*.c)
 SRC_sim     := $(wildcard tests/sim/*.c)
-SIM_SUPPORT := tests/support/memory_store.c
+SRC_disk    := $(wildcard $(patsubst %,tests/support/memory_%.c,disk folder file))
+SIM_SUPPORT := tests/support/memory_store.c $(SRC_disk)
 SRC_torture := $(wildcard tests/torture/*.c)
 SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
@@ -229,7 +230,7 @@ $(INTEGRATION): | $(PROGRAMS) $(EXAMPLES)
 
 # What they try is pure, so few layers suffice. A guided one holds libFuzzer without its main().
 $(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o \
-    $(call objects,$(addprefix tests/support/,fuzz_loop.c fuzz_input.c fuzz_fields.c log_samples.c memory_disk.c memory_disk_crash.c)) \
+    $(call objects,$(addprefix tests/support/,fuzz_loop.c fuzz_input.c fuzz_fields.c log_samples.c) $(SRC_disk)) \
     $(call archives,cli client_core resp proto map filter log base)
 	$(link)
 $(FUZZ): LINK_LIBS = $(PURE_LIBS) $(if $(filter guided,$(VARIANT)), \

@@ -1,7 +1,7 @@
 /* disk.h - the seam between what is stored and the disk: one flat folder of files.
  *
- * lib/runtime does it with real files, tests/sim with a simulated disk that tears, loses and
- * reorders what was not synced. What a crash may do, and what code above must expect:
+ * lib/runtime does it with real files, tests/support/memory_disk.h in memory, where it tears, loses
+ * and reorders what was not synced. What a crash may do, and what code above must expect:
  *
  *   - a write is durable once sync() of its file has returned OK; before that any part of it, in
  *     any order of sectors (512 bytes), may or may not be found after a crash

@@ -3,8 +3,9 @@
  * also while the log is read back. What was acknowledged is never absent while the node is FULL
  * under the incarnation that acknowledged it, and an incarnation ends only where it has to. */
 #include "base/heap.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
 #include "tests/support/random.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -245,7 +246,7 @@ static void begin(struct history *self, uint64_t seed)
     cr_assert_eq(node_stage_open(&self->stage), 0);
     self->incarnation = self->stage.incarnation;
     node_stage_filter(&self->stage, 5, self->durability, &self->document);
-    node_stage_fingerprints(&self->document, 0, seed, POOL, self->keys);
+    sample_fingerprints(&self->document, 0, seed, POOL, self->keys);
 }
 
 /* In the end nothing is slow or lost, and all of it is looked for. */

@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "tests/support/expansion_stage.h"
 #include "tests/support/random.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -181,7 +182,7 @@ static void begin(struct history *self, uint64_t seed)
     expansion_stage_init(&self->expansion);
     self->expansion.stage.random = seed;
     self->expansion.stage.config.retain_bytes = below(self, 4) * STAGE_DISK_SEGMENT_BYTES;
-    node_stage_fingerprints(&self->expansion.document, 0, seed, POOL, self->keys);
+    sample_fingerprints(&self->expansion.document, 0, seed, POOL, self->keys);
 }
 
 /* In the end nothing is slow, and the largest is wanted. */

@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "tests/support/keyset_stage.h"
 #include "tests/support/random.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static void open_history(struct history *self, uint64_t seed, bool window)
         keyset_stage_hand(&self->keyset);
     }
     for (uint32_t part = 0; part < PARTS; part++) {
-        node_stage_fingerprints(document, 0, part + 1, BATCH, self->keys[part]);
+        sample_fingerprints(document, 0, part + 1, BATCH, self->keys[part]);
     }
 }
 

@@ -155,7 +155,7 @@ static enum status visit(void *context, const struct record_header *header, stru
 static bool survey(struct log_survey *found)
 {
     keeper.seen = 0;
-    if (log_survey_make(&keeper.process->disk->interface, CLUSTER, visit, NULL, found) !=
+    if (log_survey_make(&keeper.process->disk->memory.seam, CLUSTER, visit, NULL, found) !=
         STATUS_OK) {
         return false;
     }
@@ -176,7 +176,7 @@ static bool start(void *context, struct sim_process *process, struct actor *acto
 {
     struct log_survey found;
     struct log_writer_config config = {
-        .disk = &process->disk->interface,
+        .disk = &process->disk->memory.seam,
         .effects = &process->effects,
         .cluster = CLUSTER,
         .incarnation = 5,
@@ -242,7 +242,7 @@ static void trouble(struct sim_random *random)
         step(STEPS_MOST);
         break;
     case 2:
-        sim_disk_leave_room(disk, sim_random_below(random, 2 * SEGMENT_BYTES));
+        memory_disk_limit(&disk->memory, sim_random_below(random, 2 * SEGMENT_BYTES));
         step(STEPS_MOST);
         break;
     case 3:
@@ -267,10 +267,10 @@ static void end_life(struct sim_random *random)
         sim_process_kill(keeper.process);
     }
     /* What a failed sync has dropped can still be read until then. */
-    if (disk->diverged || sim_random_chance(random, 500)) {
+    if (disk->memory.diverged || sim_random_chance(random, 500)) {
         sim_disk_lose_power(disk);
     }
-    sim_disk_leave_room(disk, UINT64_MAX);
+    memory_disk_limit(&disk->memory, UINT64_MAX);
 }
 
 /* The start may fail itself. */

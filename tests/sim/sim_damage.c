@@ -43,7 +43,7 @@ static void end(struct sim *sim, struct sim_process *node, enum sim_fault fault,
  * is not there any more. */
 static bool power_destroys(const struct sim *sim, const struct sim_process *node)
 {
-    return sim->settings.unsynced || node->disk->diverged;
+    return sim->settings.unsynced || node->disk->memory.diverged;
 }
 
 static void lose_power(struct sim *sim, struct sim_process *node)
@@ -108,7 +108,7 @@ void sim_damage_wipe(struct sim *sim, struct sim_process *node, uint64_t down_us
 /* A copy of the very life that served last can't be told from a kill: see docs/simulator.md. */
 static bool has_older_copy(const struct sim_process *node)
 {
-    return node->disk->copy.taken && node->disk->copy.generation < node->served;
+    return node->disk->copy.folder != NULL && node->disk->copy.generation < node->served;
 }
 
 bool sim_damage_roll_back(struct sim *sim, struct sim_process *node)
@@ -133,7 +133,7 @@ bool sim_damage_roll_back(struct sim *sim, struct sim_process *node)
 static bool is_remembered(const struct sim *sim, const struct sim_process *node)
 {
     const struct sim_disk_copy *copy = &node->disk->copy;
-    bool remembered = copy->taken && copy->generation == node->generation && node->alive &&
+    bool remembered = copy->folder != NULL && copy->generation == node->generation && node->alive &&
                       node->node->life.confirmed;
 
     for (uint32_t i = 0; remembered && i < sim->settings.ncoordinators; i++) {
@@ -242,14 +242,14 @@ static void on_room(struct sim *sim, void *data, uint64_t number)
     struct sim_process *node = data;
 
     (void)number;
-    sim_disk_leave_room(node->disk, UINT64_MAX);
+    memory_disk_limit(&node->disk->memory, UINT64_MAX);
     sim_trace_line(&sim->trace, sim->now_us, "the disk of %s has room again", node->name);
 }
 
 void sim_damage_no_space(struct sim *sim, struct sim_process *node, uint64_t duration_us)
 {
     sim_coverage_fault(sim, SIM_FAULT_NO_SPACE);
-    sim_disk_leave_room(node->disk, sim_random_below(&sim->random, ROOM_MOST_BYTES));
+    memory_disk_limit(&node->disk->memory, sim_random_below(&sim->random, ROOM_MOST_BYTES));
     sim_trace_line(&sim->trace, sim->now_us, "the disk of %s is nearly full", node->name);
     sim_after(sim, duration_us, on_room, node, 0);
 }
@@ -396,7 +396,7 @@ void sim_damage_calm(struct sim *sim)
         struct sim_disk *disk = sim->processes[i]->disk;
 
         if (disk != NULL) {
-            sim_disk_leave_room(disk, UINT64_MAX);
+            memory_disk_limit(&disk->memory, UINT64_MAX);
             disk->fault = SIM_DISK_GOOD;
             disk->pace.slow_permille = 0;
             sim->processes[i]->jobs.stalled_until_us = 0;

@@ -1,8 +1,8 @@
-/* sim_disk.h - the disk of one machine, with the contract of base/disk.h and no mercy beyond it.
+/* sim_disk.h - the disk of one machine of the simulator: a disk in memory that takes time, fails
+ * and decays as its seed says.
  *
- * It outlives the processes that use it, one after the other. A killed process leaves all that it
- * wrote, synced or not; power loss leaves what was synced and random parts of the rest (see
- * sim_file.h, sim_folder.h), and the machine's next boot has another kernel_boot.
+ * It outlives the processes that use it, one after the other. After a power loss the machine's next
+ * boot has another kernel_boot.
  *
  * Time:    an operation takes effect at once. Inside a job it also takes a while, drawn from the
  *          seed: mostly fast, now and then slow as a busy disk; whoever waits for the job hears
@@ -14,11 +14,7 @@
 #ifndef ORBLOOM_TESTS_SIM_DISK_H
 #define ORBLOOM_TESTS_SIM_DISK_H
 
-#include "base/disk.h"
-#include "tests/sim/sim_file.h"
-#include "tests/sim/sim_folder.h"
-
-enum { SIM_MAX_HANDLES = 256 };
+#include "tests/support/memory_disk.h"
 
 enum sim_disk_fault {
     SIM_DISK_GOOD = 0,
@@ -36,29 +32,18 @@ struct sim_disk_pace {
 
 /* A folder put aside. */
 struct sim_disk_copy {
-    bool taken;
-    uint32_t generation;    /* of the process that was using it, as its owner counts */
-    uint64_t log_end;       /* nothing beyond it was appended to that one's log */
-    struct sim_names names; /* `file` is an index in files */
-    struct sim_file **files;
+    struct memory_disk *folder; /* NULL: none was taken */
+    uint32_t generation;        /* of the process that was using it, as its owner counts */
+    uint64_t log_end;           /* nothing beyond it was appended to that one's log */
 };
 
 struct sim_disk {
-    struct disk interface;
-    struct sim_random random;
+    struct memory_disk memory;
     const uint64_t *clock_us; /* virtual time */
     struct sim_disk_pace pace;
     uint64_t kernel_boot;
-    uint64_t size_bytes; /* room for files: UINT64_MAX is plenty */
-
-    struct sim_folder folder;
-    struct sim_file **files; /* number n at n - 1; NULL: unused */
-    size_t nfiles;
-    size_t capacity;
-    uint32_t handles[SIM_MAX_HANDLES]; /* handle n + 1 is open on that file; 0: free */
     struct sim_disk_copy copy;
 
-    bool diverged; /* a failed sync has dropped something that is still seen: until power loss */
     bool attached; /* a process uses it */
     bool in_job;
     uint64_t spent_us; /* by the job under way */
@@ -74,8 +59,8 @@ struct sim_disk {
     uint64_t set_aside; /* files with flipped bits, so far */
 
     /* What can be seen from outside of what its process does; since it was attached. */
-    char kinds[SIM_MAX_HANDLES]; /* of what was opened: 'l' a segment, 'r' a new run, 0 else */
-    uint32_t rolling;            /* the segment whose header was written and not synced; or 0 */
+    char kinds[MEMORY_DISK_HANDLES]; /* of what was opened: 'l' a segment, 'r' a new run, 0 else */
+    uint32_t rolling;                /* the segment whose header was written and not synced; or 0 */
     uint64_t rolls_until_us;
     uint32_t merging; /* runs being written */
     uint64_t merges_until_us;
@@ -99,9 +84,6 @@ uint64_t sim_disk_job_ends(struct sim_disk *self);
 /* The n-th operation from now, 1 the next. */
 void sim_disk_fail(struct sim_disk *self, enum sim_disk_fault fault, uint64_t n);
 
-/* Leave that much room; UINT64_MAX: plenty again. */
-void sim_disk_leave_room(struct sim_disk *self, uint64_t bytes);
-
 /* Put a copy of the folder aside, as a backup does: what is seen now. */
 void sim_disk_take_copy(struct sim_disk *self, uint32_t generation, uint64_t log_end);
 
@@ -112,6 +94,7 @@ void sim_disk_wipe(struct sim_disk *self);
 
 /* The copy takes the folder's place; false when none was taken. */
 bool sim_disk_roll_back(struct sim_disk *self);
+void sim_disk_forget_copy(struct sim_disk *self);
 
 /* Flip a bit of some file that was durable, in a place where a reader can notice: not in what the
  * newest sync of the newest segment wrote, which looks like a torn tail then, nor in that
@@ -123,17 +106,11 @@ bool sim_disk_flip(struct sim_disk *self);
 /* Is a flipped bit left in some file that is in use? */
 bool sim_disk_is_flipped(const struct sim_disk *self);
 
-/* What the process sees of a file; NULL: there is none. */
-const struct sim_image *sim_disk_look(const struct sim_disk *self, const char *name);
 bool sim_disk_empty(const struct sim_disk *self);
-uint64_t sim_disk_used(const struct sim_disk *self);
 
 /* ---- for sim_disk_*.c ---- */
 
-struct disk sim_disk_operations(struct sim_disk *self);
-struct sim_file *sim_disk_file(const struct sim_disk *self, uint32_t number);
-uint32_t sim_disk_add_file(struct sim_disk *self, struct sim_file *file);
-void sim_disk_collect(struct sim_disk *self); /* files without names and handles go */
-void sim_disk_copy_free(struct sim_disk_copy *copy);
+/* The watch of base/disk.h's operations that keeps time, strikes and looks on. */
+struct memory_watch sim_disk_watch(struct sim_disk *self);
 
 #endif

@@ -1,10 +1,10 @@
 /* What may happen to a simulated disk besides being used. */
-#include "base/heap.h"
 #include "log/segment_file.h"
 #include "tests/sim/sim_disk.h"
-#include "tests/sim/sim_memory.h"
+#include "tests/support/random.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { BYTE_BITS = 8, SNAPSHOT_PERMILLE = 750 };
 
@@ -14,62 +14,33 @@ void sim_disk_fail(struct sim_disk *self, enum sim_disk_fault fault, uint64_t n)
     self->fault_at = self->operations + n;
 }
 
-void sim_disk_leave_room(struct sim_disk *self, uint64_t bytes)
-{
-    self->size_bytes = bytes == UINT64_MAX ? bytes : sim_disk_used(self) + bytes;
-}
-
 /* ---- copies ---- */
 
-void sim_disk_copy_free(struct sim_disk_copy *copy)
+void sim_disk_forget_copy(struct sim_disk *self)
 {
-    for (size_t i = 0; i < copy->names.count; i++) {
-        sim_file_free(&copy->files[i]);
-    }
-    heap_free(copy->names.entries);
-    heap_free(copy->files);
-    *copy = (struct sim_disk_copy){0};
+    memory_disk_destroy(&self->copy.folder);
 }
 
 void sim_disk_take_copy(struct sim_disk *self, uint32_t generation, uint64_t log_end)
 {
-    const struct sim_names *seen = &self->folder.seen;
-    struct sim_disk_copy *copy = &self->copy;
-
-    sim_disk_copy_free(copy);
-    copy->taken = true;
-    copy->generation = generation;
-    copy->log_end = log_end;
-    copy->names.count = seen->count;
-    copy->names.entries = sim_memory_alloc(seen->count + 1, sizeof *seen->entries);
-    copy->files = sim_memory_alloc(seen->count + 1, sizeof(struct sim_file *));
-    for (size_t i = 0; i < seen->count; i++) {
-        copy->names.entries[i] = seen->entries[i];
-        copy->files[i] = sim_file_copy(sim_disk_file(self, seen->entries[i].file));
-    }
+    sim_disk_forget_copy(self);
+    self->copy = (struct sim_disk_copy){
+        .folder = memory_disk_copy(&self->memory), .generation = generation, .log_end = log_end};
 }
 
 void sim_disk_wipe(struct sim_disk *self)
 {
     assert(!self->attached);
-    sim_folder_fini(&self->folder);
-    sim_disk_collect(self);
-    self->diverged = false;
+    memory_disk_wipe(&self->memory);
 }
 
 bool sim_disk_roll_back(struct sim_disk *self)
 {
-    const struct sim_disk_copy *copy = &self->copy;
-
-    if (!copy->taken) {
-        return false;
+    assert(!self->attached);
+    if (self->copy.folder != NULL) {
+        memory_disk_restore(&self->memory, self->copy.folder);
     }
-    sim_disk_wipe(self);
-    for (size_t i = 0; i < copy->names.count; i++) {
-        sim_folder_put(&self->folder, copy->names.entries[i].name,
-                       sim_disk_add_file(self, sim_file_copy(copy->files[i])));
-    }
-    return true;
+    return self->copy.folder != NULL;
 }
 
 /* ---- power loss ---- */
@@ -77,15 +48,8 @@ bool sim_disk_roll_back(struct sim_disk *self)
 void sim_disk_lose_power(struct sim_disk *self)
 {
     assert(!self->attached);
-    sim_folder_lose(&self->folder, &self->random);
-    for (size_t i = 0; i < self->nfiles; i++) {
-        if (self->files[i] != NULL) {
-            sim_file_lose(self->files[i], &self->random);
-        }
-    }
-    sim_disk_collect(self);
-    self->diverged = false;
-    self->kernel_boot = sim_random_next(&self->random);
+    memory_disk_crash(&self->memory, &self->memory.random);
+    self->kernel_boot = random_next(&self->memory.random);
 }
 
 /* ---- decay ---- */
@@ -95,10 +59,10 @@ static bool is_segment(const char *name)
     return strncmp(name, "log-", 4) == 0;
 }
 
-static bool header_of(const struct sim_disk *self, const struct sim_name_entry *entry,
+static bool header_of(const struct sim_disk *self, const struct memory_name_entry *entry,
                       struct segment_header *header)
 {
-    const struct sim_image *image = &sim_disk_file(self, entry->file)->durable;
+    const struct memory_image *image = &memory_disk_file(&self->memory, entry->file)->durable;
 
     return is_segment(entry->name) && image->size >= SEGMENT_HEADER_BYTES &&
            segment_header_get(image->bytes, header) == STATUS_OK;
@@ -107,13 +71,13 @@ static bool header_of(const struct sim_disk *self, const struct sim_name_entry *
 /* The newest segment that was synced; "" when there is none. */
 static const char *newest_segment(const struct sim_disk *self)
 {
-    const struct sim_names *names = &self->folder.seen;
+    const struct memory_names *names = &self->memory.folder.seen;
     const char *newest = ""; /* Not one that was made ahead. */
 
     for (size_t i = 0; i < names->count; i++) {
         const char *name = names->entries[i].name;
 
-        const struct sim_file *file = sim_disk_file(self, names->entries[i].file);
+        const struct memory_file *file = memory_disk_file(&self->memory, names->entries[i].file);
 
         if (is_segment(name) && file->synced && file->durable.size > 0 &&
             file->durable.bytes[0] != 0 && strcmp(name, newest) > 0) {
@@ -125,10 +89,10 @@ static const char *newest_segment(const struct sim_disk *self)
 
 /* Where a segment's records end, as the next one tells; what follows may be what the file held
  * before. `most` if there is none. */
-static uint64_t segment_end(const struct sim_disk *self, const struct sim_name_entry *entry,
+static uint64_t segment_end(const struct sim_disk *self, const struct memory_name_entry *entry,
                             uint64_t most)
 {
-    const struct sim_names *names = &self->folder.seen;
+    const struct memory_names *names = &self->memory.folder.seen;
     const char *next = NULL;
     struct segment_header header;
     struct segment_header other;
@@ -138,7 +102,7 @@ static uint64_t segment_end(const struct sim_disk *self, const struct sim_name_e
         return most;
     }
     for (size_t i = 0; i < names->count; i++) {
-        const struct sim_name_entry *one = &names->entries[i];
+        const struct memory_name_entry *one = &names->entries[i];
 
         if (strcmp(one->name, entry->name) > 0 && (next == NULL || strcmp(one->name, next) < 0) &&
             header_of(self, one, &other) && other.first >= header.first) {
@@ -150,10 +114,10 @@ static uint64_t segment_end(const struct sim_disk *self, const struct sim_name_e
 }
 
 /* From where to where a flip in the file can be noticed. */
-static void noticeable(const struct sim_disk *self, const struct sim_name_entry *entry,
+static void noticeable(const struct sim_disk *self, const struct memory_name_entry *entry,
                        const char *newest, uint64_t *from, uint64_t *to)
 {
-    const struct sim_file *file = sim_disk_file(self, entry->file);
+    const struct memory_file *file = memory_disk_file(&self->memory, entry->file);
     bool fresh = is_segment(entry->name) && strcmp(entry->name, newest) >= 0;
     bool newer = is_segment(entry->name) && strcmp(entry->name, newest) > 0;
 
@@ -167,7 +131,7 @@ static void noticeable(const struct sim_disk *self, const struct sim_name_entry 
 }
 
 /* Zeros behind the data don't matter to anybody. */
-static uint64_t data_end(const struct sim_image *image, uint64_t to)
+static uint64_t data_end(const struct memory_image *image, uint64_t to)
 {
     while (to > 0 && image->bytes[to - 1] == 0) {
         to--;
@@ -175,9 +139,9 @@ static uint64_t data_end(const struct sim_image *image, uint64_t to)
     return to;
 }
 
-static bool flip_in(struct sim_disk *self, const struct sim_name_entry *entry)
+static bool flip_in(struct sim_disk *self, const struct memory_name_entry *entry)
 {
-    struct sim_file *file = sim_disk_file(self, entry->file);
+    struct memory_file *file = memory_disk_file(&self->memory, entry->file);
     uint64_t from;
     uint64_t to;
 
@@ -186,13 +150,13 @@ static bool flip_in(struct sim_disk *self, const struct sim_name_entry *entry)
     if (from >= to) {
         return false;
     }
-    sim_file_flip(file, sim_random_between(&self->random, from, to - 1),
-                  (unsigned)sim_random_below(&self->random, BYTE_BITS));
+    memory_file_flip(file, from + random_below(&self->memory.random, to - from),
+                     (unsigned)random_below(&self->memory.random, BYTE_BITS));
     return true;
 }
 
 /* Few seeds have one, and it is one file among many segments. */
-static size_t find_snapshot(const struct sim_names *names)
+static size_t find_snapshot(const struct memory_names *names)
 {
     size_t at = 0;
 
@@ -204,13 +168,13 @@ static size_t find_snapshot(const struct sim_names *names)
 
 bool sim_disk_flip(struct sim_disk *self)
 {
-    const struct sim_names *names = &self->folder.seen;
-    size_t first = names->count > 0 ? (size_t)sim_random_below(&self->random, names->count) : 0;
+    const struct memory_names *names = &self->memory.folder.seen;
+    size_t first = names->count > 0 ? (size_t)random_below(&self->memory.random, names->count) : 0;
     size_t snapshot = find_snapshot(names);
     bool flipped = false;
 
     assert(!self->attached);
-    if (snapshot < names->count && sim_random_chance(&self->random, SNAPSHOT_PERMILLE)) {
+    if (snapshot < names->count && random_chance(&self->memory.random, SNAPSHOT_PERMILLE)) {
         first = snapshot;
     }
     for (size_t i = 0; i < names->count && !flipped; i++) {
@@ -223,25 +187,19 @@ bool sim_disk_flip(struct sim_disk *self)
 
 bool sim_disk_is_flipped(const struct sim_disk *self)
 {
-    const struct sim_names *names = &self->folder.seen;
+    const struct memory_names *names = &self->memory.folder.seen;
     bool flipped = false;
 
     for (size_t i = 0; i < names->count; i++) {
         bool aside = strncmp(names->entries[i].name, "aside-", 6) == 0;
 
-        flipped = flipped || (!aside && sim_disk_file(self, names->entries[i].file)->flipped);
+        flipped = flipped ||
+                  (!aside && memory_disk_file(&self->memory, names->entries[i].file)->flipped);
     }
     return flipped;
 }
 
-const struct sim_image *sim_disk_look(const struct sim_disk *self, const char *name)
-{
-    uint32_t number = sim_folder_find(&self->folder, name);
-
-    return number != 0 ? &sim_disk_file(self, number)->seen : NULL;
-}
-
 bool sim_disk_empty(const struct sim_disk *self)
 {
-    return self->folder.seen.count == 0;
+    return self->memory.folder.seen.count == 0;
 }

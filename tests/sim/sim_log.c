@@ -1,13 +1,16 @@
 #include "tests/sim/sim_log.h"
 
+#include "base/heap.h"
 #include "log/log_writer_private.h"
 #include "log/record.h"
 #include "log/run_format.h"
 #include "log/segment.h"
 #include "log/snapshot_format.h"
 #include "node/pull/live_sets.h"
+#include "tests/sim/sim_memory.h"
 
 #include <assert.h>
+#include <string.h>
 
 static uint64_t mix(uint64_t filter_id, uint64_t fingerprint)
 {
@@ -23,7 +26,7 @@ static uint64_t mix_key(uint64_t filter_id, uint64_t keyset, uint64_t slice, uin
                               slice * UINT64_C(0x94d049bb133111eb));
 }
 
-static void read_batch(struct sim_file *file, struct span record)
+static void read_batch(struct sim_reading *reading, struct span record)
 {
     struct record_batch batch = {0};
 
@@ -32,8 +35,9 @@ static void read_batch(struct sim_file *file, struct span record)
     }
     for (uint32_t target = 0; target < batch.ntargets; target++) {
         for (uint32_t i = 0; i < batch.count; i++) {
-            sim_keys_add(&file->keys, mix_key(batch.filter_id, batch.targets[target].keyset,
-                                              batch.targets[target].slice, batch.fingerprints[i]));
+            sim_keys_add(&reading->keys,
+                         mix_key(batch.filter_id, batch.targets[target].keyset,
+                                 batch.targets[target].slice, batch.fingerprints[i]));
         }
     }
 }
@@ -59,26 +63,26 @@ static uint64_t mix_bit(uint64_t filter_id, uint64_t keyset, uint64_t place)
                (place + 1) * UINT64_C(0xd6e8feb86659fd93) ^ keyset * UINT64_C(0xbf58476d1ce4e5b9));
 }
 
-static void read_page(struct sim_file *file, uint64_t filter_id, uint64_t keyset, uint64_t page,
-                      const uint8_t *bytes, uint64_t page_bytes)
+static void read_page(struct sim_reading *reading, uint64_t filter_id, uint64_t keyset,
+                      uint64_t page, const uint8_t *bytes, uint64_t page_bytes)
 {
     for (uint64_t i = 0; i < page_bytes; i++) {
         for (unsigned bits = bytes[i]; bits != 0; bits &= bits - 1) {
             uint64_t place = page * PAGE_BITS + i * 8 + (unsigned)__builtin_ctz(bits);
 
-            sim_keys_add(&file->keys, mix_bit(filter_id, keyset, place));
+            sim_keys_add(&reading->keys, mix_bit(filter_id, keyset, place));
         }
     }
 }
 
-static void read_lines(struct sim_file *file, struct span record)
+static void read_lines(struct sim_reading *reading, struct span record)
 {
     uint8_t page[RECORD_PAGE_BYTES];
     struct record_lines lines;
 
     if (record_lines_get(record, &lines) == STATUS_OK) {
         record_lines_page(&lines, page);
-        read_page(file, lines.filter_id, lines.keyset,
+        read_page(reading, lines.filter_id, lines.keyset,
                   page_of(lines.slice, lines.shard, lines.page), page, sizeof page);
     }
 }
@@ -120,18 +124,18 @@ static bool belongs(const struct segment_header *segment, const struct record_he
            header->offset == segment->first + (place - SEGMENT_HEADER_BYTES);
 }
 
-static void read_record(struct sim_file *file, const struct record_header *header,
+static void read_record(struct sim_reading *reading, const struct record_header *header,
                         struct span record)
 {
     if (header->type == RECORD_BATCH) {
-        read_batch(file, record);
+        read_batch(reading, record);
     } else if (header->type == RECORD_LINES) {
-        read_lines(file, record);
+        read_lines(reading, record);
     }
 }
 
 /* As far as it is readable; from there on next time. */
-static void read_segment(struct sim_file *file, const struct sim_image *image)
+static void read_segment(struct sim_reading *reading, const struct memory_image *image)
 {
     struct segment_header segment;
     struct record_header header;
@@ -140,16 +144,16 @@ static void read_segment(struct sim_file *file, const struct sim_image *image)
         segment_header_get(image->bytes, &segment) != STATUS_OK) {
         return;
     }
-    file->read_to = file->read_to > 0 ? file->read_to : SEGMENT_HEADER_BYTES;
-    while (record_open(span_of(image->bytes + file->read_to, image->size - file->read_to),
+    reading->read_to = reading->read_to > 0 ? reading->read_to : SEGMENT_HEADER_BYTES;
+    while (record_open(span_of(image->bytes + reading->read_to, image->size - reading->read_to),
                        &header) == STATUS_OK &&
-           belongs(&segment, &header, file->read_to)) {
-        read_record(file, &header, span_of(image->bytes + file->read_to, header.size));
-        file->read_to += header.size;
+           belongs(&segment, &header, reading->read_to)) {
+        read_record(reading, &header, span_of(image->bytes + reading->read_to, header.size));
+        reading->read_to += header.size;
     }
 }
 
-static uint64_t number_at(const struct sim_image *image, size_t offset)
+static uint64_t number_at(const struct memory_image *image, size_t offset)
 {
     uint64_t number;
 
@@ -158,14 +162,14 @@ static uint64_t number_at(const struct sim_image *image, size_t offset)
 }
 
 /* Once it is whole. Places of the header: see log/run.h. */
-static void read_run(struct sim_file *file, const struct sim_image *image)
+static void read_run(struct sim_reading *reading, const struct memory_image *image)
 {
     uint64_t filter_id;
     uint64_t slice;
     uint64_t keyset;
     uint64_t count;
 
-    if (file->read_to > 0 || image->size < RUN_HEADER_BYTES) {
+    if (reading->read_to > 0 || image->size < RUN_HEADER_BYTES) {
         return;
     }
     filter_id = number_at(image, 24);
@@ -176,21 +180,21 @@ static void read_run(struct sim_file *file, const struct sim_image *image)
         return;
     }
     for (uint64_t i = 0; i < count; i++) {
-        sim_keys_add(&file->keys,
+        sim_keys_add(&reading->keys,
                      mix_key(filter_id, keyset, slice, number_at(image, RUN_HEADER_BYTES + 8 * i)));
     }
-    file->read_to = image->size;
+    reading->read_to = image->size;
 }
 
 /* Once it is whole: its header is written last. Places: see log/snapshot.h. */
-static void read_snapshot(struct sim_file *file, const struct sim_image *image)
+static void read_snapshot(struct sim_reading *reading, const struct memory_image *image)
 {
     uint64_t npages;
     uint64_t a_shard;
     uint64_t page_bytes;
     uint32_t nshards;
 
-    if (file->read_to > 0 || image->size < SNAPSHOT_HEADER_BYTES || number_at(image, 120) == 0) {
+    if (reading->read_to > 0 || image->size < SNAPSHOT_HEADER_BYTES || number_at(image, 120) == 0) {
         return;
     }
     memcpy(&nshards, image->bytes + 88, sizeof nshards);
@@ -205,37 +209,76 @@ static void read_snapshot(struct sim_file *file, const struct sim_image *image)
 
         memcpy(&shard, tables + i / a_shard * sizeof shard, sizeof shard);
         memcpy(&keyset, image->bytes + 40, sizeof keyset);
-        read_page(file, number_at(image, 24), keyset,
+        read_page(reading, number_at(image, 24), keyset,
                   page_of(number_at(image, 32), shard, i % a_shard),
                   image->bytes + SNAPSHOT_HEADER_BYTES + i * page_bytes, page_bytes);
     }
-    file->read_to = image->size;
+    reading->read_to = image->size;
 }
 
-static bool file_has(struct sim_file *file, const char *name, bool durable, uint64_t key)
+/* ---- what was read of a file ---- */
+
+void sim_reading_fini(struct sim_reading *self)
 {
-    const struct sim_image *image = durable ? &file->durable : &file->seen;
+    sim_keys_fini(&self->keys);
+    self->read_to = 0;
+}
+
+/* It becomes another segment. */
+static void on_change(struct memory_reader *reader, uint64_t from)
+{
+    struct sim_reading *self = (struct sim_reading *)reader;
+
+    if (from < self->read_to) {
+        sim_reading_fini(self);
+    }
+}
+
+static void on_release(struct memory_reader *reader)
+{
+    struct sim_reading *self = (struct sim_reading *)reader;
+
+    sim_reading_fini(self);
+    heap_free(self);
+}
+
+static struct sim_reading *reading_of(struct memory_file *file)
+{
+    if (file->reader == NULL) {
+        struct sim_reading *reading = sim_memory_alloc(1, sizeof *reading);
+
+        reading->reader = (struct memory_reader){.changed = on_change, .release = on_release};
+        file->reader = &reading->reader;
+    }
+    return (struct sim_reading *)file->reader;
+}
+
+static bool file_has(struct memory_file *file, const char *name, bool durable, uint64_t key)
+{
+    const struct memory_image *image = durable ? &file->durable : &file->seen;
+    struct sim_reading *reading = reading_of(file);
 
     if (strncmp(name, "log-", 4) == 0) {
-        read_segment(file, image);
+        read_segment(reading, image);
     } else if (strncmp(name, "run-", 4) == 0) {
-        read_run(file, image);
+        read_run(reading, image);
     } else if (strncmp(name, "snap-", 5) == 0) {
-        read_snapshot(file, image);
+        read_snapshot(reading, image);
     } else {
         return false; /* What it was before counts no more. */
     }
-    return sim_keys_has(&file->keys, key);
+    return sim_keys_has(&reading->keys, key);
 }
 
 static bool any_has(const struct sim_disk *disk, bool durable, uint64_t key)
 {
-    const struct sim_names *names = durable ? &disk->folder.durable : &disk->folder.seen;
+    const struct memory_names *names = durable ? &disk->memory.folder.durable
+                                               : &disk->memory.folder.seen;
     bool found = false;
 
     for (size_t i = 0; i < names->count && !found; i++) {
-        found = file_has(sim_disk_file(disk, names->entries[i].file), names->entries[i].name,
-                         durable, key);
+        found = file_has(memory_disk_file(&disk->memory, names->entries[i].file),
+                         names->entries[i].name, durable, key);
     }
     return found;
 }
@@ -296,20 +339,20 @@ bool sim_log_has_bit(const struct sim_disk *disk, bool durable, const struct sim
     return any_has(disk, durable, bit_of(set, shard, bit));
 }
 
-bool sim_log_file_has_key(const struct sim_file *file, const struct sim_log_set *set,
-                          uint64_t fingerprint)
+bool sim_reading_has_key(const struct sim_reading *reading, const struct sim_log_set *set,
+                         uint64_t fingerprint)
 {
-    return sim_keys_has(&file->keys, key_of(set, fingerprint));
+    return sim_keys_has(&reading->keys, key_of(set, fingerprint));
 }
 
-bool sim_log_file_has_bit(const struct sim_file *file, const struct sim_log_set *set,
-                          uint64_t shard, uint64_t bit)
+bool sim_reading_has_bit(const struct sim_reading *reading, const struct sim_log_set *set,
+                         uint64_t shard, uint64_t bit)
 {
-    return sim_keys_has(&file->keys, bit_of(set, shard, bit));
+    return sim_keys_has(&reading->keys, bit_of(set, shard, bit));
 }
 
 /* Not sealed yet, or so: no checksum says whether they are whole, and all of them are. */
-static void read_gathered(const struct log_gathering *what, struct sim_file *file)
+static void read_gathered(const struct log_gathering *what, struct sim_reading *reading)
 {
     for (size_t i = 0; i < what->npieces; i++) {
         const struct log_piece *piece = &what->pieces[i];
@@ -319,16 +362,16 @@ static void read_gathered(const struct log_gathering *what, struct sim_file *fil
 
         while (at < end &&
                record_peek(span_of(what->bytes.data + at, end - at), &header) == STATUS_OK) {
-            read_record(file, &header, span_of(what->bytes.data + at, header.size));
+            read_record(reading, &header, span_of(what->bytes.data + at, header.size));
             at += header.size;
         }
     }
 }
 
-void sim_log_read_appended(const struct log_writer *writer, struct sim_file *file)
+void sim_log_read_appended(const struct log_writer *writer, struct sim_reading *reading)
 {
-    read_gathered(&writer->gathering, file);
+    read_gathered(&writer->gathering, reading);
     if (writer->group.busy) {
-        read_gathered(&writer->group.what, file);
+        read_gathered(&writer->group.what, reading);
     }
 }

@@ -11,6 +11,7 @@
 
 #include "map/document.h"
 #include "tests/sim/sim_disk.h"
+#include "tests/sim/sim_keys.h"
 
 /* Is the fingerprint in some readable batch or run of that keyset of the filter; or, without key
  * log, are its bits set by batches, lines and snapshots together? `durable`: what a power loss
@@ -34,12 +35,20 @@ bool sim_log_has_key(const struct sim_disk *disk, bool durable, const struct sim
 bool sim_log_has_bit(const struct sim_disk *disk, bool durable, const struct sim_log_set *set,
                      uint64_t shard, uint64_t bit);
 
+/* What was read of a file, up to where; forgotten when it changes before that. */
+struct sim_reading {
+    struct memory_reader reader;
+    struct sim_keys keys;
+    uint64_t read_to;
+};
+
 /* Records that were appended, and which no job has brought to the disk yet, as far as is known:
- * into a file that is empty. The same questions about it. */
-void sim_log_read_appended(const struct log_writer *writer, struct sim_file *file);
-bool sim_log_file_has_key(const struct sim_file *file, const struct sim_log_set *set,
-                          uint64_t fingerprint);
-bool sim_log_file_has_bit(const struct sim_file *file, const struct sim_log_set *set,
-                          uint64_t shard, uint64_t bit);
+ * into a reading that is zero. The same questions about it. */
+void sim_log_read_appended(const struct log_writer *writer, struct sim_reading *reading);
+bool sim_reading_has_key(const struct sim_reading *reading, const struct sim_log_set *set,
+                         uint64_t fingerprint);
+bool sim_reading_has_bit(const struct sim_reading *reading, const struct sim_log_set *set,
+                         uint64_t shard, uint64_t bit);
+void sim_reading_fini(struct sim_reading *self);
 
 #endif

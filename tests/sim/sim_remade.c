@@ -20,19 +20,19 @@ struct look {
     const struct layer *layer;
     uint32_t shard;
     bool durable;
-    struct sim_file *tail; /* records that were appended, and are not on the disk yet */
+    struct sim_reading *tail; /* records that were appended, and are not on the disk yet */
 };
 
 static bool has_key(const struct look *self, uint64_t fingerprint)
 {
     return sim_log_has_key(self->process->disk, self->durable, &self->set, fingerprint) ||
-           sim_log_file_has_key(self->tail, &self->set, fingerprint);
+           sim_reading_has_key(self->tail, &self->set, fingerprint);
 }
 
 static bool has_bit(const struct look *self, uint64_t bit)
 {
     return sim_log_has_bit(self->process->disk, self->durable, &self->set, self->shard, bit) ||
-           sim_log_file_has_bit(self->tail, &self->set, self->shard, bit);
+           sim_reading_has_bit(self->tail, &self->set, self->shard, bit);
 }
 
 /* The bits of all keys that the disk has by their fingerprints. */
@@ -126,7 +126,7 @@ static bool answers(const struct sim_process *process)
 
 void sim_remade_check(struct sim *sim, struct sim_process *process)
 {
-    struct sim_file tail = {0};
+    struct sim_reading tail = {0};
     struct look look = {
         .sim = sim, .process = process, .durable = !sim->settings.unsynced, .tail = &tail};
 
@@ -147,7 +147,7 @@ void sim_remade_check(struct sim *sim, struct sim_process *process)
             }
         }
     }
-    sim_keys_fini(&tail.keys);
+    sim_reading_fini(&tail);
 }
 
 void sim_remade_check_all(struct sim *sim)

@@ -32,7 +32,7 @@ static void give_disk(const struct sim_process *process, struct node_config *con
     const struct sim_settings *settings = &process->sim->settings;
 
     if (process->disk != NULL) {
-        config->disk = &process->disk->interface;
+        config->disk = &process->disk->memory.seam;
         config->kernel_boot = process->disk->kernel_boot;
         config->segment_bytes = settings->segment_bytes;
         config->retain_bytes = settings->retain_bytes;

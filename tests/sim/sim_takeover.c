@@ -71,7 +71,7 @@ static void take_place(struct sim *sim)
     sim_coverage_fault(sim, SIM_FAULT_TAKE_OVER);
     sim_trace_line(&sim->trace, sim->now_us, "%s takes the place of %s", next->name, old->name);
     sim_disk_wipe(next->disk);
-    sim_disk_copy_free(&next->disk->copy);
+    sim_disk_forget_copy(next->disk);
     memcpy(next->alias, old->alias, sizeof next->alias);
     next->incarnation = 0;
     next->confirmed = false;

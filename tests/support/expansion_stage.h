@@ -11,7 +11,7 @@
 
 #include "node/array/expansion_layers.h"
 #include "node/private.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
 
 enum { EXPANSION_STAGE_LINES = 64, EXPANSION_STAGE_CAPACITY = 100000, EXPANSION_STAGE_SHARDS = 16 };
 

@@ -195,3 +195,21 @@ void fake_answer(const struct actor *actor, uint64_t now_us, uint32_t link,
     actor->turn(actor->self, now_us);
     buffer_fini(&bytes);
 }
+
+uint64_t fake_counter(struct fake_effects *self, const struct actor *actor, uint64_t now_us,
+                      uint32_t peer, const char *name)
+{
+    const struct frame frame = {.kind = FRAME_STATS_REQUEST};
+    struct fake_sent sent;
+
+    fake_request(actor, now_us, peer, &frame);
+    cr_assert(fake_take(self, &sent));
+    cr_assert_eq(sent.frame.kind, FRAME_STATS_REPLY);
+    for (size_t i = 0; i < sent.frame.body.stats_reply.nvalues; i++) {
+        if (strcmp(sent.frame.body.stats_reply.values[i].name, name) == 0) {
+            return sent.frame.body.stats_reply.values[i].value;
+        }
+    }
+    cr_assert_fail("no counter %s", name);
+    return 0;
+}

@@ -73,4 +73,8 @@ void fake_request_bytes(const struct actor *actor, uint64_t now_us, uint32_t pee
 void fake_answer(const struct actor *actor, uint64_t now_us, uint32_t link,
                  const struct frame *frame);
 
+/* The value of one of its counters, asked for by a peer; nothing else may be left to take. */
+uint64_t fake_counter(struct fake_effects *self, const struct actor *actor, uint64_t now_us,
+                      uint32_t peer, const char *name);
+
 #endif

@@ -59,6 +59,9 @@ struct front_stage {
 /* What tests begin with: a timeout of 5 s, 1 MiB unread, never idle, missing is zero. */
 struct front_config front_stage_config(void);
 void front_stage_init(struct front_stage *self, const struct front_config *config);
+
+/* The same with front_stage_config() and so many connections. */
+void front_stage_start(struct front_stage *self, size_t nstreams);
 void front_stage_fini(struct front_stage *self);
 
 void front_stage_open(struct front_stage *self, size_t stream);
@@ -77,6 +80,10 @@ void front_stage_drained(struct front_stage *self, size_t stream);
 
 /* All that was sent is this; it is forgotten. */
 void front_stage_expect(struct front_stage *self, size_t stream, const char *text);
+
+/* Say it, and be answered so. */
+void front_stage_answers(struct front_stage *self, size_t stream, const char *said,
+                         const char *answer);
 
 /* Let time pass, with the timers that the front wants. */
 void front_stage_pass(struct front_stage *self, uint64_t duration_us);

@@ -9,7 +9,7 @@
 #define ORBLOOM_TESTS_SUPPORT_KEYSET_STAGE_H
 
 #include "node/private.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
 
 struct keyset_stage {
     struct node_stage stage;

@@ -6,7 +6,7 @@
 
 enum {
     SAMPLE_CLUSTER = 0xc105,
-    SAMPLE_INCARNATION = 0x1ca,
+    SAMPLE_LOG_INCARNATION = 0x1ca,
     SAMPLE_RECORD_MAX = 8192, /* room for any of these */
 };
 

@@ -58,7 +58,7 @@ void log_stage_begin(struct log_stage *self, uint64_t first, uint64_t number, bo
         .disk = memory_disk_seam(self->disk),
         .effects = &self->lanes.effects,
         .cluster = SAMPLE_CLUSTER,
-        .incarnation = SAMPLE_INCARNATION,
+        .incarnation = SAMPLE_LOG_INCARNATION,
         .boot = ++self->boot,
         .segment_bytes = self->segment_bytes,
         .first = first,

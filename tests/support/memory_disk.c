@@ -1,406 +1,457 @@
-#include "tests/support/memory_disk_private.h"
+#include "tests/support/memory_disk.h"
+
+#include "tests/support/plain_memory.h"
+#include "tests/support/random.h"
 
 #include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static void *must(void *memory)
+/* ---- the table of files ---- */
+
+struct memory_file *memory_disk_file(const struct memory_disk *self, uint32_t number)
 {
-    if (memory == NULL) {
-        abort();
-    }
-    return memory;
+    assert(number > 0 && number <= self->nfiles && self->files[number - 1] != NULL);
+    return self->files[number - 1];
 }
 
-/* ---- names ---- */
-
-static struct name *find(struct folder *folder, const char *name)
+struct memory_file *memory_disk_find(const struct memory_disk *self, const char *name)
 {
-    for (size_t i = 0; i < folder->count; i++) {
-        if (strcmp(folder->names[i].text, name) == 0) {
-            return &folder->names[i];
-        }
-    }
-    return NULL;
+    uint32_t number = memory_folder_find(&self->folder, name);
+
+    return number != 0 ? memory_disk_file(self, number) : NULL;
 }
 
-static int lookup(struct folder *folder, const char *name)
+static uint32_t add_file(struct memory_disk *self, struct memory_file *file)
 {
-    const struct name *found = find(folder, name);
+    size_t at = 0;
 
-    return found != NULL ? found->file : -1;
+    while (at < self->nfiles && self->files[at] != NULL) {
+        at++;
+    }
+    if (at == self->nfiles) {
+        self->files = plain_reserve(self->files, &self->capacity, ++self->nfiles,
+                                    sizeof *self->files);
+    }
+    self->files[at] = file;
+    return (uint32_t)at + 1;
 }
 
-static void bind(struct folder *folder, const char *name, int file)
+static bool is_open(const struct memory_disk *self, uint32_t number)
 {
-    struct name *found = find(folder, name);
+    bool open = false;
 
-    if (found == NULL && file >= 0) {
-        assert(folder->count < MAX_FILES && strlen(name) < DISK_NAME_BYTES);
-        found = &folder->names[folder->count++];
-        (void)snprintf(found->text, sizeof found->text, "%s", name);
+    for (size_t i = 0; i < MEMORY_DISK_HANDLES; i++) {
+        open = open || self->handles[i] == number;
     }
-    if (found != NULL && file >= 0) {
-        found->file = file;
-    } else if (found != NULL) {
-        *found = folder->names[--folder->count];
-    }
+    return open;
 }
 
-void memory_disk_apply(struct folder *folder, const struct folder_op *op)
+/* Files without names and handles go. */
+static void collect(struct memory_disk *self)
 {
-    switch (op->kind) {
-    case OP_CREATE:
-        bind(folder, op->to, op->file);
-        break;
-    case OP_RENAME:
-        if (lookup(folder, op->from) == op->file) {
-            bind(folder, op->to, op->file);
-            bind(folder, op->from, -1);
-        }
-        break;
-    case OP_REMOVE:
-        bind(folder, op->from, -1);
-        break;
-    }
-}
-
-static void change_folder(struct memory_disk *self, enum folder_op_kind kind, const char *from,
-                          const char *to, int file)
-{
-    struct folder_op op = {.kind = kind, .file = file};
-
-    (void)snprintf(op.from, sizeof op.from, "%s", from);
-    (void)snprintf(op.to, sizeof op.to, "%s", to);
-    assert(self->nops < MAX_FOLDER_OPS);
-    self->ops[self->nops++] = op;
-    memory_disk_apply(&self->now, &op);
-}
-
-/* ---- files ---- */
-
-void memory_disk_forget_writes(struct file *file)
-{
-    while (file->writes != NULL) {
-        struct write *write = file->writes;
-
-        file->writes = write->next;
-        free(write);
-    }
-    file->tail = &file->writes;
-}
-
-static void free_file(struct file *file)
-{
-    if (file != NULL) {
-        memory_disk_forget_writes(file);
-        free(file->bytes);
-        free(file->synced);
-        free(file);
-    }
-}
-
-void memory_disk_resize(uint8_t **bytes, size_t *size, size_t wanted)
-{
-    *bytes = must(realloc(*bytes, wanted + 1));
-    if (wanted > *size) {
-        memset(*bytes + *size, 0, wanted - *size);
-    }
-    *size = wanted;
-}
-
-void memory_disk_put_bytes(uint8_t **bytes, size_t *size, uint64_t offset, const uint8_t *from,
-                           size_t count)
-{
-    if (offset + count > *size) {
-        memory_disk_resize(bytes, size, (size_t)(offset + count));
-    }
-    memcpy(*bytes + offset, from, count);
-}
-
-static int new_file(struct memory_disk *self, size_t size)
-{
-    struct file *file = must(calloc(1, sizeof *file));
-
-    assert(self->nfiles < 4 * MAX_FILES);
-    file->tail = &file->writes;
-    memory_disk_resize(&file->bytes, &file->size, size);
-    memory_disk_resize(&file->synced, &file->synced_size, 0);
-    self->files[self->nfiles] = file;
-    return self->nfiles++;
-}
-
-/* What the list has: what was lost is in neither. */
-static void sync_bytes(struct file *file)
-{
-    memory_disk_resize(&file->synced, &file->synced_size, file->size);
-    for (const struct write *write = file->writes; write != NULL; write = write->next) {
-        if (!write->failed) {
-            memory_disk_put_bytes(&file->synced, &file->synced_size, write->offset, write->bytes,
-                                  write->size);
-        }
-    }
-    memory_disk_forget_writes(file);
-}
-
-static bool is_named(struct memory_disk *self, int file)
-{
-    for (size_t i = 0; i < self->now.count; i++) {
-        if (self->now.names[i].file == file) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < self->durable.count; i++) {
-        if (self->durable.names[i].file == file) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < MAX_HANDLES; i++) {
-        if (self->handles[i] == file) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < self->nops; i++) {
-        if (self->ops[i].file == file) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void memory_disk_collect(struct memory_disk *self)
-{
-    for (int i = 0; i < self->nfiles; i++) {
-        if (self->files[i] != NULL && !is_named(self, i)) {
-            free_file(self->files[i]);
-            self->files[i] = NULL;
+    for (uint32_t number = 1; number <= self->nfiles; number++) {
+        if (self->files[number - 1] != NULL && !is_open(self, number) &&
+            !memory_folder_refers(&self->folder, number)) {
+            memory_file_free(&self->files[number - 1]);
         }
     }
 }
 
-/* ---- the seam ---- */
-
-/* Is this operation one that fails? */
-static enum status next_operation(struct memory_disk *self)
+static uint64_t used_bytes(const struct memory_disk *self)
 {
-    if (self->left == 0) {
-        self->left = self->once ? MEMORY_DISK_NEVER : 0;
-        return self->failure;
+    uint64_t used = 0;
+
+    for (size_t i = 0; i < self->nfiles; i++) {
+        used += self->files[i] != NULL ? self->files[i]->seen.size : 0;
     }
-    self->left -= self->left > 0;
-    self->operations++;
-    return STATUS_OK;
+    return used;
 }
+
+static uint64_t room_left(const struct memory_disk *self)
+{
+    uint64_t used = used_bytes(self);
+
+    return used < self->size_bytes ? self->size_bytes - used : 0;
+}
+
+static uint32_t take_handle(struct memory_disk *self, uint32_t number)
+{
+    for (uint32_t i = 0; i < MEMORY_DISK_HANDLES; i++) {
+        if (self->handles[i] == 0) {
+            self->handles[i] = number;
+            return i + 1;
+        }
+    }
+    assert(!"more files are open than a process should need");
+    return 0;
+}
+
+static struct memory_file *opened(const struct memory_disk *self, uint32_t handle)
+{
+    assert(handle > 0 && handle <= MEMORY_DISK_HANDLES && self->handles[handle - 1] != 0);
+    return memory_disk_file(self, self->handles[handle - 1]);
+}
+
+static bool name_is_valid(const char *name)
+{
+    size_t size = strnlen(name, DISK_NAME_BYTES);
+    bool valid = size > 0 && size < DISK_NAME_BYTES;
+
+    for (size_t i = 0; i < size && valid; i++) {
+        valid = strchr("abcdefghijklmnopqrstuvwxyz0123456789.-", name[i]) != NULL;
+    }
+    return valid;
+}
+
+/* ---- how an operation goes ---- */
+
+static bool changes_something(enum memory_op op)
+{
+    return op != MEMORY_LIST && op != MEMORY_OPEN && op != MEMORY_READ && op != MEMORY_ROOM;
+}
+
+/* As memory_disk_fail_*() have asked for it. */
+static enum memory_course as_planned(struct memory_disk *self, const struct memory_call *call)
+{
+    bool sync = call->op == MEMORY_SYNC || call->op == MEMORY_SYNC_FOLDER;
+
+    if (!changes_something(call->op)) {
+        return MEMORY_GOES_WELL;
+    }
+    if (self->left != 0) {
+        self->left -= self->left > 0;
+        self->operations++;
+        return MEMORY_GOES_WELL;
+    }
+    self->left = self->once ? MEMORY_DISK_NEVER : 0;
+    return self->failure == STATUS_IO && (call->op == MEMORY_WRITE || (sync && self->once))
+               ? MEMORY_FAILS_HALFWAY
+               : MEMORY_FAILS;
+}
+
+static enum memory_course begin(struct memory_disk *self, const struct memory_call *call)
+{
+    return self->watch.before != NULL ? self->watch.before(self->watch.context, call)
+                                      : as_planned(self, call);
+}
+
+static void done(struct memory_disk *self, const struct memory_call *call)
+{
+    self->syncs += call->op == MEMORY_SYNC;
+    self->reads += call->op == MEMORY_READ ? call->size : 0;
+    if (self->watch.done != NULL) {
+        self->watch.done(self->watch.context, call);
+    }
+}
+
+/* Of a change of names, which is done or not. */
+static bool has_effect(struct memory_disk *self, enum memory_course course)
+{
+    return course == MEMORY_GOES_WELL ||
+           (course == MEMORY_FAILS_HALFWAY && !random_chance(&self->random, 500));
+}
+
+static enum status outcome(const struct memory_disk *self, enum memory_course course)
+{
+    return course == MEMORY_GOES_WELL ? STATUS_OK : self->failure;
+}
+
+/* ---- the operations ---- */
 
 static enum status list(void *context, void (*visit)(void *argument, const char *name),
                         void *argument)
 {
-    const struct memory_disk *self = context;
+    struct memory_disk *self = context;
+    const struct memory_names *names = &self->folder.seen;
+    const struct memory_call call = {.op = MEMORY_LIST};
+    size_t first;
 
-    for (size_t i = self->now.count; i > 0; i--) {
-        visit(argument, self->now.names[i - 1].text);
+    if (begin(self, &call) != MEMORY_GOES_WELL) {
+        return self->failure;
+    }
+    first = names->count > 0 ? (size_t)random_below(&self->random, names->count) : 0;
+    for (size_t i = 0; i < names->count; i++) {
+        visit(argument, names->entries[(first + i) % names->count].name);
     }
     return STATUS_OK;
 }
 
-static enum status open_handle(struct memory_disk *self, int file, uint32_t *handle)
-{
-    for (uint32_t i = 0; i < MAX_HANDLES; i++) {
-        if (self->handles[i] < 0) {
-            self->handles[i] = file;
-            *handle = i;
-            return STATUS_OK;
-        }
-    }
-    return STATUS_IO;
-}
-
-static struct file *of_handle(struct memory_disk *self, uint32_t handle)
-{
-    assert(handle < MAX_HANDLES && self->handles[handle] >= 0);
-    return self->files[self->handles[handle]];
-}
-
-static enum status create(void *context, const char *name, uint64_t size, uint32_t *handle)
+static enum status create(void *context, const char *name, uint64_t size, uint32_t *file)
 {
     struct memory_disk *self = context;
-    enum status status = next_operation(self);
-    int file;
+    struct memory_call call = {.op = MEMORY_CREATE, .name = name};
+    enum memory_course course = begin(self, &call);
+    uint32_t number;
 
-    if (status != STATUS_OK) {
-        return status;
+    assert(name_is_valid(name));
+    if (!has_effect(self, course)) {
+        return self->failure;
     }
-    if (lookup(&self->now, name) >= 0) {
+    if (memory_folder_find(&self->folder, name) != 0) {
         return STATUS_EXISTS;
     }
-    if (size > self->room) {
+    if (size > room_left(self)) {
         return STATUS_NO_SPACE;
     }
-    self->room -= self->room == UINT64_MAX ? 0 : size;
-    file = new_file(self, (size_t)size);
-    change_folder(self, OP_CREATE, "", name, file);
-    return open_handle(self, file, handle);
-}
-
-static enum status open_file(void *context, const char *name, uint32_t *handle, uint64_t *size)
-{
-    struct memory_disk *self = context;
-    int file = lookup(&self->now, name);
-
-    if (file < 0) {
-        return STATUS_NOT_FOUND;
+    number = add_file(self, memory_file_create(size));
+    memory_folder_edit(&self->folder, "", name, number);
+    if (course != MEMORY_GOES_WELL) {
+        return self->failure;
     }
-    *size = self->files[file]->size;
-    return open_handle(self, file, handle);
-}
-
-static void close_file(void *context, uint32_t handle)
-{
-    struct memory_disk *self = context;
-
-    (void)of_handle(self, handle);
-    self->handles[handle] = -1;
-    memory_disk_collect(self);
-}
-
-static enum status read_file(void *context, uint32_t handle, uint64_t offset, void *into,
-                             size_t size)
-{
-    struct memory_disk *self = context;
-    const struct file *file = of_handle(self, handle);
-
-    if (offset > file->size || size > file->size - offset) {
-        return STATUS_MALFORMED;
-    }
-    memcpy(into, file->bytes + offset, size);
-    self->reads += size;
+    *file = take_handle(self, number);
+    call.file = *file;
+    done(self, &call);
     return STATUS_OK;
 }
 
-static enum status write_file(void *context, uint32_t handle, uint64_t offset, struct span bytes)
+static enum status open_file(void *context, const char *name, uint32_t *file, uint64_t *size)
 {
     struct memory_disk *self = context;
-    struct file *file = of_handle(self, handle);
-    enum status status = next_operation(self);
-    struct write *write = must(malloc(sizeof *write + bytes.size));
+    struct memory_call call = {.op = MEMORY_OPEN, .name = name};
+    uint32_t number = memory_folder_find(&self->folder, name);
 
-    *write = (struct write){.offset = offset, .size = bytes.size, .failed = status != STATUS_OK};
-    memcpy(write->bytes, bytes.data, bytes.size);
-    *file->tail = write;
-    file->tail = &write->next;
-    if (status == STATUS_OK) {
-        memory_disk_put_bytes(&file->bytes, &file->size, offset, bytes.data, bytes.size);
+    assert(name_is_valid(name));
+    if (begin(self, &call) != MEMORY_GOES_WELL) {
+        return self->failure;
     }
-    return status;
+    if (number == 0) {
+        return STATUS_NOT_FOUND;
+    }
+    *file = take_handle(self, number);
+    *size = memory_disk_file(self, number)->seen.size;
+    call.file = *file;
+    done(self, &call);
+    return STATUS_OK;
 }
 
-static enum status sync_file(void *context, uint32_t handle)
+static void close_file(void *context, uint32_t file)
 {
     struct memory_disk *self = context;
-    struct file *file = of_handle(self, handle);
-    enum status status = next_operation(self);
+    const struct memory_call call = {.op = MEMORY_CLOSE, .file = file};
 
-    if (status == STATUS_OK) {
-        sync_bytes(file);
-        self->syncs++;
+    (void)opened(self, file);
+    self->handles[file - 1] = 0;
+    done(self, &call);
+    collect(self);
+}
+
+static enum status read_file(void *context, uint32_t file, uint64_t offset, void *into, size_t size)
+{
+    struct memory_disk *self = context;
+    const struct memory_image *image = &opened(self, file)->seen;
+    const struct memory_call call = {
+        .op = MEMORY_READ, .file = file, .offset = offset, .size = size};
+
+    if (begin(self, &call) != MEMORY_GOES_WELL) {
+        return self->failure;
     }
-    return status;
+    if (offset > image->size || size > image->size - offset) {
+        return STATUS_MALFORMED;
+    }
+    if (size > 0) {
+        memcpy(into, image->bytes + offset, size);
+    }
+    done(self, &call);
+    return STATUS_OK;
+}
+
+static enum status write_file(void *context, uint32_t file, uint64_t offset, struct span bytes)
+{
+    struct memory_disk *self = context;
+    struct memory_file *target = opened(self, file);
+    const struct memory_call call = {
+        .op = MEMORY_WRITE, .file = file, .offset = offset, .size = bytes.size, .bytes = bytes};
+    enum memory_course course = begin(self, &call);
+    uint64_t end = offset + bytes.size;
+
+    if (course == MEMORY_FAILS) {
+        return self->failure;
+    }
+    if (end > target->seen.size && end - target->seen.size > room_left(self)) {
+        return STATUS_NO_SPACE;
+    }
+    if (course == MEMORY_FAILS_HALFWAY) {
+        bytes.size = (size_t)random_below(&self->random, bytes.size + 1);
+    }
+    memory_file_write(target, offset, bytes);
+    done(self, &call);
+    return outcome(self, course);
+}
+
+static enum status sync_file(void *context, uint32_t file)
+{
+    struct memory_disk *self = context;
+    struct memory_file *target = opened(self, file);
+    const struct memory_call call = {.op = MEMORY_SYNC, .file = file};
+    enum memory_course course = begin(self, &call);
+
+    if (course == MEMORY_GOES_WELL) {
+        memory_file_sync(target);
+        done(self, &call);
+    } else if (course == MEMORY_FAILS_HALFWAY) {
+        self->diverged = self->diverged || target->npending > 0;
+        memory_file_fail_sync(target, &self->random);
+    }
+    return outcome(self, course);
 }
 
 static enum status rename_file(void *context, const char *from, const char *to)
 {
     struct memory_disk *self = context;
-    int file = lookup(&self->now, from);
-    enum status status = next_operation(self);
+    const struct memory_call call = {.op = MEMORY_RENAME, .name = from, .to = to};
+    enum memory_course course = begin(self, &call);
+    uint32_t number = memory_folder_find(&self->folder, from);
 
-    if (status == STATUS_OK && file < 0) {
+    assert(name_is_valid(from) && name_is_valid(to) && strcmp(from, to) != 0);
+    if (!has_effect(self, course)) {
+        return self->failure;
+    }
+    if (number == 0) {
         return STATUS_NOT_FOUND;
     }
-    if (status == STATUS_OK) {
-        change_folder(self, OP_RENAME, from, to, file);
-    }
-    return status;
+    memory_folder_edit(&self->folder, from, to, number);
+    done(self, &call);
+    return outcome(self, course);
 }
 
 static enum status remove_file(void *context, const char *name)
 {
     struct memory_disk *self = context;
-    int file = lookup(&self->now, name);
-    enum status status = next_operation(self);
+    const struct memory_call call = {.op = MEMORY_REMOVE, .name = name};
+    enum memory_course course = begin(self, &call);
+    uint32_t number = memory_folder_find(&self->folder, name);
 
-    if (status == STATUS_OK && file < 0) {
+    assert(name_is_valid(name));
+    if (!has_effect(self, course)) {
+        return self->failure;
+    }
+    if (number == 0) {
         return STATUS_NOT_FOUND;
     }
-    if (status == STATUS_OK) {
-        self->room += self->room == UINT64_MAX ? 0 : self->files[file]->size;
-        change_folder(self, OP_REMOVE, name, "", file);
-    }
-    return status;
+    memory_folder_edit(&self->folder, name, "", number);
+    done(self, &call);
+    return outcome(self, course);
 }
 
 static enum status sync_folder(void *context)
 {
     struct memory_disk *self = context;
-    enum status status = next_operation(self);
+    const struct memory_call call = {.op = MEMORY_SYNC_FOLDER};
+    enum memory_course course = begin(self, &call);
 
-    if (status == STATUS_OK) {
-        self->durable = self->now;
-        self->nops = 0;
-        memory_disk_collect(self);
+    if (course == MEMORY_GOES_WELL) {
+        memory_folder_sync(&self->folder);
+        collect(self);
+        done(self, &call);
+    } else if (course == MEMORY_FAILS_HALFWAY) {
+        self->diverged = self->diverged || self->folder.npending > 0;
+        memory_folder_fail_sync(&self->folder, &self->random);
     }
-    return status;
+    return outcome(self, course);
 }
 
-static enum status room_left(void *context, uint64_t *bytes)
+static enum status room(void *context, uint64_t *bytes)
 {
-    const struct memory_disk *self = context;
+    struct memory_disk *self = context;
+    const struct memory_call call = {.op = MEMORY_ROOM};
 
-    *bytes = self->room;
+    if (begin(self, &call) != MEMORY_GOES_WELL) {
+        return self->failure;
+    }
+    *bytes = room_left(self);
     return STATUS_OK;
 }
 
-/* ---- tests ---- */
+/* ---- its life ---- */
+
+void memory_disk_init(struct memory_disk *self)
+{
+    *self = (struct memory_disk){
+        .seam = {.context = self,
+                 .list = list,
+                 .create = create,
+                 .open = open_file,
+                 .close = close_file,
+                 .read = read_file,
+                 .write = write_file,
+                 .sync = sync_file,
+                 .rename = rename_file,
+                 .remove = remove_file,
+                 .sync_folder = sync_folder,
+                 .room = room},
+        .size_bytes = UINT64_MAX,
+        .left = MEMORY_DISK_NEVER,
+        .failure = STATUS_IO,
+    };
+}
+
+void memory_disk_fini(struct memory_disk *self)
+{
+    for (size_t i = 0; i < self->nfiles; i++) {
+        memory_file_free(&self->files[i]);
+    }
+    free(self->files);
+    memory_folder_fini(&self->folder);
+}
 
 struct memory_disk *memory_disk_create(void)
 {
-    struct memory_disk *self = must(calloc(1, sizeof *self));
+    struct memory_disk *self = plain_alloc(1, sizeof *self);
 
-    self->seam = (struct disk){.context = self,
-                               .list = list,
-                               .create = create,
-                               .open = open_file,
-                               .close = close_file,
-                               .read = read_file,
-                               .write = write_file,
-                               .sync = sync_file,
-                               .rename = rename_file,
-                               .remove = remove_file,
-                               .sync_folder = sync_folder,
-                               .room = room_left};
-    self->room = UINT64_MAX;
-    self->left = MEMORY_DISK_NEVER;
-    self->failure = STATUS_IO;
-    memset(self->handles, -1, sizeof self->handles);
+    memory_disk_init(self);
     return self;
 }
 
 void memory_disk_destroy(struct memory_disk **disk)
 {
-    struct memory_disk *self = *disk;
-
-    *disk = NULL;
-    if (self != NULL) {
-        for (int i = 0; i < self->nfiles; i++) {
-            free_file(self->files[i]);
-        }
-        free(self);
+    if (*disk != NULL) {
+        memory_disk_fini(*disk);
     }
+    free(*disk);
+    *disk = NULL;
 }
 
 struct disk *memory_disk_seam(struct memory_disk *self)
 {
     return &self->seam;
+}
+
+/* ---- what happens to it ---- */
+
+void memory_disk_kill(struct memory_disk *self)
+{
+    memset(self->handles, 0, sizeof self->handles);
+    collect(self);
+    memory_disk_fail_after(self, MEMORY_DISK_NEVER);
+}
+
+void memory_disk_crash(struct memory_disk *self, uint64_t *random)
+{
+    memory_folder_lose(&self->folder, random);
+    for (size_t i = 0; i < self->nfiles; i++) {
+        if (self->files[i] != NULL) {
+            memory_file_lose(self->files[i], random);
+        }
+    }
+    self->diverged = false;
+    memory_disk_kill(self);
+}
+
+void memory_disk_lose_unsynced(struct memory_disk *self)
+{
+    for (size_t i = 0; i < self->nfiles; i++) {
+        if (self->files[i] != NULL) {
+            self->diverged = self->diverged || self->files[i]->npending > 0;
+            memory_file_forget(self->files[i]);
+        }
+    }
+}
+
+void memory_disk_wipe(struct memory_disk *self)
+{
+    memory_folder_fini(&self->folder);
+    collect(self);
+    self->diverged = false;
 }
 
 void memory_disk_fail_after(struct memory_disk *self, int64_t count)
@@ -419,8 +470,44 @@ void memory_disk_fail_once(struct memory_disk *self, int64_t count, enum status 
 
 void memory_disk_limit(struct memory_disk *self, uint64_t room)
 {
-    self->room = room;
+    self->size_bytes = room == UINT64_MAX ? room : used_bytes(self) + room;
 }
+
+void memory_disk_flip(struct memory_disk *self, const char *name, uint64_t bit)
+{
+    memory_file_flip(memory_disk_find(self, name), bit / 8, (unsigned)(bit % 8));
+}
+
+void memory_disk_put(struct memory_disk *self, const char *name, struct span bytes)
+{
+    struct memory_file *file = memory_file_create(bytes.size);
+
+    memory_file_write(file, 0, bytes);
+    memory_file_sync(file);
+    memory_folder_put(&self->folder, name, add_file(self, file));
+    collect(self);
+}
+
+struct memory_disk *memory_disk_copy(const struct memory_disk *self)
+{
+    struct memory_disk *copy = memory_disk_create();
+
+    memory_disk_restore(copy, self);
+    return copy;
+}
+
+void memory_disk_restore(struct memory_disk *self, const struct memory_disk *copy)
+{
+    memory_disk_wipe(self);
+    for (size_t i = 0; i < copy->folder.seen.count; i++) {
+        const struct memory_name_entry *entry = &copy->folder.seen.entries[i];
+
+        memory_folder_put(&self->folder, entry->name,
+                          add_file(self, memory_file_copy(memory_disk_file(copy, entry->file))));
+    }
+}
+
+/* ---- looking at it ---- */
 
 uint64_t memory_disk_operations(const struct memory_disk *self)
 {
@@ -441,54 +528,15 @@ unsigned memory_disk_open_files(const struct memory_disk *self)
 {
     unsigned count = 0;
 
-    for (size_t i = 0; i < MAX_HANDLES; i++) {
-        count += self->handles[i] >= 0;
+    for (size_t i = 0; i < MEMORY_DISK_HANDLES; i++) {
+        count += self->handles[i] != 0;
     }
     return count;
 }
 
-struct span memory_disk_bytes(struct memory_disk *self, const char *name)
+struct span memory_disk_bytes(const struct memory_disk *self, const char *name)
 {
-    int file = lookup(&self->now, name);
+    const struct memory_file *file = memory_disk_find(self, name);
 
-    return file < 0 ? span_of(NULL, 0) : span_of(self->files[file]->bytes, self->files[file]->size);
-}
-
-void memory_disk_flip(struct memory_disk *self, const char *name, uint64_t bit)
-{
-    struct file *file = self->files[lookup(&self->now, name)];
-
-    assert(bit / 8 < file->size);
-    file->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-    if (bit / 8 < file->synced_size) {
-        file->synced[bit / 8] ^= (uint8_t)(1u << bit % 8);
-    }
-}
-
-void memory_disk_put(struct memory_disk *self, const char *name, struct span bytes)
-{
-    int file = new_file(self, bytes.size);
-
-    if (bytes.size > 0) {
-        memcpy(self->files[file]->bytes, bytes.data, bytes.size);
-    }
-    memory_disk_put_bytes(&self->files[file]->synced, &self->files[file]->synced_size, 0,
-                          self->files[file]->bytes, bytes.size);
-    bind(&self->now, name, file);
-    bind(&self->durable, name, file);
-    memory_disk_collect(self);
-}
-
-struct memory_disk *memory_disk_copy(struct memory_disk *self)
-{
-    struct memory_disk *copy = memory_disk_create();
-
-    for (size_t i = 0; i < self->now.count; i++) {
-        if (self->now.names[i].file >= 0) {
-            const char *name = self->now.names[i].text;
-
-            memory_disk_put(copy, name, memory_disk_bytes(self, name));
-        }
-    }
-    return copy;
+    return file == NULL ? span_of(NULL, 0) : span_of(file->seen.bytes, file->seen.size);
 }

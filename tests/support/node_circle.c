@@ -518,19 +518,3 @@ uint64_t circle_counter(const struct circle *self, uint32_t id, enum node_counte
 {
     return self->nodes[id - 1].node->counters[counter];
 }
-
-void circle_fingerprints(const struct filter_document *document, uint32_t group, uint64_t seed,
-                         uint32_t count, uint64_t *out)
-{
-    uint64_t state = seed * 1000003;
-    uint32_t found = 0;
-
-    while (found < count) {
-        uint64_t fingerprint = random_next(&state);
-        uint64_t shard = fingerprint >> (64 - document->content.shard_bits);
-
-        if (document->content.group_of_shard[shard] == group) {
-            out[found++] = fingerprint;
-        }
-    }
-}

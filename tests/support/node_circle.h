@@ -124,8 +124,4 @@ void circle_ask(struct circle *self, uint32_t id, struct frame *frame);
 
 uint64_t circle_counter(const struct circle *self, uint32_t id, enum node_counter counter);
 
-/* `count` fingerprints of a slot group, different for each seed. */
-void circle_fingerprints(const struct filter_document *document, uint32_t group, uint64_t seed,
-                         uint32_t count, uint64_t *out);
-
 #endif

@@ -1,6 +1,7 @@
 #include "tests/support/node_folder.h"
 
 #include "base/heap.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 
@@ -17,7 +18,7 @@ static void make(struct node_folder *self, enum stage_end how, uint64_t reserve_
     cr_assert_eq(node_stage_open(stage), 0);
     self->incarnation = stage->incarnation;
     node_stage_filter(stage, 5, DURABILITY_SYNC, &self->document);
-    node_stage_fingerprints(&self->document, 0, 1, FOLDER_KEYS, self->keys);
+    sample_fingerprints(&self->document, 0, 1, FOLDER_KEYS, self->keys);
     for (uint32_t i = 0; i < FOLDER_KEYS; i += FOLDER_COUNT) {
         cr_assert_eq(node_stage_add(stage, &self->document, self->keys + i, FOLDER_COUNT),
                      STATUS_OK);

@@ -9,7 +9,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_NODE_FOLDER_H
 #define ORBLOOM_TESTS_SUPPORT_NODE_FOLDER_H
 
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
 
 enum { FOLDER_COUNT = 1000, FOLDER_BATCHES = 40, FOLDER_KEYS = FOLDER_BATCHES * FOLDER_COUNT };
 

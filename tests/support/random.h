@@ -5,6 +5,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_RANDOM_H
 #define ORBLOOM_TESTS_SUPPORT_RANDOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 static inline uint64_t random_next(uint64_t *state)
@@ -20,6 +21,11 @@ static inline uint64_t random_next(uint64_t *state)
 static inline uint64_t random_below(uint64_t *state, uint64_t below)
 {
     return random_next(state) % below;
+}
+
+static inline bool random_chance(uint64_t *state, uint32_t permille)
+{
+    return permille > 0 && random_below(state, 1000) < permille;
 }
 
 #endif

@@ -324,17 +324,5 @@ struct router_told router_stage_told(struct router_stage *self)
 
 uint64_t router_stage_counter(struct router_stage *self, const char *name)
 {
-    struct frame frame = {.kind = FRAME_STATS_REQUEST};
-    struct fake_sent sent;
-
-    fake_request(&self->actor, self->now_us, STATS_PEER, &frame);
-    cr_assert(fake_take(&self->fake, &sent));
-    cr_assert_eq(sent.frame.kind, FRAME_STATS_REPLY);
-    for (size_t i = 0; i < sent.frame.body.stats_reply.nvalues; i++) {
-        if (strcmp(sent.frame.body.stats_reply.values[i].name, name) == 0) {
-            return sent.frame.body.stats_reply.values[i].value;
-        }
-    }
-    cr_assert_fail("no counter %s", name);
-    return 0;
+    return fake_counter(&self->fake, &self->actor, self->now_us, STATS_PEER, name);
 }

@@ -4,6 +4,7 @@
 #include "map/reader.h"
 #include "proto/codec.h"
 #include "proto/signed_document.h"
+#include "tests/support/random.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -95,6 +96,22 @@ void sample_document(uint64_t id, const char *name, const struct quorum_rule *ru
     (void)snprintf(out->content.name, sizeof out->content.name, "%s", name);
     fill_groups(rule, nnodes, &out->content);
     reader_note_all(out);
+}
+
+void sample_fingerprints(const struct filter_document *document, uint32_t group, uint64_t seed,
+                         uint32_t count, uint64_t *out)
+{
+    uint64_t state = seed * 1000003;
+    uint32_t found = 0;
+
+    while (found < count) {
+        uint64_t fingerprint = random_next(&state);
+        uint64_t shard = fingerprint >> (64 - document->content.shard_bits);
+
+        if (document->content.group_of_shard[shard] == group) {
+            out[found++] = fingerprint;
+        }
+    }
 }
 
 void sample_sign(struct filter_document *document, const struct cluster_key *key,

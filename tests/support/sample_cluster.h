@@ -29,6 +29,10 @@ const struct cluster_key *sample_foreign_key(void);
 void sample_document(uint64_t id, const char *name, const struct quorum_rule *rule, uint32_t nnodes,
                      struct filter_document *out);
 
+/* `count` fingerprints of a slot group, different for each seed. */
+void sample_fingerprints(const struct filter_document *document, uint32_t group, uint64_t seed,
+                         uint32_t count, uint64_t *out);
+
 /* Encode the content and sign; the buffer is initialised here. */
 void sample_sign(struct filter_document *document, const struct cluster_key *key,
                  struct buffer *out);

@@ -4,12 +4,14 @@
 #include "proto/codec.h"
 #include "proto/signed_document.h"
 #include "tests/support/sample_cluster.h"
+#include "tests/support/story.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+static struct story story;
 static struct document_cache cache; /* Each test is a process of its own. */
 
 /* Make a document with these numbers; `capacity` changes the revision's content, `read` the
@@ -57,25 +59,34 @@ static void expect_held(uint64_t revision, uint64_t epoch, bool conflict)
     cr_assert_eq(entry->conflict, conflict);
 }
 
-Test(document_cache, takes_what_is_new_and_ignores_what_is_old_or_the_same)
+static void tell_take(uint64_t revision, uint64_t epoch, uint64_t capacity, uint32_t read)
 {
     bool changed;
+    enum status status = take(revision, epoch, capacity, read, &changed);
+    const struct document_entry *entry = document_cache_find(&cache, 7);
 
+    cr_assert_not_null(entry);
+    story_tell(&story, "revision %u, epoch %u: %s%s; held: %u, %u%s", (unsigned)revision,
+               (unsigned)epoch, status_code(status), changed ? ", changed" : "",
+               (unsigned)entry->document.revision, (unsigned)entry->document.epoch,
+               entry->conflict ? ", conflict" : "");
+}
+
+Test(document_cache, takes_what_is_new_and_ignores_what_is_old_or_the_same)
+{
     cr_assert_null(document_cache_find(&cache, 7));
-    cr_assert_eq(take(3, 2, 10000, 2, &changed), STATUS_OK);
-    cr_assert(changed);
-    cr_assert_eq(take(3, 2, 10000, 2, &changed), STATUS_OK);
-    cr_assert_not(changed, "the same");
-    cr_assert_eq(take(2, 2, 9999, 2, &changed), STATUS_OK);
-    cr_assert_not(changed, "older revision of the same epoch");
-    cr_assert_eq(take(1, 1, 9999, 3, &changed), STATUS_OK);
-    cr_assert_not(changed, "older epoch");
-    expect_held(3, 2, false);
-    cr_assert_eq(take(4, 2, 20000, 2, &changed), STATUS_OK);
-    cr_assert(changed, "a newer revision");
-    cr_assert_eq(take(5, 3, 20000, 3, &changed), STATUS_OK);
-    cr_assert(changed, "a newer epoch");
-    expect_held(5, 3, false);
+    tell_take(3, 2, 10000, 2);
+    tell_take(3, 2, 10000, 2);
+    tell_take(2, 2, 9999, 2);
+    tell_take(1, 1, 9999, 3);
+    tell_take(4, 2, 20000, 2);
+    tell_take(5, 3, 20000, 3);
+    story_expect(&story, "revision 3, epoch 2: OK, changed; held: 3, 2\n"
+                         "revision 3, epoch 2: OK; held: 3, 2\n"
+                         "revision 2, epoch 2: OK; held: 3, 2\n"
+                         "revision 1, epoch 1: OK; held: 3, 2\n"
+                         "revision 4, epoch 2: OK, changed; held: 4, 2\n"
+                         "revision 5, epoch 3: OK, changed; held: 5, 3\n");
     document_cache_fini(&cache);
     cr_assert_eq(heap_live(), 0);
 }
@@ -280,22 +291,27 @@ static enum status take_nodes(uint32_t nnodes, uint64_t revision, bool *changed)
     return status;
 }
 
-Test(document_cache, the_node_list_follows_the_same_rule)
+static void tell_nodes(uint32_t count, uint64_t revision)
 {
     bool changed;
+    enum status status = take_nodes(count, revision, &changed);
 
-    cr_assert_eq(take_nodes(3, 5, &changed), STATUS_OK);
-    cr_assert(changed);
-    cr_assert_eq(take_nodes(3, 5, &changed), STATUS_OK);
-    cr_assert_not(changed, "the same");
-    cr_assert_eq(take_nodes(2, 4, &changed), STATUS_OK);
-    cr_assert_not(changed, "older");
-    cr_assert_eq(take_nodes(4, 5, &changed), STATUS_CONFLICT, "another list of one revision");
-    cr_assert_not(changed);
-    cr_assert_eq(cache.nodes.count, 3);
-    cr_assert_eq(take_nodes(4, 6, &changed), STATUS_OK);
-    cr_assert(changed);
-    cr_assert_eq(cache.nodes.count, 4);
+    story_tell(&story, "%u nodes, revision %u: %s%s; held: %u", count, (unsigned)revision,
+               status_code(status), changed ? ", changed" : "", (unsigned)cache.nodes.count);
+}
+
+Test(document_cache, the_node_list_follows_the_same_rule)
+{
+    tell_nodes(3, 5);
+    tell_nodes(3, 5);
+    tell_nodes(2, 4);
+    tell_nodes(4, 5);
+    tell_nodes(4, 6);
+    story_expect(&story, "3 nodes, revision 5: OK, changed; held: 3\n"
+                         "3 nodes, revision 5: OK; held: 3\n"
+                         "2 nodes, revision 4: OK; held: 3\n"
+                         "4 nodes, revision 5: CONFLICT; held: 3\n"
+                         "4 nodes, revision 6: OK, changed; held: 4\n");
     document_cache_fini(&cache);
     cr_assert_eq(heap_live(), 0);
 }
@@ -347,22 +363,37 @@ Test(document_cache, filters_of_the_record_are_gone_and_stay_so)
     cr_assert_eq(heap_live(), 0);
 }
 
+static void tell_record(uint64_t revision, struct id_interval ids)
+{
+    bool changed = false;
+    enum status status = take_record(revision, ids, &changed);
+    char dropped[64] = "";
+
+    for (uint64_t id = 1; id < 10; id++) {
+        if (document_cache_is_dropped(&cache, id)) {
+            (void)snprintf(dropped + strlen(dropped), sizeof dropped - strlen(dropped), " %u",
+                           (unsigned)id);
+        }
+    }
+    story_tell(&story, "revision %u, %u to %u: %s%s; dropped:%s", (unsigned)revision,
+               (unsigned)ids.first, (unsigned)ids.last, status_code(status),
+               changed ? ", changed" : "", dropped);
+}
+
 Test(document_cache, a_record_only_ever_gains_ids)
 {
-    bool changed;
-
-    cr_assert_eq(take_record(2, (struct id_interval){7, 8}, &changed), STATUS_OK);
-    cr_assert_eq(take_record(1, (struct id_interval){1, 1}, &changed), STATUS_OK);
-    cr_assert_not(changed, "older");
-    cr_assert_eq(take_record(2, (struct id_interval){7, 8}, &changed), STATUS_OK);
-    cr_assert_not(changed, "the same");
-    cr_assert_eq(take_record(2, (struct id_interval){7, 9}, &changed), STATUS_CONFLICT);
-    cr_assert_eq(take_record(3, (struct id_interval){8, 9}, &changed), STATUS_CONFLICT);
-    cr_assert(document_cache_is_dropped(&cache, 7));
-    cr_assert_not(document_cache_is_dropped(&cache, 9));
-    cr_assert_eq(take_record(3, (struct id_interval){7, 9}, &changed), STATUS_OK);
-    cr_assert(changed);
-    cr_assert(document_cache_is_dropped(&cache, 9));
+    tell_record(2, (struct id_interval){7, 8});
+    tell_record(1, (struct id_interval){1, 1});
+    tell_record(2, (struct id_interval){7, 8});
+    tell_record(2, (struct id_interval){7, 9});
+    tell_record(3, (struct id_interval){8, 9});
+    tell_record(3, (struct id_interval){7, 9});
+    story_expect(&story, "revision 2, 7 to 8: OK, changed; dropped: 7 8\n"
+                         "revision 1, 1 to 1: OK; dropped: 7 8\n"
+                         "revision 2, 7 to 8: OK; dropped: 7 8\n"
+                         "revision 2, 7 to 9: CONFLICT; dropped: 7 8\n"
+                         "revision 3, 8 to 9: CONFLICT; dropped: 7 8\n"
+                         "revision 3, 7 to 9: OK, changed; dropped: 7 8 9\n");
     document_cache_fini(&cache);
     cr_assert_eq(heap_live(), 0);
 }

@@ -4,6 +4,7 @@
 #include "map/keyset.h"
 #include "tests/support/expansion_cluster.h"
 #include "tests/support/sample_cluster.h"
+#include "tests/support/story.h"
 
 #include <criterion/criterion.h>
 
@@ -95,38 +96,63 @@ Test(rebuild, a_number_is_never_used_again)
     cr_assert_eq(may_begin(), REBUILD_VERDICT_WORN);
 }
 
+static const char *word(enum rebuild_verdict verdict)
+{
+    static const char *const words[] = {
+        [REBUILD_VERDICT_WRITE] = "WRITE",   [REBUILD_VERDICT_JOINS] = "JOINS",
+        [REBUILD_VERDICT_FENCES] = "FENCES", [REBUILD_VERDICT_NOT_OPEN] = "NOT_OPEN",
+        [REBUILD_VERDICT_OTHER] = "OTHER",   [REBUILD_VERDICT_EMPTY] = "EMPTY",
+    };
+
+    cr_assert(verdict < sizeof words / sizeof words[0] && words[verdict] != NULL, "verdict %d",
+              (int)verdict);
+    return words[verdict];
+}
+
+/* Where the rebuild stands, what may be fed to whatever is open, to 2, to 1; may 2 be committed? */
+static void tell(struct story *story, const char *when)
+{
+    story_tell(story, "%s: epoch %u, serves %u, next %u, %u fed; feed %s, 2 %s, 1 %s; commit %s",
+               when, (unsigned)document()->epoch, rebuild_serving(document()),
+               rebuild_keyset(document()), (unsigned)document()->fed_keys,
+               word(rebuild_may_feed(document(), 0).verdict),
+               word(rebuild_may_feed(document(), 2).verdict),
+               word(rebuild_may_feed(document(), 1).verdict), word(may_commit(2, false)));
+}
+
 Test(rebuild, from_begin_to_commit)
 {
-    uint32_t keyset;
+    struct story story = {0};
 
     make(3);
+    tell(&story, "made");
     cr_assert_eq(may_commit(rebuild_serving(document()), true), REBUILD_VERDICT_NOT_OPEN,
                  "nothing was ever committed");
-    keyset = begin();
-    cr_assert_eq(keyset, 2, "the next one");
-    cr_assert_eq(document()->epoch, 2);
-    cr_assert_eq(rebuild_serving(document()), 1);
-    cr_assert_eq(rebuild_keyset(document()), keyset);
-    cr_assert_eq(rebuild_may_feed(document(), 0).verdict, REBUILD_VERDICT_WRITE);
-    cr_assert_eq(rebuild_may_feed(document(), keyset).verdict, REBUILD_VERDICT_WRITE);
-    cr_assert_eq(rebuild_may_feed(document(), 1).verdict, REBUILD_VERDICT_OTHER);
+    cr_assert_eq(begin(), 2, "the next one");
+    tell(&story, "begun");
     rebuild_note_fed(document(), 10);
     rebuild_note_fed(document(), 20);
-    cr_assert_eq(document()->fed_keys, 30);
-    cr_assert_eq(document()->epoch, 2);
-    cr_assert_eq(may_commit(keyset, false), REBUILD_VERDICT_FENCES);
+    tell(&story, "fed");
     fence(1);
-    cr_assert_eq(may_commit(keyset, false), REBUILD_VERDICT_FENCES);
+    tell(&story, "one fence");
     fence(2);
-    cr_assert_eq(may_commit(keyset, false), REBUILD_VERDICT_WRITE);
+    tell(&story, "two fences");
     rebuild_commit(document());
-    cr_assert_eq(rebuild_serving(document()), keyset);
-    cr_assert_eq(rebuild_keyset(document()), 0);
-    cr_assert_eq(document()->epoch, 3);
-    cr_assert_eq(document()->fed_keys, 0);
-    cr_assert_eq(may_commit(keyset, false), REBUILD_VERDICT_JOINS);
+    tell(&story, "committed");
     cr_assert_not(rebuild_fenced(document(), &evidence), "fences of the epoch before");
-    cr_assert_eq(rebuild_may_feed(document(), keyset).verdict, REBUILD_VERDICT_NOT_OPEN);
+    story_expect(&story,
+                 "made: epoch 1, serves 1, next 0, 0 fed; feed NOT_OPEN, 2 NOT_OPEN, 1 NOT_OPEN; "
+                 "commit NOT_OPEN\n"
+                 "begun: epoch 2, serves 1, next 2, 0 fed; feed WRITE, 2 WRITE, 1 OTHER; "
+                 "commit EMPTY\n"
+                 "fed: epoch 2, serves 1, next 2, 30 fed; feed WRITE, 2 WRITE, 1 OTHER; "
+                 "commit FENCES\n"
+                 "one fence: epoch 2, serves 1, next 2, 30 fed; feed WRITE, 2 WRITE, 1 OTHER; "
+                 "commit FENCES\n"
+                 "two fences: epoch 2, serves 1, next 2, 30 fed; feed WRITE, 2 WRITE, 1 OTHER; "
+                 "commit WRITE\n"
+                 "committed: epoch 3, serves 2, next 0, 0 fed; feed NOT_OPEN, 2 NOT_OPEN, "
+                 "1 NOT_OPEN; commit JOINS\n");
 }
 
 /* Fences count in every slot group: two nodes of five are in three groups of five together. */

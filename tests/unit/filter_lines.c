@@ -1,20 +1,12 @@
 #include "base/heap.h"
 #include "filter/lines.h"
 #include "filter/lines_kernel.h"
+#include "tests/support/random.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
 #include <xxhash.h>
-
-static uint64_t random_next(uint64_t *state)
-{
-    uint64_t value = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-    value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
-    return value ^ value >> 31;
-}
 
 /* A whole small filter; `array` holds its shards one after the other. */
 struct filter {

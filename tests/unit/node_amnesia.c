@@ -3,7 +3,8 @@
  * then it goes on as the same. */
 #include "base/heap.h"
 #include "log/record.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 
@@ -21,7 +22,7 @@ static void open_with(enum durability durability)
     cr_assert_eq(node_stage_open(&stage), 0);
     incarnation = stage.incarnation;
     node_stage_filter(&stage, 5, durability, &document);
-    node_stage_fingerprints(&document, 0, 1, 3 * COUNT, keys);
+    sample_fingerprints(&document, 0, 1, 3 * COUNT, keys);
     cr_assert_eq(node_stage_add(&stage, &document, keys, COUNT), STATUS_OK);
 }
 

@@ -1,44 +1,27 @@
 /* What a node writes of a batch besides its keys comes along to the others: whether it was fed,
  * came from another site, and all that it was written to. */
 #include "node/sync/exchange.h"
-#include "tests/support/node_circle.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
-
-enum { BATCH = 500, NBATCHES = 4, SECOND = 1000000, MAX_RECORDS = 64, JOINER = 4 };
+enum { BATCH = 500, NBATCHES = 4, MAX_RECORDS = 64, JOINER = 4 };
 enum { ADDED = 1, FED = 2, RELAYED = 3 }; /* batches, by number */
 
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[NBATCHES][BATCH];
 
 /* A filter that is being rebuilt: two keysets. */
 static void setup(void)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, 4);
-    circle_document(circle, 5, &rule, 3, &document);
+    make_circle(4);
     document.content.keysets[0] = (struct keyset){.id = 1, .serving = true};
     document.content.keysets[1] = (struct keyset){.id = 2};
     document.content.nkeysets = 2;
     document.content.last_keyset = 2;
     circle_hand(circle, &document, 0);
     circle_run(circle, 5 * SECOND);
-    for (uint32_t i = 0; i < NBATCHES; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
-    }
+    make_keys(keys[0], NBATCHES, BATCH);
 }
 
-static void teardown(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
-}
-
-TestSuite(node_batch_kinds, .init = setup, .fini = teardown);
+TestSuite(node_batch_kinds, .init = setup, .fini = close_circle);
 
 /* To nodes 1 and 2. */
 static void add(uint64_t number, uint32_t keyset)

@@ -1,14 +1,19 @@
 /* What the youngest batches are called is told as a read of the log would tell it. */
 #include "base/heap.h"
 #include "node/store/batch_ring.h"
+#include "tests/support/story.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { RECORD = 8, FROM = 1000 };
 
 static const struct storage_set one = {.filter_id = 5, .slice = 1, .keyset = 2};
 static const struct storage_set other = {.filter_id = 6, .slice = 1, .keyset = 2};
+
+static struct story story;
 
 static struct batch_ring *made(void)
 {
@@ -146,30 +151,45 @@ Test(batch_ring, without_memory_only_what_follows_is_known)
     freed(self);
 }
 
-Test(batch_ring, tells_which_filters_have_any)
+/* Places are told from FROM on. */
+static void tell_filters(struct batch_ring *self, uint64_t from, uint64_t to, size_t room)
 {
-    struct batch_ring *self = made();
     uint64_t ids[4];
     uint64_t next;
     size_t count;
+    char names[64] = "";
+
+    if (!batch_ring_filters(self, from, to, ids, room, &count, &next)) {
+        story_tell(&story, "%d to %d: no more known", (int)(from - FROM), (int)(to - FROM));
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(names + strlen(names), sizeof names - strlen(names), " %u",
+                       (unsigned)ids[i]);
+    }
+    story_tell(&story, "%d to %d:%s, on from %d", (int)(from - FROM), (int)(to - FROM), names,
+               (int)(next - FROM));
+}
+
+Test(batch_ring, tells_which_filters_have_any)
+{
+    struct batch_ring *self = made();
 
     for (uint64_t i = 1; i <= 10; i++) {
         add(self, i < 6 ? &one : &other, i);
     }
-    cr_assert_not(batch_ring_filters(self, FROM - 1, offset_of(9), ids, 4, &count, &next));
-    cr_assert(batch_ring_filters(self, FROM, offset_of(9), ids, 4, &count, &next));
-    cr_assert_eq(count, 2);
-    cr_assert(ids[0] == one.filter_id && ids[1] == other.filter_id);
-    cr_assert_eq(next, offset_of(9));
-    cr_assert(batch_ring_filters(self, offset_of(6), offset_of(9), ids, 4, &count, &next));
-    cr_assert(count == 1 && ids[0] == other.filter_id);
-    cr_assert(batch_ring_filters(self, FROM, offset_of(6), ids, 4, &count, &next));
-    cr_assert(count == 1 && ids[0] == one.filter_id, "none beyond");
-    cr_assert(batch_ring_filters(self, FROM, offset_of(9), ids, 1, &count, &next));
-    cr_assert_eq(count, 1);
-    cr_assert(next > FROM && next <= offset_of(6), "the other one is told the next time");
-    cr_assert(batch_ring_filters(self, offset_of(5), FROM, ids, 1, &count, &next));
-    cr_assert(count == 0 && next == offset_of(5), "never back");
+    tell_filters(self, FROM - 1, offset_of(9), 4);
+    tell_filters(self, FROM, offset_of(9), 4);
+    tell_filters(self, offset_of(6), offset_of(9), 4);
+    tell_filters(self, FROM, offset_of(6), 4);
+    tell_filters(self, FROM, offset_of(9), 1);
+    tell_filters(self, offset_of(5), FROM, 1);
+    story_expect(&story, "-1 to 72: no more known\n"
+                         "0 to 72: 5 6, on from 72\n"
+                         "48 to 72: 6, on from 72\n"
+                         "0 to 48: 5, on from 48\n"
+                         "0 to 72: 5, on from 16\n" /* The other one is told the next time. */
+                         "40 to 0:, on from 40\n"); /* Never back. */
     freed(self);
 }
 

@@ -17,7 +17,7 @@ static enum status check(const struct filter_document *document)
 {
     struct subrequest subrequest = node_stage_subrequest(document, OPERATION_CHECK, COUNT);
 
-    node_stage_fingerprints(document, 0, 1, COUNT, keys);
+    sample_fingerprints(document, 0, 1, COUNT, keys);
     node_stage_ask(&stage, &subrequest, 1, keys, &answer);
     return answer.subrequest.status;
 }

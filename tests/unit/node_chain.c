@@ -3,7 +3,8 @@
 #include "base/heap.h"
 #include "node/private.h"
 #include "tests/support/chain_document.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 
@@ -30,7 +31,7 @@ static void hand(void)
 static void make_keys(void)
 {
     for (uint32_t part = 0; part < NPARTS; part++) {
-        node_stage_fingerprints(&document, 0, part + 1, BATCH, keys[part]);
+        sample_fingerprints(&document, 0, part + 1, BATCH, keys[part]);
     }
 }
 

@@ -129,7 +129,7 @@ static bool swap_slices(struct circle *self, struct circle_frame *frame, struct 
     (void)self;
     if (decoded->kind == FRAME_PULL_REPLY && reply->npages > 0) {
         reply->scope.slice = 1 - reply->scope.slice;
-        put_back(frame, decoded);
+        replace_frame(frame, decoded);
     }
     return true;
 }

@@ -2,6 +2,7 @@
 #include "base/heap.h"
 #include "tests/support/chain_document.h"
 #include "tests/support/node_stage.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 
@@ -22,7 +23,7 @@ Test(node_chain_memory, a_filter_in_memory_grows_the_same_way)
     node_stage_document(&stage, FILTER, "filter-5", &rule, 3, &document);
     chain_document_start(&document, LINES, CAPACITY);
     for (uint32_t part = 0; part < NPARTS; part++) {
-        node_stage_fingerprints(&document, 0, part + 1, BATCH, keys[part]);
+        sample_fingerprints(&document, 0, part + 1, BATCH, keys[part]);
     }
     for (uint32_t part = 0; part < NPARTS; part++) {
         if (part > 0) {

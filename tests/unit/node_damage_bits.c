@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "tests/support/chain_document.h"
 #include "tests/support/node_circle.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ static void open_circle(enum keylog keylog, bool spread)
     }
     for (uint32_t group = 0; group < document.content.ngroups; group++) {
         for (uint32_t i = 0; i < BATCHES; i++) {
-            circle_fingerprints(&document, group, i + 1, BATCH, keys[group][i]);
+            sample_fingerprints(&document, group, i + 1, BATCH, keys[group][i]);
         }
     }
     memset(batches, 0, sizeof batches);
@@ -278,7 +279,7 @@ static void open_keys(void)
     for (uint32_t i = 0; i < BATCHES; i++) {
         uint64_t alone[BATCH];
 
-        circle_fingerprints(&document, 0, BATCHES + i + 1, BATCH, alone);
+        sample_fingerprints(&document, 0, BATCHES + i + 1, BATCH, alone);
         cr_assert_eq(circle_add(circle, DAMAGED, &document, ++batches[0], alone, BATCH), STATUS_OK);
     }
     add_all();

@@ -1,16 +1,10 @@
 /* What a node has lost while it runs it takes over anew, also what it remembers that it once had.
  */
-#include "tests/support/node_circle.h"
+#include "tests/support/sample_cluster.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+enum { BATCH = 1000, ALONE = 100, ALL = 40, KEYS_PLACE = 4096 };
 
-enum { BATCH = 1000, ALONE = 100, ALL = 40, SECOND = 1000000, KEYS_PLACE = 4096 };
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[ALONE + ALL][BATCH];
 
 static void add(uint32_t batch, uint32_t id)
@@ -22,14 +16,11 @@ static void add(uint32_t batch, uint32_t id)
  * logs of the others. */
 static void open_circle(void)
 {
-    circle = calloc(1, sizeof *circle);
-    cr_assert_not_null(circle);
-    circle_init(circle, 3);
-    circle_document(circle, 5, &rule, 3, &document);
+    make_circle(3);
     circle_hand(circle, &document, 0);
     circle->nodes[0].cut = true;
     for (uint32_t i = 0; i < ALONE + ALL; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
+        sample_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
         add(i, 1);
         if (i >= ALONE) {
             add(i, 2);
@@ -61,16 +52,6 @@ static void damage_run(void)
     circle_run(circle, SECOND);
     cr_assert(done);
     cr_assert_eq(circle_counter(circle, 1, NODE_amnesia_total), 1);
-}
-
-static const struct replica_group *group_of(uint32_t id)
-{
-    const struct document_entry *entry = document_cache_find(&circle_node(circle, id)->documents,
-                                                             document.id);
-    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
-
-    cr_assert(hosted != NULL && hosted->set != NULL);
-    return &hosted->set->groups[0];
 }
 
 /* The slot becomes a pair of what node 1 was and what it is. */

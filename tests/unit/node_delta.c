@@ -1,28 +1,18 @@
 /* What routers did not bring to a replica comes from the others: all of it, once, and cheaply. */
 #include "node/sync/exchange.h"
-#include "tests/support/node_circle.h"
+#include "tests/support/sample_cluster.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+enum { BATCH = 1000, NBATCHES = 40 };
 
-enum { BATCH = 1000, NBATCHES = 40, SECOND = 1000000 };
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[NBATCHES][BATCH];
 
 static void open_circle_of(uint64_t capacity)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, 3);
-    circle_document(circle, 5, &rule, 3, &document);
+    make_circle(3);
     document.capacity = document.generations[0].capacity = capacity;
     circle_hand(circle, &document, 0);
-    for (uint32_t i = 0; i < NBATCHES; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
-    }
+    make_keys(keys[0], NBATCHES, BATCH);
 }
 
 static void open_circle(void)
@@ -30,32 +20,10 @@ static void open_circle(void)
     open_circle_of(1000000);
 }
 
-static void close_circle(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
-}
-
 /* Batch i + 1 to the nodes of a bit set. */
 static void add(uint32_t i, unsigned nodes)
 {
-    for (uint32_t id = 1; id <= 3; id++) {
-        if ((nodes >> id & 1) != 0) {
-            cr_assert_eq(circle_add(circle, id, &document, i + 1, keys[i], BATCH), STATUS_OK);
-        }
-    }
-}
-
-enum { N1 = 2, N2 = 4, N3 = 8 };
-
-static const struct replica_group *group_of(uint32_t id)
-{
-    const struct document_entry *entry = document_cache_find(&circle_node(circle, id)->documents,
-                                                             5);
-    const struct hosted_filter *hosted = entry->attachment;
-
-    return &hosted->set->groups[0];
+    add_to(nodes, i + 1, keys[i], BATCH);
 }
 
 static uint64_t missed(uint32_t id)
@@ -253,11 +221,11 @@ Test(node_delta, where_a_log_is_not_kept_replicas_are_compared)
     circle_run(circle, SECOND);
     circle->nodes[2].cut = true;
     for (uint32_t i = 0; i < NBATCHES; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
+        sample_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
         add(i, N1 | N2);
     }
     for (uint32_t i = NBATCHES; i < MANY; i++) { /* Several subrequests' worth. */
-        circle_fingerprints(&document, 0, i + 1, BATCH, many);
+        sample_fingerprints(&document, 0, i + 1, BATCH, many);
         cr_assert_eq(circle_add(circle, 1, &document, i + 1, many, BATCH), STATUS_OK);
         cr_assert_eq(circle_add(circle, 2, &document, i + 1, many, BATCH), STATUS_OK);
     }

@@ -23,7 +23,7 @@ static void open_stage(uint64_t epoch)
     document.epoch = epoch;
     node_stage_hand(&stage, &document);
     node_stage_build(&stage);
-    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    sample_fingerprints(&document, 0, 1, COUNT, keys);
 }
 
 static void close_stage(void)
@@ -237,7 +237,7 @@ Test(node_documents, an_unregistered_node_serves_nothing_and_hosts_once_it_has_a
     node_stage_init(&stage, LIMIT_BYTES);
     node_stage_document(&stage, 5, "urls", &rule, 3, &document);
     node_stage_hand(&stage, &document);
-    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    sample_fingerprints(&document, 0, 1, COUNT, keys);
     cr_assert_eq(check_epoch(1, document.epoch_hash), STATUS_NOT_READY);
     node_stage_register(&stage);
     node_stage_build(&stage);

@@ -1,7 +1,7 @@
 /* When a node with a disk answers: an add once its record is as durable as its filter asks, a
  * check or a fence once that fence is synced; and nothing after the log has failed. */
 #include "base/heap.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
@@ -19,7 +19,7 @@ static void open_with(enum durability durability)
     node_stage_init_disk(&stage);
     cr_assert_eq(node_stage_open(&stage), 0);
     node_stage_filter(&stage, 5, durability, &document);
-    node_stage_fingerprints(&document, 0, 1, STAGE_MAX_KEYS, keys);
+    sample_fingerprints(&document, 0, 1, STAGE_MAX_KEYS, keys);
     fake_forget(&stage.fake);
 }
 

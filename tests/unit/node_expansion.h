@@ -8,6 +8,7 @@
 
 #include "base/heap.h"
 #include "tests/support/expansion_stage.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 
@@ -20,7 +21,7 @@ static uint32_t added;
 static inline void open_stage(void)
 {
     expansion_stage_init(&expansion);
-    node_stage_fingerprints(&expansion.document, 0, 1, POOL, keys);
+    sample_fingerprints(&expansion.document, 0, 1, POOL, keys);
     added = 0;
 }
 

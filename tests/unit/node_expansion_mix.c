@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "map/expansion_mix.h"
 #include "tests/support/expansion_stage.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 
@@ -16,7 +17,7 @@ static bool waits; /* what did not fit may later */
 static void open_stage(void)
 {
     expansion_stage_init_planned(&expansion, CAPACITY, 0.01);
-    node_stage_fingerprints(&expansion.document, 0, 1, POOL, keys);
+    sample_fingerprints(&expansion.document, 0, 1, POOL, keys);
     asked = 0;
 }
 

@@ -4,6 +4,7 @@
 #include "filter/sizing.h"
 #include "tests/support/expansion_stage.h"
 #include "tests/support/random.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -23,7 +24,7 @@ static void open_stage(void)
 {
     expansion_stage_init_planned(&expansion, CAPACITY, RATE);
     expansion.stage.node->effects.slow_pages = slow_pages;
-    node_stage_fingerprints(&expansion.document, 0, 1, POOL, keys);
+    sample_fingerprints(&expansion.document, 0, 1, POOL, keys);
     asked = naccepted = 0;
 }
 

@@ -4,7 +4,8 @@
 #include "node/private.h"
 #include "node/store/private.h"
 #include "node/store/view.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 
@@ -28,7 +29,7 @@ static void open_full(void)
     node_stage_init_disk(&stage);
     cr_assert_eq(node_stage_open(&stage), 0);
     node_stage_filter(&stage, 5, DURABILITY_SYNC, &document);
-    node_stage_fingerprints(&document, 0, 1, BATCHES * COUNT, keys);
+    sample_fingerprints(&document, 0, 1, BATCHES * COUNT, keys);
     memory_disk_limit(stage.disk, 2 * SEGMENT);
     nadded = 0;
     while ((status = add(nadded)) == STATUS_OK) {

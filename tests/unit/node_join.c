@@ -2,35 +2,18 @@
  * complete: whatever was acknowledged before is then in its own log, durably.
  */
 #include "node/sync/exchange.h"
-#include "tests/support/node_circle.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
+enum { BATCH = 1000, MANY = 500, JOINER = 4 };
 
-enum { BATCH = 1000, MANY = 500, SECOND = 1000000, JOINER = 4 };
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[MANY][BATCH];
 
 /* Nodes 1 to 3 hold the filter, node 4 is to come. */
 static void open_circle(void)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, 4);
-    circle_document(circle, 5, &rule, 3, &document);
+    make_circle(4);
     circle_hand(circle, &document, 0);
-    for (uint32_t i = 0; i < MANY; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
-    }
-}
-
-static void close_circle(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
+    make_keys(keys[0], MANY, BATCH);
 }
 
 static void add(uint32_t i, uint32_t id)
@@ -58,16 +41,6 @@ static void pair_with(uint32_t id)
     slot_of(id)->incoming = (struct member){
         .node = JOINER, .incarnation = circle_node(circle, JOINER)->life.incarnation};
     document_epoch_advance(&document);
-}
-
-static const struct replica_group *group_of(uint32_t id)
-{
-    const struct document_entry *entry = document_cache_find(&circle_node(circle, id)->documents,
-                                                             5);
-    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
-
-    cr_assert(hosted != NULL && hosted->set != NULL);
-    return &hosted->set->groups[0];
 }
 
 static bool is_complete(void)
@@ -217,18 +190,10 @@ Test(node_join, what_came_under_the_same_numbers_is_taken_over_all_the_same)
 /* Even if it answered: what it says of itself is looked at. */
 static bool admit_joining(struct circle *self, struct circle_frame *frame, struct frame *decoded)
 {
-    struct buffer bytes;
-
+    (void)self;
     if (decoded->kind == FRAME_PULL_REPLY && frame->from == 3) {
-        (void)self;
         decoded->body.pull_reply.state = REPLICA_JOINING;
-        buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
-        cr_assert_eq(codec_encode(decoded, &bytes), STATUS_OK);
-        free(frame->bytes);
-        frame->bytes = malloc(bytes.size);
-        frame->size = bytes.size;
-        memcpy(frame->bytes, bytes.data, bytes.size);
-        buffer_fini(&bytes);
+        replace_frame(frame, decoded);
     }
     return true;
 }
@@ -253,18 +218,10 @@ Test(node_join, answers_of_joining_replicas_are_not_merged)
 static bool tell_other_keyset(struct circle *self, struct circle_frame *frame,
                               struct frame *decoded)
 {
-    struct buffer bytes;
-
     (void)self;
     if (decoded->kind == FRAME_PULL_REPLY) {
         decoded->body.pull_reply.scope.keyset++;
-        buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
-        cr_assert_eq(codec_encode(decoded, &bytes), STATUS_OK);
-        free(frame->bytes);
-        frame->bytes = malloc(bytes.size);
-        frame->size = bytes.size;
-        memcpy(frame->bytes, bytes.data, bytes.size);
-        buffer_fini(&bytes);
+        replace_frame(frame, decoded);
     }
     return true;
 }
@@ -298,21 +255,6 @@ Test(node_join, a_source_that_is_behind_is_told)
 }
 
 /* The first source's pages arrive, then the power goes: it is not taken for complete. */
-static unsigned replies_left;
-
-static bool let_through_some(struct circle *self, struct circle_frame *frame, struct frame *decoded)
-{
-    (void)self;
-    (void)frame;
-    if (decoded->kind == FRAME_PULL_REPLY) {
-        if (replies_left == 0) {
-            return false;
-        }
-        replies_left--;
-    }
-    return true;
-}
-
 Test(node_join, a_restart_in_the_middle_loses_nothing)
 {
     open_circle();

@@ -2,6 +2,7 @@
  * read the old one; then one of them is forgotten, for good. Whatever is killed when. */
 #include "base/heap.h"
 #include "tests/support/keyset_stage.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 
@@ -18,7 +19,7 @@ static void open_stage(void)
 {
     keyset_stage_init(&rebuild);
     for (uint32_t part = 0; part < NPARTS; part++) {
-        node_stage_fingerprints(&rebuild.document, 0, part + 1, MANY * BATCH, keys[part]);
+        sample_fingerprints(&rebuild.document, 0, part + 1, MANY * BATCH, keys[part]);
     }
 }
 

@@ -3,39 +3,22 @@
 #include "base/heap.h"
 #include "map/keyset.h"
 #include "node/sync/exchange.h"
-#include "tests/support/node_circle.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
-
-enum { BATCH = 1000, SECOND = 1000000, JOINER = 4 };
+enum { BATCH = 1000, JOINER = 4 };
 
 enum part { BEFORE, DURING, FED, NPARTS };
 
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[NPARTS][BATCH];
 static uint64_t batches;
 
 static void open_circle(void)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, 4);
-    circle_document(circle, 5, &rule, 3, &document);
+    make_circle(4);
     keyset_first(&document.content);
     circle_hand(circle, &document, 0);
-    for (uint32_t part = 0; part < NPARTS; part++) {
-        circle_fingerprints(&document, 0, part + 1, BATCH, keys[part]);
-    }
+    make_keys(keys[0], NPARTS, BATCH);
     batches = 0;
-}
-
-static void close_circle(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
 }
 
 /* To nodes 1 and 2; a part of a list where `keyset` is not 0. */
@@ -43,9 +26,7 @@ static void add(enum part part, uint32_t keyset)
 {
     circle->keyset = keyset;
     batches++;
-    for (uint32_t id = 1; id <= 2; id++) {
-        cr_assert_eq(circle_add(circle, id, &document, batches, keys[part], BATCH), STATUS_OK);
-    }
+    add_to(N1 | N2, batches, keys[part], BATCH);
 }
 
 static void hand(uint32_t id)

@@ -1,34 +1,20 @@
 /* A node that gives up a slot group goes on with the others as if nothing had happened; what it
  * had of that group comes back from its log when it gets the group again. */
-#include "tests/support/node_circle.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
+#include "tests/support/sample_cluster.h"
+#include "tests/unit/node_circle.h"
 
 enum { BATCH = 500, NODES = 5, FILTER = 5, LEAVER = 2, TAKER = 5, LEFT = 0, KEPT = 1 };
 
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[2][BATCH];
 
 /* Groups of four nodes in a ring: node 2 is in groups 0, 1 and 3; node 5 in none. */
 static void open_circle(void)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, NODES);
-    circle_document(circle, FILTER, &rule, 4, &document);
+    make_circle_of(NODES, 4);
     circle_hand(circle, &document, 0);
     for (uint32_t group = 0; group < 2; group++) {
-        circle_fingerprints(&document, group, group + 1, BATCH, keys[group]);
+        sample_fingerprints(&document, group, group + 1, BATCH, keys[group]);
     }
-}
-
-static void close_circle(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
 }
 
 static void add_all(uint32_t group, uint32_t from, uint32_t to)
@@ -131,16 +117,6 @@ Test(node_leave, the_last_group_takes_everything_along)
 
 enum { GAINED = 2, GIVER = 4 };
 
-static const struct arrays *set_of(uint32_t id)
-{
-    const struct document_entry *entry = document_cache_find(&circle_node(circle, id)->documents,
-                                                             FILTER);
-    const struct hosted_filter *hosted = entry->attachment;
-
-    cr_assert_not_null(hosted->set);
-    return hosted->set;
-}
-
 /* Nothing is read back from a log that can't be written. */
 static void freeze(bool frozen)
 {
@@ -163,7 +139,7 @@ Test(node_leave, a_group_more_does_not_stop_the_others)
     cr_assert_eq(arrays_state(set_of(LEAVER), KEPT), REPLICA_FULL, "at once");
     cr_assert_eq(memory_of(LEAVER), before * 4 / 3);
     freeze(false);
-    circle_fingerprints(&document, KEPT, 77, BATCH, more);
+    sample_fingerprints(&document, KEPT, 77, BATCH, more);
     cr_assert_eq(circle_add(circle, LEAVER, &document, 9, more, BATCH), STATUS_OK);
     circle_run(circle, 1000000);
     cr_assert_eq(arrays_state(set_of(LEAVER), GAINED), REPLICA_FULL);

@@ -79,21 +79,6 @@ Test(node_lines, one_source_is_not_enough)
     close_circle();
 }
 
-static unsigned replies_left;
-
-static bool let_through_some(struct circle *self, struct circle_frame *frame, struct frame *decoded)
-{
-    (void)self;
-    (void)frame;
-    if (decoded->kind == FRAME_PULL_REPLY) {
-        if (replies_left == 0) {
-            return false;
-        }
-        replies_left--;
-    }
-    return true;
-}
-
 Test(node_lines, a_restart_in_the_middle_loses_nothing)
 {
     open_circle();
@@ -207,7 +192,7 @@ static bool forge(struct circle *self, struct circle_frame *frame, struct frame 
     case NFORGERIES:
         break;
     }
-    put_back(frame, decoded);
+    replace_frame(frame, decoded);
     return true;
 }
 

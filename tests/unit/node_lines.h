@@ -4,16 +4,10 @@
 
 #include "node/pull/pull_geometry.h"
 #include "node/sync/exchange.h"
-#include "tests/support/node_circle.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
+enum { BATCH = 1000, MANY = 40, JOINER = 4 };
 
-enum { BATCH = 1000, MANY = 40, SECOND = 1000000, JOINER = 4 };
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[MANY][BATCH];
 static uint64_t array_lines = 1 << 11; /* of a shard */
 
@@ -21,33 +15,18 @@ static uint64_t array_lines = 1 << 11; /* of a shard */
  * document was not handed over. */
 static inline void open_nodes(void)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, 4);
+    make_circle(4);
     circle->retain_mib = 0;
-    for (uint32_t id = 1; id <= 4; id++) {
-        circle_stop(circle, id);
-        circle_start(circle, id);
-    }
-    circle_run(circle, SECOND);
-    circle_document(circle, 5, &rule, 3, &document);
+    restart_all();
     document.keylog = KEYLOG_OFF;
     document.generations[0].geometry.lines = array_lines;
-    for (uint32_t i = 0; i < MANY; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
-    }
+    make_keys(keys[0], MANY, BATCH);
 }
 
 static inline void open_circle(void)
 {
     open_nodes();
     circle_hand(circle, &document, 0);
-}
-
-static inline void close_circle(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
 }
 
 static inline void cut(uint32_t id, bool is_cut)
@@ -97,19 +76,9 @@ static inline void hand_over(uint32_t id)
     circle_run(circle, SECOND);
 }
 
-static inline const struct arrays *set_of(uint32_t id)
-{
-    const struct document_entry *entry = document_cache_find(&circle_node(circle, id)->documents,
-                                                             5);
-    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
-
-    cr_assert(hosted != NULL && hosted->set != NULL);
-    return hosted->set;
-}
-
 static inline bool is_complete(void)
 {
-    return set_of(JOINER)->groups[0].complete == document.epoch;
+    return group_of(JOINER)->complete == document.epoch;
 }
 
 static inline void expect_all(uint32_t id, uint32_t count)
@@ -117,19 +86,6 @@ static inline void expect_all(uint32_t id, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         cr_assert_eq(circle_count(circle, id, &document, keys[i], BATCH), BATCH, "batch %u", i);
     }
-}
-
-static inline void put_back(struct circle_frame *frame, const struct frame *decoded)
-{
-    struct buffer bytes;
-
-    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
-    cr_assert_eq(codec_encode(decoded, &bytes), STATUS_OK);
-    free(frame->bytes);
-    frame->bytes = malloc(bytes.size);
-    frame->size = bytes.size;
-    memcpy(frame->bytes, bytes.data, bytes.size);
-    buffer_fini(&bytes);
 }
 
 #endif

@@ -155,7 +155,7 @@ static bool forge_digests(struct circle *self, struct circle_frame *frame, struc
         break;
     }
     nforged++;
-    put_back(frame, decoded);
+    replace_frame(frame, decoded);
     return true;
 }
 

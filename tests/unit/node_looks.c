@@ -1,6 +1,7 @@
 /* When filters are looked at: does each keep its own time while others come and go? */
 #include "node/sync/looks.h"
 #include "tests/support/random.h"
+#include "tests/support/story.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -126,9 +127,20 @@ Test(looks, one_is_made_due)
     cr_assert_eq(looks_next_us(&looks), 0);
 }
 
-Test(looks, who_waits_is_found_in_turn)
+static void tell_taken(struct story *story, const char *reason, unsigned bit)
 {
     size_t at;
+
+    if (looks_take(&looks, bit, &at)) {
+        story_tell(story, "%s: %zu", reason, at);
+    } else {
+        story_tell(story, "%s: nobody", reason);
+    }
+}
+
+Test(looks, who_waits_is_found_in_turn)
+{
+    struct story story = {0};
 
     come(5);
     come(7);
@@ -137,18 +149,21 @@ Test(looks, who_waits_is_found_in_turn)
     cr_assert_eq(looks_wait(&looks, 2, LOOK_BIT(LOOK_WAITS_LOG)), STATUS_OK);
     cr_assert_eq(looks_wait(&looks, 0, LOOK_BIT(LOOK_WAITS_LOG) | LOOK_BIT(63)), STATUS_OK);
     cr_assert_eq(looks_wait(&looks, 2, LOOK_BIT(LOOK_WAITS_LOG)), STATUS_OK);
-    cr_assert_eq(looks_waiting(&looks, LOOK_WAITS_LOG), 2, "each once");
-    cr_assert_eq(looks_waiting(&looks, LOOK_WAITS_REPAIR), 0);
-    cr_assert(looks_take(&looks, LOOK_WAITS_LOG, &at));
-    cr_assert_eq(at, 2);
-    cr_assert_eq(looks_wait(&looks, at, LOOK_BIT(LOOK_WAITS_LOG)), STATUS_OK);
-    cr_assert(looks_take(&looks, LOOK_WAITS_LOG, &at));
-    cr_assert_eq(at, 0);
-    cr_assert(looks_take(&looks, LOOK_WAITS_LOG, &at));
-    cr_assert_eq(at, 2, "at the end, as it came back");
-    cr_assert_not(looks_take(&looks, LOOK_WAITS_LOG, &at));
-    cr_assert(looks_take(&looks, 63, &at));
-    cr_assert_eq(at, 0);
+    story_tell(&story, "wait for the log: %zu, for a repair: %zu",
+               (size_t)looks_waiting(&looks, LOOK_WAITS_LOG),
+               (size_t)looks_waiting(&looks, LOOK_WAITS_REPAIR));
+    tell_taken(&story, "log", LOOK_WAITS_LOG);
+    cr_assert_eq(looks_wait(&looks, 2, LOOK_BIT(LOOK_WAITS_LOG)), STATUS_OK);
+    tell_taken(&story, "log", LOOK_WAITS_LOG);
+    tell_taken(&story, "log, come back", LOOK_WAITS_LOG);
+    tell_taken(&story, "log", LOOK_WAITS_LOG);
+    tell_taken(&story, "last reason", 63);
+    story_expect(&story, "wait for the log: 2, for a repair: 0\n"
+                         "log: 2\n"
+                         "log: 0\n"
+                         "log, come back: 2\n"
+                         "log: nobody\n"
+                         "last reason: 0\n");
 }
 
 Test(looks, many_wait_and_some_have_gone)

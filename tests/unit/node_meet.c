@@ -1,38 +1,23 @@
 /* Who starts again asks the others: they may remember more, and stand in for the store. */
 #include "node/sync/exchange.h"
-#include "tests/support/node_circle.h"
+#include "tests/support/sample_cluster.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+enum { BATCH = 500 };
 
-enum { BATCH = 500, SECOND = 1000000 };
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[BATCH];
 static uint64_t incarnation;
 
 static void setup(void)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, 3);
-    circle_document(circle, 5, &rule, 3, &document);
-    circle_fingerprints(&document, 0, 1, BATCH, keys);
+    make_circle(3);
+    sample_fingerprints(&document, 0, 1, BATCH, keys);
     circle_hand(circle, &document, 0);
     circle_run(circle, 5 * SECOND);
     incarnation = circle_node(circle, 1)->life.incarnation;
 }
 
-static void teardown(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
-}
-
-TestSuite(node_meet, .init = setup, .fini = teardown);
+TestSuite(node_meet, .init = setup, .fini = close_circle);
 
 static void add(uint64_t batch, uint32_t first, uint32_t last)
 {
@@ -45,16 +30,6 @@ static void restart(uint32_t id)
 {
     circle_stop(circle, id);
     circle_start(circle, id);
-}
-
-static void put_back(struct memory_disk *copy)
-{
-    if (circle_node(circle, 1) != NULL) {
-        circle_stop(circle, 1);
-    }
-    memory_disk_destroy(&circle->nodes[0].disk);
-    circle->nodes[0].disk = copy;
-    circle_start(circle, 1);
 }
 
 static bool same_life(void)
@@ -85,7 +60,7 @@ Test(node_meet, who_is_remembered_to_have_had_more_is_another_incarnation)
 
     add(1, 1, 1);
     circle_run(circle, 10 * SECOND);
-    put_back(copy);
+    put_back(1, copy);
     circle_run(circle, SECOND);
     cr_assert_not(same_life());
     cr_assert(circle_node(circle, 1)->life.confirmed);
@@ -102,7 +77,7 @@ Test(node_meet, cursors_remember_too)
     restart(2);
     restart(3);
     circle_run(circle, SECOND / 100);
-    put_back(copy);
+    put_back(1, copy);
     circle_run(circle, SECOND);
     cr_assert_not(same_life());
 }
@@ -116,7 +91,7 @@ Test(node_meet, who_answers_late_is_believed_too)
     circle_run(circle, 10 * SECOND);
     circle->nodes[1].cut = true;
     circle->nodes[2].cut = true;
-    put_back(copy);
+    put_back(1, copy);
     circle_run(circle, 5 * SECOND);
     cr_assert(same_life());
     circle->nodes[1].cut = false;
@@ -196,7 +171,7 @@ Test(node_meet, a_second_copy_is_not_confirmed)
     restart(2);
     restart(3);
     circle_run(circle, 10 * SECOND);
-    put_back(copy);
+    put_back(1, copy);
     circle_run(circle, 30 * SECOND);
     cr_assert_not(same_life());
     cr_assert_not(circle_node(circle, 1)->life.confirmed, "a new life takes a coordinator");
@@ -219,7 +194,7 @@ Test(node_meet, a_yes_that_is_not_heard_is_kept_all_the_same)
     circle_run(circle, 10 * SECOND);
     cr_assert_not(circle_node(circle, 1)->life.confirmed);
     circle->spy = NULL;
-    put_back(copy);
+    put_back(1, copy);
     circle_run(circle, 30 * SECOND);
     cr_assert_not(circle_node(circle, 1)->life.confirmed);
 }

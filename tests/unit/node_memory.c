@@ -2,7 +2,8 @@
  * leak, nothing acknowledged that is not there, and no amnesia for want of memory. */
 #include "base/heap.h"
 #include "log/log_writer.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 
@@ -21,7 +22,7 @@ static void make_folder(void)
     cr_assert_eq(node_stage_open(&stage), 0);
     incarnation = stage.incarnation;
     node_stage_filter(&stage, 5, DURABILITY_SYNC, &document);
-    node_stage_fingerprints(&document, 0, 1, (BATCHES + 1) * COUNT, keys);
+    sample_fingerprints(&document, 0, 1, (BATCHES + 1) * COUNT, keys);
     for (uint32_t i = 0; i < BATCHES; i++) {
         cr_assert_eq(node_stage_add(&stage, &document, keys + (size_t)i * COUNT, COUNT), STATUS_OK);
     }

@@ -1,46 +1,22 @@
 /* A replica at its capacity takes a batch in part: under the batch's number, and nobody takes that
  * for the whole. */
 #include "node/sync/exchange.h"
-#include "tests/support/node_circle.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { BATCH = 1000, NBATCHES = 6, PART = 300, SECOND = 1000000, MAX_RECORDS = 64 };
-enum { N1 = 2, N2 = 4, N3 = 8 };
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
+enum { BATCH = 1000, NBATCHES = 6, PART = 300, MAX_RECORDS = 64 };
 static uint64_t keys[NBATCHES][BATCH];
 
 static void open_circle(uint64_t capacity)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, 3);
-    circle_document(circle, 5, &rule, 3, &document);
+    make_circle(3);
     document.capacity = document.generations[0].capacity = capacity;
     circle_hand(circle, &document, 0);
-    for (uint32_t i = 0; i < NBATCHES; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
-    }
-}
-
-static void close_circle(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
+    make_keys(keys[0], NBATCHES, BATCH);
 }
 
 static void add(uint32_t i, unsigned nodes)
 {
-    for (uint32_t id = 1; id <= 3; id++) {
-        if ((nodes >> id & 1) != 0) {
-            cr_assert_eq(circle_add(circle, id, &document, i + 1, keys[i], BATCH), STATUS_OK);
-        }
-    }
+    add_to(nodes, i + 1, keys[i], BATCH);
 }
 
 static struct document_entry *entry_of(uint32_t id)

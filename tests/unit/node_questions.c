@@ -24,7 +24,7 @@ static void open_stage(uint64_t array_bytes)
     document.generations[0].geometry.lines = (array_bytes >> SAMPLE_SHARD_BITS) / LINE_BYTES;
     node_stage_hand(&stage, &document);
     node_stage_build(&stage);
-    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    sample_fingerprints(&document, 0, 1, COUNT, keys);
     subrequest = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
     node_stage_ask(&stage, &subrequest, 1, keys, &answer);
     cr_assert_eq(answer.subrequest.status, STATUS_OK);

@@ -239,7 +239,7 @@ static void start_beside(const char *name)
     if (node_stage_outcome(&folder.stage, folder.incarnation) == STAGE_REFUSED) {
         return;
     }
-    node_stage_fingerprints(&folder.document, 0, 2, MORE_KEYS, more);
+    sample_fingerprints(&folder.document, 0, 2, MORE_KEYS, more);
     for (uint32_t i = 0; i < MORE_KEYS; i += FOLDER_COUNT) {
         cr_assert_eq(node_stage_add(&folder.stage, &folder.document, more + i, FOLDER_COUNT),
                      STATUS_OK);

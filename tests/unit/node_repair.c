@@ -1,47 +1,26 @@
 /* Keys that no delta brings, as they have no number or the log is not kept, come by comparing
  * replicas: all of them, in few messages, and nothing else. */
 #include "node/sync/exchange.h"
-#include "tests/support/node_circle.h"
+#include "tests/support/sample_cluster.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+enum { BATCH = 1000, FEW = 40, MANY = 300 };
 
-enum { BATCH = 1000, SECOND = 1000000, FEW = 40, MANY = 300 };
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[MANY][BATCH];
 
 static void open_circle(uint64_t scrub_us)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, 3);
-    for (uint32_t id = 1; id <= 3; id++) {
-        circle_stop(circle, id);
-    }
+    make_circle(3);
     circle->scrub_us = scrub_us;
-    for (uint32_t id = 1; id <= 3; id++) {
-        circle_start(circle, id);
-    }
-    circle_run(circle, SECOND / 100);
-    circle_document(circle, 5, &rule, 3, &document);
+    restart_all();
     circle_hand(circle, &document, 0);
-}
-
-static void close_circle(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
 }
 
 /* Batches first + 1 to `end` to all nodes. */
 static void add(uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
+        sample_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
         for (uint32_t id = 1; id <= 3; id++) {
             cr_assert_eq(circle_add(circle, id, &document, i + 1, keys[i], BATCH), STATUS_OK);
         }
@@ -61,7 +40,7 @@ static void absorb(uint32_t id, uint64_t seed, uint32_t count, uint64_t *out)
         .fingerprints = out,
     };
 
-    circle_fingerprints(&document, 0, seed, count, out);
+    sample_fingerprints(&document, 0, seed, count, out);
     cr_assert_eq(
         node_absorb(node->exchange, document_cache_find(&node->documents, document.id), &batch),
         STATUS_OK);
@@ -401,7 +380,7 @@ Test(node_repair, a_cursor_does_not_overtake_what_is_compared)
     circle_run(circle, 5 * SECOND);
     circle->nodes[2].cut = true;
     for (uint32_t i = 0; i < MANY + FEW; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i % MANY]);
+        sample_fingerprints(&document, 0, i + 1, BATCH, keys[i % MANY]);
         for (uint32_t id = 1; id <= 2; id++) {
             cr_assert_eq(circle_add(circle, id, &document, i + 1, keys[i % MANY], BATCH),
                          STATUS_OK);

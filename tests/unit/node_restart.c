@@ -3,7 +3,7 @@
 #include "base/heap.h"
 #include "log/log_writer.h"
 #include "proto/signed_document.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
@@ -20,7 +20,7 @@ static void open_with(enum durability durability)
     node_stage_init_disk(&stage);
     cr_assert_eq(node_stage_open(&stage), 0);
     node_stage_filter(&stage, 5, durability, &document);
-    node_stage_fingerprints(&document, 0, 1, POOL + OTHERS, keys);
+    sample_fingerprints(&document, 0, 1, POOL + OTHERS, keys);
 }
 
 static void close_stage(void)
@@ -282,7 +282,7 @@ static void open_ring(void)
     document.durability = DURABILITY_SYNC;
     node_stage_hand(&stage, &document);
     node_stage_settle(&stage);
-    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    sample_fingerprints(&document, 0, 1, COUNT, keys);
 }
 
 Test(node_restart, arrays_that_are_made_anew_have_what_this_boot_has_logged)

@@ -5,7 +5,7 @@
 #include "node/private.h"
 #include "node/store/private.h"
 #include "proto/signed_document.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
@@ -49,7 +49,7 @@ static void open_with(enum keylog keylog)
     buffer_fini(&bytes);
     node_stage_hand(&stage, &document);
     node_stage_settle(&stage);
-    node_stage_fingerprints(&document, 0, 1, POOL, keys);
+    sample_fingerprints(&document, 0, 1, POOL, keys);
     nadded = 0;
 }
 

@@ -3,6 +3,7 @@
 #include "node/private.h"
 #include "tests/support/node_stage.h"
 #include "tests/support/sample_cluster.h"
+#include "tests/support/story.h"
 
 #include <criterion/criterion.h>
 
@@ -30,7 +31,7 @@ static void open_stage(uint64_t memory_bytes)
     node_stage_document(&stage, 5, "urls", &rule, 3, &document);
     node_stage_hand(&stage, &document);
     node_stage_build(&stage);
-    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    sample_fingerprints(&document, 0, 1, COUNT, keys);
 }
 
 static void close_stage(void)
@@ -237,7 +238,7 @@ Test(node_retries, messages_for_two_filters_are_never_taken_for_each_other)
     expect(none, all, false);
     document_fini(&document);
     document = other;
-    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    sample_fingerprints(&document, 0, 1, COUNT, keys);
     (void)add(2, 0, ROUTER_A, 1);
     expect(none, all, false);
     (void)add(3, 0, ROUTER_A, 2);
@@ -253,7 +254,7 @@ Test(node_retries, while_joining_nothing_is_repeated)
     sample_document(5, "urls", &rule, 3, &document);
     node_stage_hand(&stage, &document);
     node_stage_build(&stage);
-    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    sample_fingerprints(&document, 0, 1, COUNT, keys);
     (void)add(1, 0, ROUTER_A, 1);
     expect(all, all, false);
     (void)add(1, 1, ROUTER_B, 1);
@@ -276,29 +277,33 @@ static bool settle(uint32_t attempt, uint64_t batch, uint64_t found[2], uint64_t
 /* What had no room the first time is new if the attempt that found some found it so; if that found
  * it there, another node may have had it of this very add. What was accepted once and then has no
  * room is not accepted now. */
+/* Which bits of its two words the vote has. */
+static void tell_settled(struct story *story, uint32_t attempt, uint64_t batch, uint64_t vote[2][2])
+{
+    bool kept = settle(attempt, batch, vote[0], vote[1]);
+
+    story_tell(story, "attempt %u, batch %u: present %u %u, new %u %u%s", attempt, (unsigned)batch,
+               (unsigned)vote[0][0], (unsigned)vote[0][1], (unsigned)vote[1][0],
+               (unsigned)vote[1][1], kept ? ", as it was" : "");
+}
+
 Test(node_retries, keys_that_had_no_room_get_the_vote_of_the_attempt_that_accepted_them)
 {
+    struct story story = {0};
     uint64_t first[2][2] = {{1, 0}, {2, 1}};   /* keys 0: present, 1 and 64: new */
     uint64_t second[2][2] = {{7, 3}, {8, 4}};  /* keys 2, 65: present, 3 and 66: new, 64: there */
     uint64_t third[2][2] = {{15, 7}, {16, 8}}; /* all there, keys 4 and 67 new */
     uint64_t fourth[2][2] = {{14, 0}, {0, 0}}; /* key 0 has no room, nor has any of word 1 */
 
     open_stage(1 << 20);
-    cr_assert(settle(0, 1, first[0], first[1]));
-    cr_assert_not(settle(1, 2, second[0], second[1]));
-    cr_assert_eq(second[0][0], 5);
-    cr_assert_eq(second[1][0], 10);
-    cr_assert_eq(second[0][1], 2);
-    cr_assert_eq(second[1][1], 5);
-    cr_assert_not(settle(2, 2, third[0], third[1]));
-    cr_assert_eq(third[0][0], 5);
-    cr_assert_eq(third[1][0], 26);
-    cr_assert_eq(third[0][1], 2);
-    cr_assert_eq(third[1][1], 13);
-    cr_assert_not(settle(3, 3, fourth[0], fourth[1]));
-    cr_assert_eq(fourth[0][0], 4);
-    cr_assert_eq(fourth[1][0], 10);
-    cr_assert_eq(fourth[0][1] | fourth[1][1], 0);
+    tell_settled(&story, 0, 1, first);
+    tell_settled(&story, 1, 2, second);
+    tell_settled(&story, 2, 2, third);
+    tell_settled(&story, 3, 3, fourth);
+    story_expect(&story, "attempt 0, batch 1: present 1 0, new 2 1, as it was\n"
+                         "attempt 1, batch 2: present 5 2, new 10 5\n"
+                         "attempt 2, batch 2: present 5 2, new 26 13\n"
+                         "attempt 3, batch 3: present 4 0, new 10 0\n");
     close_stage();
 }
 
@@ -314,7 +319,7 @@ Test(node_retries, a_batch_that_filled_the_filter_is_repeated_as_it_was)
         subrequest = node_stage_subrequest(&document, OPERATION_ADD, 3000);
         subrequest.op.sequence = batch;
         subrequest.batch = (struct batch_id){.producer_id = ROUTER_A, .number = batch};
-        node_stage_fingerprints(&document, 0, batch, 3000, keys);
+        sample_fingerprints(&document, 0, batch, 3000, keys);
         node_stage_ask(&stage, &subrequest, 1, keys, &answer);
     }
     cr_assert(answer.subrequest.at_capacity);

@@ -1,55 +1,22 @@
 /* A folder that was copied while its node ran, put back after a kill: nothing in it shows that it
  * is older, so the node catches up with the others before it counts. */
 #include "node/sync/exchange.h"
-#include "tests/support/node_circle.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { BATCH = 500, NBATCHES = 12, SECOND = 1000000, MS = 1000 };
-enum { N1 = 2, N2 = 4, N3 = 8 };
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
+enum { BATCH = 500, NBATCHES = 12, MS = 1000 };
 static uint64_t keys[NBATCHES][BATCH];
 
 static void setup(void)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, 3);
-    circle_document(circle, 5, &rule, 3, &document);
-    for (uint32_t i = 0; i < NBATCHES; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
-    }
+    make_circle(3);
+    make_keys(keys[0], NBATCHES, BATCH);
 }
 
-static void teardown(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
-}
-
-TestSuite(node_rewind, .init = setup, .fini = teardown);
+TestSuite(node_rewind, .init = setup, .fini = close_circle);
 
 static void add(uint32_t i, unsigned nodes)
 {
-    for (uint32_t id = 1; id <= 3; id++) {
-        if ((nodes >> id & 1) != 0) {
-            cr_assert_eq(circle_add(circle, id, &document, i + 1, keys[i], BATCH), STATUS_OK);
-        }
-    }
-}
-
-/* Node 1 ends, and starts on a copy of its folder. */
-static void put_back(struct memory_disk *copy)
-{
-    circle_stop(circle, 1);
-    memory_disk_destroy(&circle->nodes[0].disk);
-    circle->nodes[0].disk = copy;
-    circle_start(circle, 1);
+    add_to(nodes, i + 1, keys[i], BATCH);
 }
 
 /* For so long, a look every 10 ms: node 1 answers for all of them, or not at all. Returns after how
@@ -87,7 +54,7 @@ Test(node_rewind, it_counts_only_with_what_it_had_accepted)
     for (uint32_t i = NBATCHES / 2; i < NBATCHES; i++) {
         add(i, N1 | N2);
     }
-    put_back(copy);
+    put_back(1, copy);
     circle->nodes[2].cut = false;
     cr_assert_geq(watch(SECOND / 2, 0, NBATCHES), 0, "and that at once, the others being there");
     cr_assert_eq(circle_counter(circle, 1, NODE_catch_ups_short_total), 0);
@@ -103,7 +70,7 @@ Test(node_rewind, a_filter_made_after_the_copy_is_caught_up_with_too)
     circle->nodes[2].cut = true;
     circle_run(circle, 3 * SECOND);
     add(0, N1 | N2);
-    put_back(copy);
+    put_back(1, copy);
     circle->nodes[2].cut = false;
     cr_assert_geq(watch(SECOND / 2, 0, 1), 0);
 }
@@ -134,7 +101,7 @@ Test(node_rewind, all_that_were_killed_help_each_other)
         circle_stop(circle, id);
         circle_start(circle, id);
     }
-    put_back(copy);
+    put_back(1, copy);
     cr_assert_geq(watch(SECOND / 2, 0, 1), 0);
     for (uint32_t id = 1; id <= 3; id++) {
         cr_assert_eq(circle_counter(circle, id, NODE_catch_ups_short_total), 0);

@@ -1,41 +1,26 @@
 /* What a node tells other nodes: only of what it was asked for, only when it counts, not too fast.
  */
 #include "node/sync/exchange.h"
-#include "tests/support/node_circle.h"
 #include "tests/support/sample_cluster.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
+enum { BATCH = 1000, NBATCHES = 100 };
 
-enum { BATCH = 1000, NBATCHES = 100, SECOND = 1000000 };
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[NBATCHES][BATCH];
 
 /* On `nnodes` nodes; node 1 has `nbatches` of group 0. */
 static void open_circle(uint32_t nnodes, uint32_t nbatches)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, nnodes);
-    circle_document(circle, 5, &rule, nnodes, &document);
+    make_circle_of(nnodes, nnodes);
     circle_hand(circle, &document, 0);
     for (uint32_t id = 2; id <= nnodes; id++) {
         circle->nodes[id - 1].cut = true;
     }
     for (uint32_t i = 0; i < nbatches; i++) {
-        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
+        sample_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
         cr_assert_eq(circle_add(circle, 1, &document, i + 1, keys[i], BATCH), STATUS_OK);
     }
     circle_run(circle, 3 * SECOND);
-}
-
-static void close_circle(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
 }
 
 static struct frame question(enum pull_kind kind)
@@ -217,7 +202,7 @@ Test(node_serve, what_is_not_durable_is_not_told)
     struct frame frame;
 
     open_circle(3, 2);
-    circle_fingerprints(&document, 0, 99, BATCH, keys[9]);
+    sample_fingerprints(&document, 0, 99, BATCH, keys[9]);
     subrequest.filter_id = document.id;
     subrequest.epoch = document.epoch;
     subrequest.epoch_hash = document.epoch_hash;
@@ -252,7 +237,7 @@ Test(node_serve, runs_of_the_group_alone_are_told)
         static const uint32_t groups[] = {0, 2, 3};
         uint64_t some[BATCH];
 
-        circle_fingerprints(&document, groups[i % 3], i + 1, BATCH, some);
+        sample_fingerprints(&document, groups[i % 3], i + 1, BATCH, some);
         cr_assert_eq(circle_add(circle, 1, &document, i + 1, some, BATCH), STATUS_OK);
     }
     circle_run(circle, 3 * SECOND);

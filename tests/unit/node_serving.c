@@ -23,7 +23,7 @@ static void open_stage(uint32_t nnodes, bool built)
     if (built) {
         node_stage_build(&stage);
     }
-    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    sample_fingerprints(&document, 0, 1, COUNT, keys);
 }
 
 static void close_stage(void)
@@ -96,7 +96,7 @@ Test(node, takes_adds_and_refuses_checks_while_joining)
     cr_assert_neq(document.content.groups[0].slots[0].current.incarnation, stage.incarnation);
     node_stage_hand(&stage, &document);
     node_stage_build(&stage);
-    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    sample_fingerprints(&document, 0, 1, COUNT, keys);
     cr_assert_eq(ask(OPERATION_CHECK, 0), STATUS_NOT_READY);
     cr_assert_eq(answer.subrequest.state, REPLICA_JOINING);
     cr_assert_eq(ask(OPERATION_ADD, 1), STATUS_OK);
@@ -114,7 +114,7 @@ Test(node, does_not_answer_for_a_group_that_it_does_not_host)
     struct subrequest subrequest;
 
     open_stage(4, true);
-    node_stage_fingerprints(&document, 1, 1, COUNT, keys);
+    sample_fingerprints(&document, 1, 1, COUNT, keys);
     subrequest = node_stage_subrequest(&document, OPERATION_CHECK, COUNT);
     subrequest.group = 1;
     node_stage_ask(&stage, &subrequest, 1, keys, &answer);
@@ -132,7 +132,7 @@ Test(node, refuses_a_fingerprint_of_another_group)
     struct subrequest subrequest;
 
     open_stage(4, true);
-    node_stage_fingerprints(&document, 1, 1, 1, &keys[COUNT - 1]);
+    sample_fingerprints(&document, 1, 1, 1, &keys[COUNT - 1]);
     cr_assert_eq(ask(OPERATION_ADD, 1), STATUS_INVALID);
     cr_assert_eq(ask(OPERATION_CHECK, 0), STATUS_INVALID);
     subrequest = node_stage_subrequest(&document, OPERATION_CHECK, COUNT - 1);
@@ -149,7 +149,7 @@ static uint32_t add_fresh(uint64_t batch, uint32_t count)
     uint32_t accepted = 0;
 
     subrequest.batch.number = batch;
-    node_stage_fingerprints(&document, 0, 100 + batch, count, keys);
+    sample_fingerprints(&document, 0, 100 + batch, count, keys);
     node_stage_ask(&stage, &subrequest, 1, keys, &answer);
     cr_assert_eq(answer.subrequest.status, STATUS_OK);
     for (uint32_t i = 0; i < (count + 63) / 64; i++) {
@@ -171,7 +171,7 @@ Test(node, stops_at_its_capacity_within_a_batch_and_goes_on_checking)
     cr_assert_geq(total, 9900, "%u", total);
     cr_assert_leq(total, 10000 + 300 + 20 * 10, "%u: capacity, its margin, false positives", total);
     cr_assert_gt(node_stage_counter(&stage, "full_total"), 0);
-    node_stage_fingerprints(&document, 0, 101, COUNT, keys);
+    sample_fingerprints(&document, 0, 101, COUNT, keys);
     cr_assert_eq(ask(OPERATION_CHECK, 0), STATUS_OK);
     expect_planes(UINT64_MAX, 0);
     close_stage();
@@ -188,7 +188,7 @@ Test(node, a_repeated_key_is_new_once_at_capacity)
     }
     subrequest = node_stage_subrequest(&document, OPERATION_ADD, 1024);
     subrequest.batch.number = 10;
-    node_stage_fingerprints(&document, 0, 7, 1024, keys);
+    sample_fingerprints(&document, 0, 7, 1024, keys);
     keys[1] = keys[0];
     node_stage_ask(&stage, &subrequest, 1, keys, &answer);
     cr_assert_eq(answer.absent[0] & 3, 1);
@@ -219,7 +219,7 @@ Test(node, one_bad_subrequest_does_not_fail_the_others)
     for (uint32_t i = 0; i < 4; i++) {
         subrequests[i] = node_stage_subrequest(&document, OPERATION_ADD, 10);
         subrequests[i].batch.number = i + 1;
-        node_stage_fingerprints(&document, 0, i, 10, &all[10 * (size_t)i]);
+        sample_fingerprints(&document, 0, i, 10, &all[10 * (size_t)i]);
     }
     subrequests[1].filter_id = 999;
     subrequests[2].epoch_hash ^= 1;

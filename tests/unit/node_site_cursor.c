@@ -3,6 +3,7 @@
 #include "node/store/private.h"
 #include "tests/support/log_samples.h"
 #include "tests/support/node_folder.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 
@@ -33,7 +34,7 @@ Test(node_site_cursor, a_site_cursor_is_read_and_passed_over)
 
     node_folder_make(&folder, STAGE_END_CLEAN);
     node_folder_restore(&folder);
-    node_stage_fingerprints(&folder.document, 0, 99, FOLDER_COUNT, more);
+    sample_fingerprints(&folder.document, 0, 99, FOLDER_COUNT, more);
     for (unsigned i = 0; i < 3; i++) { /* In a segment that is written, sealed, and merged. */
         expect_all();
         put_site_cursor();

@@ -2,6 +2,7 @@
  * names any more has expired. A key that is added again is kept from then on. */
 #include "base/heap.h"
 #include "tests/support/keyset_stage.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 
@@ -20,7 +21,7 @@ static void open_stage(void)
     document_epoch_advance(&window.document);
     keyset_stage_hand(&window);
     for (uint32_t part = 0; part < NPARTS; part++) {
-        node_stage_fingerprints(&window.document, 0, part + 1, BATCH, keys[part]);
+        sample_fingerprints(&window.document, 0, part + 1, BATCH, keys[part]);
     }
 }
 

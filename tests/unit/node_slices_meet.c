@@ -1,47 +1,28 @@
 /* Nodes of a filter with a window take over from each other each slice that is kept, and no other.
  */
-#include "tests/support/node_circle.h"
+#include "tests/unit/node_circle.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
+enum { BATCH = 1000, SLICES = 2, NPARTS = 6 };
 
-enum { BATCH = 1000, SECOND = 1000000, SLICES = 2, NPARTS = 6 };
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static struct circle *circle;
-static struct filter_document document;
 static uint64_t keys[NPARTS][BATCH];
 static uint64_t batches;
 
 static void open_circle(void)
 {
-    circle = calloc(1, sizeof *circle);
-    circle_init(circle, 3);
-    circle_document(circle, 5, &rule, 3, &document);
+    make_circle(3);
     document.window_us = SECOND;
     document.nslices = SLICES;
     document.content.newest_slice = 1;
     circle_hand(circle, &document, 0);
-    for (uint32_t part = 0; part < NPARTS; part++) {
-        circle_fingerprints(&document, 0, part + 1, BATCH, keys[part]);
-    }
+    make_keys(keys[0], NPARTS, BATCH);
     batches = 0;
-}
-
-static void close_circle(void)
-{
-    circle_fini(circle);
-    document_fini(&document);
-    free(circle);
 }
 
 /* To nodes 1 and 2, into the slice of that number. */
 static void add(uint32_t part)
 {
     batches++;
-    for (uint32_t id = 1; id <= 2; id++) {
-        cr_assert_eq(circle_add(circle, id, &document, batches, keys[part], BATCH), STATUS_OK);
-    }
+    add_to(N1 | N2, batches, keys[part], BATCH);
 }
 
 static void rotate(void)

@@ -3,7 +3,7 @@
 #include "base/heap.h"
 #include "log/log_writer.h"
 #include "proto/signed_document.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
@@ -36,7 +36,7 @@ static void open_with(enum durability durability)
     make(5, durability, &document);
     node_stage_hand(&stage, &document);
     node_stage_settle(&stage);
-    node_stage_fingerprints(&document, 0, 1, POOL + OTHERS, keys);
+    sample_fingerprints(&document, 0, 1, POOL + OTHERS, keys);
 }
 
 static void close_stage(void)

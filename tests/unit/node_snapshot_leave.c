@@ -3,7 +3,7 @@
  * So no snapshot that was begun without the group may take their place any more. */
 #include "base/heap.h"
 #include "proto/signed_document.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
@@ -41,7 +41,7 @@ static void open_split(void)
     node_stage_hand(&stage, &document);
     node_stage_settle(&stage);
     for (uint32_t group = 0; group < 2; group++) {
-        node_stage_fingerprints(&document, group, group + 1, POOL, keys[group]);
+        sample_fingerprints(&document, group, group + 1, POOL, keys[group]);
     }
 }
 

@@ -3,7 +3,8 @@
 #include "base/heap.h"
 #include "log/log_writer.h"
 #include "node/private.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static void open_stage(void)
     node_stage_init_disk(&stage);
     cr_assert_eq(node_stage_open(&stage), 0);
     node_stage_filter(&stage, 5, DURABILITY_SYNC, &document);
-    node_stage_fingerprints(&document, 0, 1, STAGE_CAPACITY / 2, keys);
+    sample_fingerprints(&document, 0, 1, STAGE_CAPACITY / 2, keys);
 }
 
 static void close_stage(void)

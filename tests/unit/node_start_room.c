@@ -2,6 +2,7 @@
  * never lose anything. */
 #include "node/store/recovery.h"
 #include "tests/support/node_folder.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static enum status fill(void)
     enum status status = STATUS_OK;
 
     for (uint32_t i = 0; status == STATUS_OK && i < 100; i++) {
-        node_stage_fingerprints(&folder.document, 0, 1000 + i, FOLDER_COUNT, keys);
+        sample_fingerprints(&folder.document, 0, 1000 + i, FOLDER_COUNT, keys);
         status = node_stage_add(&folder.stage, &folder.document, keys, FOLDER_COUNT);
     }
     return status;

@@ -3,7 +3,8 @@
 #include "base/heap.h"
 #include "node/private.h"
 #include "node/store/view.h"
-#include "tests/support/node_disk_stage.h"
+#include "tests/support/node_stage.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static void open_stage(void)
     node_stage_init_disk(&stage);
     cr_assert_eq(node_stage_open(&stage), 0);
     node_stage_filter(&stage, 5, DURABILITY_SYNC, &document);
-    node_stage_fingerprints(&document, 0, 1, (BEFORE + AFTER) * BATCH, keys[0]);
+    sample_fingerprints(&document, 0, 1, (BEFORE + AFTER) * BATCH, keys[0]);
 }
 
 static void close_stage(void)

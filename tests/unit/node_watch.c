@@ -2,6 +2,7 @@
  * one of them missed comes all the same. */
 #include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static void close_circle(void)
 /* A batch of that filter to the nodes of a bit set. */
 static void add(uint32_t filter, uint64_t batch, unsigned nodes, uint64_t keys[BATCH])
 {
-    circle_fingerprints(&documents[filter], 0, 1000 * filter + batch, BATCH, keys);
+    sample_fingerprints(&documents[filter], 0, 1000 * filter + batch, BATCH, keys);
     for (uint32_t id = 1; id <= 3; id++) {
         if ((nodes >> id & 1) != 0) {
             cr_assert_eq(circle_add(circle, id, &documents[filter], batch, keys, BATCH), STATUS_OK);

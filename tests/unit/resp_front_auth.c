@@ -27,8 +27,7 @@ static void start(bool guarded)
 
 static void expect(const char *said, const char *answer)
 {
-    front_stage_say(&stage, 0, said);
-    front_stage_expect(&stage, 0, answer);
+    front_stage_answers(&stage, 0, said, answer);
 }
 
 static const char *answer_to_strangers(const char *name)

@@ -11,19 +11,9 @@ enum { ID = 7, OPEN = 5, SECOND = 1000000 };
 
 static struct front_stage stage;
 
-static void start(void)
-{
-    struct front_config config = front_stage_config();
-
-    front_stage_init(&stage, &config);
-    front_stage_open(&stage, 0);
-    front_stage_open(&stage, 1);
-}
-
 static void expect(const char *said, const char *answer)
 {
-    front_stage_say(&stage, 0, said);
-    front_stage_expect(&stage, 0, answer);
+    front_stage_answers(&stage, 0, said, answer);
 }
 
 /* The coordinator answers the newest question with filter f, of rebuild `open`; it is returned. */
@@ -54,7 +44,7 @@ Test(resp_rebuild, begin_means_the_filter_that_was_seen)
 {
     struct admin_request request;
 
-    start();
+    front_stage_start(&stage, 2);
     front_stage_say(&stage, 0, "BF.REBUILD f BEGIN\r\n");
     (void)answer_filter(ADMIN_STATUS, 0);
     front_stage_expect(&stage, 0, "");
@@ -81,7 +71,7 @@ Test(resp_rebuild, commit_and_abort_name_the_one_that_is_open)
         {"BF.REBUILD f ABORT\r\n", REBUILD_ABORT, OPEN, OPEN, false},
     };
 
-    start();
+    front_stage_start(&stage, 2);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct admin_request request;
 
@@ -98,7 +88,7 @@ Test(resp_rebuild, commit_and_abort_name_the_one_that_is_open)
 
 Test(resp_rebuild, what_follows_sees_what_came_of_it)
 {
-    start();
+    front_stage_start(&stage, 2);
     front_stage_say(&stage, 0, "BF.REBUILD f COMMIT\r\nPING\r\nBF.EXISTS f a\r\nBF.ADD g a\r\n");
     (void)answer_filter(ADMIN_STATUS, OPEN);
     cr_assert_eq(stage.nasked, 0);
@@ -109,7 +99,7 @@ Test(resp_rebuild, what_follows_sees_what_came_of_it)
 
 Test(resp_rebuild, a_step_that_fails_says_why)
 {
-    start();
+    front_stage_start(&stage, 2);
     front_stage_say(&stage, 0, "BF.REBUILD f BEGIN\r\n");
     refuse(ADMIN_STATUS, STATUS_NOT_FOUND);
     front_stage_expect(&stage, 0, "-ERR not found\r\n");
@@ -141,7 +131,7 @@ Test(resp_feed, items_go_into_the_rebuild_that_was_seen_and_are_told_of)
 {
     struct admin_request request;
 
-    start();
+    front_stage_start(&stage, 2);
     front_stage_say(&stage, 0, "BF.REBUILD f FEED a b c\r\nPING\r\n");
     cr_assert_eq(stage.nasked, 0);
     (void)answer_filter(ADMIN_STATUS, OPEN);
@@ -164,7 +154,7 @@ Test(resp_feed, items_go_into_the_rebuild_that_was_seen_and_are_told_of)
 
 Test(resp_feed, what_the_coordinator_does_not_know_is_an_error)
 {
-    start();
+    front_stage_start(&stage, 2);
     front_stage_say(&stage, 0, "BF.REBUILD f FEED a\r\n");
     (void)answer_filter(ADMIN_STATUS, OPEN);
     front_stage_reply(&stage, 0, STATUS_OK, "a");
@@ -178,7 +168,7 @@ Test(resp_feed, what_the_coordinator_does_not_know_is_an_error)
 
 Test(resp_feed, what_was_not_fed_is_not_told_of)
 {
-    start();
+    front_stage_start(&stage, 2);
     front_stage_say(&stage, 0, "BF.REBUILD f FEED a\r\n");
     (void)answer_filter(ADMIN_STATUS, OPEN);
     front_stage_reply(&stage, 0, STATUS_UNAVAILABLE, "u");
@@ -194,7 +184,7 @@ Test(resp_feed, what_was_not_fed_is_not_told_of)
 
 Test(resp_feed, without_a_rebuild_nothing_is_fed)
 {
-    start();
+    front_stage_start(&stage, 2);
     front_stage_say(&stage, 0, "BF.REBUILD f FEED a\r\n");
     (void)answer_filter(ADMIN_STATUS, 0);
     front_stage_expect(&stage, 0, "-ERR INVALID no rebuild of f is open: BEGIN first\r\n");
@@ -213,7 +203,7 @@ Test(resp_feed, two_connections_share_nothing)
     const struct admin_reply reply = {.message = "", .filters = &filter, .nfilters = 1};
     struct frame questions[2];
 
-    start();
+    front_stage_start(&stage, 2);
     filter.rebuild_keyset = OPEN;
     for (size_t i = 0; i < 2; i++) {
         front_stage_say(&stage, i, "BF.REBUILD f FEED a\r\n");
@@ -233,7 +223,7 @@ Test(resp_feed, a_connection_goes_at_any_moment)
     for (int moment = 0; moment < 3; moment++) {
         struct frame question;
 
-        start();
+        front_stage_start(&stage, 2);
         front_stage_say(&stage, 0, "BF.REBUILD f FEED a\r\n");
         if (moment > 0) {
             (void)answer_filter(ADMIN_STATUS, OPEN);
@@ -253,7 +243,7 @@ Test(resp_feed, a_connection_goes_at_any_moment)
         front_stage_answer(&stage, &question, STATUS_OK, false);
         front_stage_fini(&stage);
     }
-    start();
+    front_stage_start(&stage, 2);
     front_stage_say(&stage, 0, "BF.REBUILD f FEED a\r\n");
     front_stage_fini(&stage);
 }
@@ -261,7 +251,7 @@ Test(resp_feed, a_connection_goes_at_any_moment)
 Test(resp_feed, memory_that_fails_is_an_error_or_the_end)
 {
     for (unsigned n = 0; n < 12; n++) {
-        start();
+        front_stage_start(&stage, 2);
         heap_fault_after(n);
         front_stage_say(&stage, 0, "BF.REBUILD f FEED a\r\n");
         heap_fault_clear();
@@ -278,7 +268,7 @@ Test(resp_expand, it_asks_for_what_was_said)
 {
     struct admin_request request;
 
-    start();
+    front_stage_start(&stage, 2);
     front_stage_say(&stage, 0, "BF.EXPAND f ERROR 0.001 CAPACITY 4000000\r\n");
     request = answer_filter(ADMIN_EXPAND, 0);
     cr_assert_eq(request.expand.capacity, 4000000);
@@ -296,7 +286,7 @@ Test(resp_expand, it_asks_for_what_was_said)
 
 Test(resp_expand, what_makes_no_sense_is_not_asked)
 {
-    start();
+    front_stage_start(&stage, 2);
     expect("BF.EXPAND f CAPACITY\r\n", "-ERR syntax error\r\n");
     expect("BF.EXPAND f CAPACITY 1e6\r\n", "-ERR bad capacity\r\n");
     expect("BF.EXPAND f CAPACITY 0\r\n",
@@ -350,7 +340,7 @@ Test(resp_status, of_one_and_of_all)
     struct filter_summary filters[] = {front_stage_filter("f"), front_stage_filter("g")};
     struct frame question;
 
-    start();
+    front_stage_start(&stage, 2);
     front_stage_say(&stage, 0, "HELLO 3\r\n");
     front_stage_expect(&stage, 0, stage.streams[0].text);
     front_stage_say(&stage, 0, "BF.STATUS f\r\n");
@@ -377,7 +367,7 @@ Test(resp_status, layers_are_the_generations_that_are_read)
     struct info_reply reply = {
         .message = "", .has_filter = true, .filter = front_stage_filter("f")};
 
-    start();
+    front_stage_start(&stage, 2);
     reply.filter.generations[1] = (struct generation_summary){2, 4000, 0.001, 128, 2};
     reply.filter.ngenerations = 2;
     front_stage_say(&stage, 0, "BF.DEBUG f\r\n");

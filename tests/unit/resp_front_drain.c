@@ -9,14 +9,6 @@ enum { MS = 1000, SECOND = 1000 * MS, HALF = 1 << 19 /* of max_unread */ };
 
 static struct front_stage stage;
 
-static void start(void)
-{
-    struct front_config config = front_stage_config();
-
-    front_stage_init(&stage, &config);
-    front_stage_open(&stage, 0);
-}
-
 static void drain(uint64_t timeout_us)
 {
     front_drain(stage.front, stage.now_us, timeout_us);
@@ -35,7 +27,7 @@ static bool is_closed(size_t stream)
 
 Test(resp_drain, nobody_there_is_nothing_to_wait_for)
 {
-    start();
+    front_stage_start(&stage, 1);
     front_stage_gone(&stage, 0);
     cr_assert_not(is_over());
     drain(SECOND);
@@ -45,7 +37,7 @@ Test(resp_drain, nobody_there_is_nothing_to_wait_for)
 
 Test(resp_drain, a_silent_connection_is_closed_at_once)
 {
-    start();
+    front_stage_start(&stage, 1);
     drain(SECOND);
     cr_assert(is_closed(0));
     cr_assert_not(is_over(), "it is not gone yet");
@@ -56,7 +48,7 @@ Test(resp_drain, a_silent_connection_is_closed_at_once)
 
 Test(resp_drain, what_was_read_is_answered_and_what_comes_later_is_not_taken)
 {
-    start();
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "BF.ADD f a\r\nBF.EXISTS f a\r\nBF.ADD f b\r\nPI");
     cr_assert_eq(stage.nasked, 1, "the others wait for the add");
     drain(SECOND);
@@ -79,7 +71,7 @@ Test(resp_drain, what_was_read_is_answered_and_what_comes_later_is_not_taken)
 
 Test(resp_drain, who_connects_too_late_is_refused)
 {
-    start();
+    front_stage_start(&stage, 1);
     drain(SECOND);
     cr_assert_null(front_opened(stage.front, stage.now_us, &stage.streams[1], "late"));
     front_stage_fini(&stage);
@@ -87,7 +79,7 @@ Test(resp_drain, who_connects_too_late_is_refused)
 
 Test(resp_drain, answers_that_are_not_read_hold_up_the_rest_of_what_was_read)
 {
-    start();
+    front_stage_start(&stage, 1);
     stage.streams[0].unsent = HALF + 1;
     front_stage_say(&stage, 0, "PING\r\n");
     drain(SECOND);
@@ -100,7 +92,7 @@ Test(resp_drain, answers_that_are_not_read_hold_up_the_rest_of_what_was_read)
 
 Test(resp_drain, it_has_an_end_whatever_is_under_way)
 {
-    start();
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "BF.EXISTS f a\r\n");
     drain(2 * SECOND);
     front_stage_pass(&stage, SECOND);
@@ -113,7 +105,7 @@ Test(resp_drain, it_has_an_end_whatever_is_under_way)
 
 Test(resp_drain, a_transaction_without_its_end_is_forgotten)
 {
-    start();
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "MULTI\r\nBF.ADD f a\r\n");
     drain(SECOND);
     front_stage_expect(&stage, 0, "+OK\r\n+QUEUED\r\n");
@@ -127,7 +119,7 @@ Test(resp_drain, another_configuration_counts_for_what_comes)
 {
     struct front_config config = front_stage_config();
 
-    start();
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "BF.EXISTS none a\r\n");
     front_stage_reply(&stage, 0, STATUS_NOT_FOUND, "");
     front_stage_turn(&stage);

@@ -8,10 +8,7 @@ static struct front_stage stage;
 
 static void start(void)
 {
-    struct front_config config = front_stage_config();
-
-    front_stage_init(&stage, &config);
-    front_stage_open(&stage, 0);
+    front_stage_start(&stage, 1);
     stage.fake.date_ms = 1000000;
 }
 

@@ -7,16 +7,6 @@
 
 static struct front_stage stage;
 
-static void start(size_t nstreams)
-{
-    struct front_config config = front_stage_config();
-
-    front_stage_init(&stage, &config);
-    for (size_t i = 0; i < nstreams; i++) {
-        front_stage_open(&stage, i);
-    }
-}
-
 static void expect_asked(size_t at, enum operation operation, const char *filter, const char *keys)
 {
     cr_assert_lt(at, stage.nasked);
@@ -29,7 +19,7 @@ static void expect_asked(size_t at, enum operation operation, const char *filter
 
 Test(resp_gather, commands_of_one_turn_are_one_request_per_filter_and_operation)
 {
-    start(3);
+    front_stage_start(&stage, 3);
     front_stage_type(&stage, 0, "BF.EXISTS f a\r\nBF.EXISTS f b\r\n");
     front_stage_type(&stage, 1, "BF.MEXISTS f c d\r\nBF.EXISTS g x\r\n");
     front_stage_type(&stage, 2, "BF.ADD f e\r\n");
@@ -50,7 +40,7 @@ Test(resp_gather, commands_of_one_turn_are_one_request_per_filter_and_operation)
 
 Test(resp_gather, requests_have_ids_of_their_own)
 {
-    start(1);
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "BF.ADD f a\r\n");
     front_stage_reply(&stage, 0, STATUS_OK, "a");
     front_stage_say(&stage, 0, "BF.ADD f b\r\n");
@@ -65,7 +55,7 @@ Test(resp_gather, a_thousand_filters_in_one_turn_do_not_mix)
 {
     char text[64];
 
-    start(1);
+    front_stage_start(&stage, 1);
     for (int i = 0; i < 1000; i++) {
         (void)snprintf(text, sizeof text, "BF.EXISTS filter-%d key-%d\r\n", i, i);
         front_stage_type(&stage, 0, text);
@@ -89,7 +79,7 @@ Test(resp_gather, a_thousand_filters_in_one_turn_do_not_mix)
 
 Test(resp_gather, answers_leave_in_the_order_of_commands)
 {
-    start(1);
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "BF.EXISTS f a\r\nPING\r\nBF.EXISTS g a\r\nECHO x\r\n");
     front_stage_reply(&stage, 1, STATUS_OK, "p");
     front_stage_turn(&stage);
@@ -102,7 +92,7 @@ Test(resp_gather, answers_leave_in_the_order_of_commands)
 
 Test(resp_gather, a_check_waits_for_the_connections_own_adds)
 {
-    start(2);
+    front_stage_start(&stage, 2);
     front_stage_type(&stage, 0, "BF.ADD f a\r\nBF.ADD f b\r\nBF.EXISTS f a\r\n");
     front_stage_type(&stage, 1, "BF.EXISTS f a\r\n");
     front_stage_turn(&stage);
@@ -124,7 +114,7 @@ Test(resp_gather, a_check_waits_for_the_connections_own_adds)
 /* What waits must not leave empty requests behind. */
 Test(resp_gather, waiting_asks_nothing_of_the_router)
 {
-    start(1);
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0,
                     "BF.ADD f a\r\nBF.INSERT f CAPACITY 10 ITEMS b\r\nBF.EXISTS f a\r\n");
     for (int i = 0; i < 5; i++) {
@@ -138,7 +128,7 @@ Test(resp_gather, waiting_asks_nothing_of_the_router)
 
 Test(resp_gather, other_filters_are_not_waited_for)
 {
-    start(1);
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "BF.ADD f a\r\nBF.EXISTS g a\r\nBF.ADD h a\r\n");
     cr_assert_eq(stage.nasked, 3);
     front_stage_fini(&stage);
@@ -146,7 +136,7 @@ Test(resp_gather, other_filters_are_not_waited_for)
 
 Test(resp_gather, commands_about_filters_wait_for_all)
 {
-    start(1);
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "BF.EXISTS f a\r\nBF.CARD g\r\n");
     cr_assert_eq(stage.nasked, 1);
     front_stage_reply(&stage, 0, STATUS_OK, "a");
@@ -159,7 +149,7 @@ Test(resp_gather, commands_about_filters_wait_for_all)
 /* An answer is in the version that was chosen when its command was sent. */
 Test(resp_gather, hello_waits_for_earlier_answers)
 {
-    start(1);
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "BF.EXISTS f a\r\nHELLO 3\r\nBF.EXISTS f b\r\n");
     front_stage_reply(&stage, 0, STATUS_OK, "p");
     front_stage_turn(&stage);
@@ -175,7 +165,7 @@ Test(resp_gather, hello_waits_for_earlier_answers)
 
 Test(resp_gather, not_sure_is_present_for_a_check_and_new_for_an_add)
 {
-    start(1);
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "BF.MEXISTS f a b c\r\n");
     front_stage_reply(&stage, 0, STATUS_OK, "mpa");
     front_stage_turn(&stage);
@@ -189,7 +179,7 @@ Test(resp_gather, not_sure_is_present_for_a_check_and_new_for_an_add)
 
 Test(resp_gather, undecided_keys_are_errors_in_the_array_and_never_0)
 {
-    start(1);
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "BF.MEXISTS f a b\r\nBF.EXISTS f c\r\n");
     front_stage_reply(&stage, 0, STATUS_UNAVAILABLE, "puu");
     front_stage_turn(&stage);
@@ -199,7 +189,7 @@ Test(resp_gather, undecided_keys_are_errors_in_the_array_and_never_0)
 
 Test(resp_gather, an_answer_that_is_too_short_leaves_keys_undecided)
 {
-    start(1);
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "BF.MEXISTS f a b\r\n");
     front_stage_reply(&stage, 0, STATUS_DEADLINE, "");
     front_stage_turn(&stage);
@@ -209,7 +199,7 @@ Test(resp_gather, an_answer_that_is_too_short_leaves_keys_undecided)
 
 Test(resp_gather, a_full_filter_ends_the_array)
 {
-    start(2);
+    front_stage_start(&stage, 2);
     front_stage_type(&stage, 0, "BF.MADD f a b c d\r\n");
     front_stage_type(&stage, 1, "BF.ADD f e\r\n");
     front_stage_turn(&stage);
@@ -224,7 +214,7 @@ Test(resp_gather, a_full_filter_ends_the_array)
  * event. */
 Test(resp_gather, what_the_routers_turn_answers_leaves_with_it)
 {
-    start(1);
+    front_stage_start(&stage, 1);
     front_stage_type(&stage, 0, "BF.EXISTS f a\r\n");
     stage.reply_in_turn = "p";
     front_stage_turn(&stage);
@@ -240,7 +230,7 @@ Test(resp_gather, what_the_routers_turn_answers_leaves_with_it)
 /* An answer that was settled must not be taken for a later one in the same slot. */
 Test(resp_gather, an_answer_that_comes_twice_counts_once)
 {
-    start(1);
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "BF.EXISTS f a\r\n");
     front_stage_reply(&stage, 0, STATUS_OK, "p");
     front_stage_say(&stage, 0, "BF.EXISTS f b\r\n");

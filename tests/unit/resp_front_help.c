@@ -11,14 +11,6 @@ enum { MOST_TEXT = 8192, MOST_NAME = 32 };
 static struct front_stage stage;
 static char answer[MOST_TEXT];
 
-static void start(void)
-{
-    struct front_config config = front_stage_config();
-
-    front_stage_init(&stage, &config);
-    front_stage_open(&stage, 0);
-}
-
 /* What is said of it at once. */
 static const char *say(const char *command, const char *word)
 {
@@ -60,7 +52,7 @@ static void expect_listed_are_known(const char *command)
             continue; /* what it does */
         }
         cr_assert_eq(sscanf(line + 3, "%31[A-Z-]", name), 1, "%s", line);
-        start();
+        front_stage_start(&stage, 1);
         cr_assert_null(strstr(say(command, name), "unknown subcommand"), "%s %s", command, name);
         front_stage_fini(&stage);
     }
@@ -68,7 +60,7 @@ static void expect_listed_are_known(const char *command)
 
 Test(resp_help, it_has_the_form_that_redis_gives_it)
 {
-    start();
+    front_stage_start(&stage, 1);
     cr_assert_str_eq(say("ACL", "HELP"),
                      "*5\r\n+ACL <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n"
                      "+WHOAMI\r\n+    Tell which user this connection is.\r\n"
@@ -93,7 +85,7 @@ Test(resp_help, whoever_names_it_has_it)
         char command[MOST_NAME] = "";
         const char *tries;
 
-        start();
+        front_stage_start(&stage, 1);
         tries = strstr(say(table[i].name, "nonsense"), "Try ");
         if (tries == NULL) {
             front_stage_fini(&stage);

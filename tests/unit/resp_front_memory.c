@@ -285,10 +285,7 @@ Test(resp_unfinished, who_is_not_read_from_is_not_late)
 
 Test(resp_unfinished, may_be_for_ever_if_so_configured)
 {
-    struct front_config config = front_stage_config();
-
-    front_stage_init(&stage, &config);
-    front_stage_open(&stage, 0);
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "PI");
     front_stage_pass(&stage, 1000 * (uint64_t)SECOND);
     cr_assert_eq(stage.actor.next_us(stage.actor.self), ACTOR_NEVER);

@@ -5,14 +5,6 @@
 
 static struct front_stage stage;
 
-static void start(void)
-{
-    struct front_config config = front_stage_config();
-
-    front_stage_init(&stage, &config);
-    front_stage_open(&stage, 0);
-}
-
 static void expect(const char *command, bool replace, enum status status, bool created,
                    const char *answer)
 {
@@ -30,7 +22,7 @@ static void expect(const char *command, bool replace, enum status status, bool c
 
 Test(resp_rename, answers)
 {
-    start();
+    front_stage_start(&stage, 1);
     expect("RENAME a b\r\n", true, STATUS_OK, true, "+OK\r\n");
     expect("RENAME a b\r\n", true, STATUS_OK, false, "+OK\r\n");
     expect("RENAME a b\r\n", true, STATUS_NOT_FOUND, false, "-ERR no such key\r\n");
@@ -45,7 +37,7 @@ Test(resp_rename, answers)
 
 Test(resp_rename, names_that_no_filter_can_have)
 {
-    start();
+    front_stage_start(&stage, 1);
     front_stage_say(&stage, 0, "RENAME bad/name b\r\nRENAME a bad/name\r\nRENAME a\r\n");
     front_stage_expect(&stage, 0,
                        "-ERR no such key\r\n"

@@ -8,26 +8,16 @@
 
 static struct front_stage stage;
 
-static void start(void)
-{
-    struct front_config config = front_stage_config();
-
-    front_stage_init(&stage, &config);
-    front_stage_open(&stage, 0);
-    front_stage_open(&stage, 1);
-}
-
 static void expect(const char *said, const char *answer)
 {
-    front_stage_say(&stage, 0, said);
-    front_stage_expect(&stage, 0, answer);
+    front_stage_answers(&stage, 0, said, answer);
 }
 
 /* ---- a server ---- */
 
 Test(resp_server, it_tells_the_time_of_day)
 {
-    start();
+    front_stage_start(&stage, 2);
     expect("TIME\r\n", "*2\r\n$10\r\n1700000000\r\n$2\r\n42\r\n");
     expect("TIME now\r\n", "-ERR wrong number of arguments for 'time' command\r\n");
     front_stage_fini(&stage);
@@ -35,7 +25,7 @@ Test(resp_server, it_tells_the_time_of_day)
 
 Test(resp_server, it_has_one_user_no_replicas_and_nothing_noted)
 {
-    start();
+    front_stage_start(&stage, 2);
     expect("ROLE\r\n", "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
     expect("ACL WHOAMI\r\n", "$7\r\ndefault\r\n");
     expect("acl whoami x\r\n", "-ERR wrong number of arguments for 'acl|whoami' command\r\n");
@@ -48,7 +38,7 @@ Test(resp_server, it_has_one_user_no_replicas_and_nothing_noted)
 
 Test(resp_server, redis_benchmark_finds_the_parameters_it_looks_for)
 {
-    start();
+    front_stage_start(&stage, 2);
     expect("CONFIG GET save\r\n", "*2\r\n$4\r\nsave\r\n$0\r\n\r\n");
     expect("CONFIG GET APPEND*\r\n", "*2\r\n$10\r\nappendonly\r\n$2\r\nno\r\n");
     expect("CONFIG GET maxmemory\r\n", "*0\r\n");
@@ -93,7 +83,7 @@ Test(resp_server, it_tells_them_as_redis_does)
     char text[64];
     size_t count;
 
-    start();
+    front_stage_start(&stage, 2);
     (void)command_table(&count);
     (void)snprintf(text, sizeof text, ":%zu\r\n", count);
     expect("COMMAND COUNT\r\n", text);
@@ -120,7 +110,7 @@ Test(resp_server, a_cluster_of_one_node_where_the_client_found_it)
     char text[256];
     const char *id;
 
-    start();
+    front_stage_start(&stage, 2);
     id = stage.front->node_id;
     cr_assert_eq(strlen(id), 40);
     (void)snprintf(text, sizeof text, "$40\r\n%s\r\n", id);
@@ -157,7 +147,7 @@ static void answer_two(const char *first, const char *second)
 
 Test(resp_server, slots_have_the_filters_that_hash_there)
 {
-    start();
+    front_stage_start(&stage, 2);
     expect("CLUSTER KEYSLOT {foo}bar\r\n", ":12182\r\n");
     front_stage_say(&stage, 0, "CLUSTER COUNTKEYSINSLOT 12182\r\n");
     answer_two("foo", "foo");
@@ -181,7 +171,7 @@ Test(resp_server, slots_have_the_filters_that_hash_there)
 
 Test(resp_server, objects_are_filters)
 {
-    start();
+    front_stage_start(&stage, 2);
     front_stage_say(&stage, 0, "OBJECT ENCODING foo\r\n");
     answer_two("foo", "bar");
     front_stage_expect(&stage, 0, "$3\r\nraw\r\n");
@@ -202,7 +192,7 @@ Test(resp_server, memory_is_that_of_one_replica)
     struct info_reply reply = {
         .message = "", .has_filter = true, .filter = front_stage_filter("foo")};
 
-    start();
+    front_stage_start(&stage, 2);
     front_stage_say(&stage, 0, "MEMORY USAGE foo SAMPLES 0\r\n");
     front_stage_info(&stage, 0, &reply);
     front_stage_expect(&stage, 0, ":65536\r\n");
@@ -228,7 +218,7 @@ static void reply(size_t at, uint32_t copies, enum status status, const char *le
 
 Test(resp_wait, it_waits_for_the_connections_adds_and_tells_the_least)
 {
-    start();
+    front_stage_start(&stage, 2);
     expect("WAIT 1 0\r\n", ":0\r\n");
     front_stage_say(&stage, 0, "BF.ADD f a\r\nBF.ADD g a\r\nWAIT 5 0\r\n");
     reply(1, 4, STATUS_OK, "a");
@@ -247,7 +237,7 @@ Test(resp_wait, it_waits_for_the_connections_adds_and_tells_the_least)
 /* ... of others' it says nothing, even of such in the same request. */
 Test(resp_wait, what_was_not_acknowledged_is_nowhere)
 {
-    start();
+    front_stage_start(&stage, 2);
     front_stage_type(&stage, 1, "BF.ADD f x\r\n");
     front_stage_say(&stage, 0, "BF.MADD f a b\r\n");
     reply(0, 2, STATUS_UNAVAILABLE, "aau");

@@ -1,19 +1,16 @@
 /* The simulated disk keeps the contract of base/disk.h, and nothing beyond it. */
 #include "tests/sim/sim_disk.h"
 
-#include "base/heap.h"
-
 #include <criterion/criterion.h>
+#include <string.h>
 
-enum { SEEDS = 200, FILE_BYTES = 4096, SECTORS = FILE_BYTES / SIM_SECTOR_BYTES };
+enum { SEEDS = 200, FILE_BYTES = 4096, SECTORS = FILE_BYTES / MEMORY_SECTOR_BYTES };
 
 static struct sim_disk disk;
 static uint64_t now_us;
-static size_t live;
 
 static void begin(uint64_t seed)
 {
-    live = heap_live();
     now_us = 1000;
     sim_disk_init(&disk, seed, 1, &now_us);
     sim_disk_attach(&disk);
@@ -22,7 +19,6 @@ static void begin(uint64_t seed)
 static void end(void)
 {
     sim_disk_fini(&disk);
-    cr_assert_eq(heap_live(), live);
 }
 
 static void crash(void)
@@ -36,18 +32,18 @@ static uint32_t create(const char *name)
 {
     uint32_t file;
 
-    cr_assert_eq(disk.interface.create(&disk, name, FILE_BYTES, &file), STATUS_OK);
+    cr_assert_eq(disk.memory.seam.create(&disk.memory, name, FILE_BYTES, &file), STATUS_OK);
     return file;
 }
 
 static enum status sync_file(uint32_t file)
 {
-    return disk.interface.sync(&disk, file);
+    return disk.memory.seam.sync(&disk.memory, file);
 }
 
 static enum status sync_folder(void)
 {
-    return disk.interface.sync_folder(&disk);
+    return disk.memory.seam.sync_folder(&disk.memory);
 }
 
 /* A file all of whose bytes are `value`. */
@@ -56,23 +52,23 @@ static enum status fill(uint32_t file, uint8_t value)
     uint8_t bytes[FILE_BYTES];
 
     memset(bytes, value, sizeof bytes);
-    return disk.interface.write(&disk, file, 0, span_of(bytes, sizeof bytes));
+    return disk.memory.seam.write(&disk.memory, file, 0, span_of(bytes, sizeof bytes));
 }
 
 /* Sectors of the file that hold that value only; -1: there is no such file. */
 static int count_sectors(const char *name, uint8_t value)
 {
-    const struct sim_image *image = sim_disk_look(&disk, name);
+    const struct memory_file *file = memory_disk_find(&disk.memory, name);
     int count = 0;
 
-    if (image == NULL) {
+    if (file == NULL) {
         return -1;
     }
-    for (size_t at = 0; at + SIM_SECTOR_BYTES <= image->size; at += SIM_SECTOR_BYTES) {
+    for (size_t at = 0; at + MEMORY_SECTOR_BYTES <= file->seen.size; at += MEMORY_SECTOR_BYTES) {
         bool same = true;
 
-        for (size_t i = 0; i < SIM_SECTOR_BYTES; i++) {
-            same = same && image->bytes[at + i] == value;
+        for (size_t i = 0; i < MEMORY_SECTOR_BYTES; i++) {
+            same = same && file->seen.bytes[at + i] == value;
         }
         count += same;
     }
@@ -154,9 +150,11 @@ static void write_halves(uint32_t file)
     uint8_t bytes[FILE_BYTES / 2];
 
     memset(bytes, 2, sizeof bytes);
-    cr_assert_eq(disk.interface.write(&disk, file, 0, span_of(bytes, sizeof bytes)), STATUS_OK);
-    cr_assert_eq(disk.interface.write(&disk, file, sizeof bytes, span_of(bytes, sizeof bytes)),
+    cr_assert_eq(disk.memory.seam.write(&disk.memory, file, 0, span_of(bytes, sizeof bytes)),
                  STATUS_OK);
+    cr_assert_eq(
+        disk.memory.seam.write(&disk.memory, file, sizeof bytes, span_of(bytes, sizeof bytes)),
+        STATUS_OK);
 }
 
 Test(sim_disk, a_later_write_may_outlive_an_earlier_one)
@@ -164,13 +162,13 @@ Test(sim_disk, a_later_write_may_outlive_an_earlier_one)
     int outlived = 0;
 
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        const struct sim_image *image;
+        struct span bytes;
 
         begin(seed);
         write_halves(create_durable("a", 1));
         crash();
-        image = sim_disk_look(&disk, "a");
-        outlived += image->bytes[0] == 1 && image->bytes[FILE_BYTES - 1] == 2;
+        bytes = memory_disk_bytes(&disk.memory, "a");
+        outlived += bytes.data[0] == 1 && bytes.data[FILE_BYTES - 1] == 2;
         end();
     }
     cr_assert_gt(outlived, 0);
@@ -180,7 +178,7 @@ Test(sim_disk, a_later_write_may_outlive_an_earlier_one)
 Test(sim_disk, a_sector_shows_what_was_in_it_at_some_time)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        const struct sim_image *image;
+        struct span bytes;
         uint32_t file;
 
         begin(seed);
@@ -188,12 +186,13 @@ Test(sim_disk, a_sector_shows_what_was_in_it_at_some_time)
         for (uint8_t i = 0; i < 100; i++) {
             const uint8_t value = 9;
 
-            cr_assert_eq(disk.interface.write(&disk, file, i, span_of(&value, 1)), STATUS_OK);
+            cr_assert_eq(disk.memory.seam.write(&disk.memory, file, i, span_of(&value, 1)),
+                         STATUS_OK);
         }
         crash();
-        image = sim_disk_look(&disk, "a");
+        bytes = memory_disk_bytes(&disk.memory, "a");
         for (size_t i = 1; i < 100; i++) {
-            cr_assert_leq(image->bytes[i], image->bytes[i - 1]);
+            cr_assert_leq(bytes.data[i], bytes.data[i - 1]);
         }
         end();
     }
@@ -208,13 +207,14 @@ Test(sim_disk, names_that_were_not_synced_may_be_found_or_not)
         (void)create_durable("old", 1);
         (void)create_durable("gone", 1);
         (void)create("new");
-        cr_assert_eq(disk.interface.remove(&disk, "gone"), STATUS_OK);
-        cr_assert_eq(disk.interface.rename(&disk, "old", "renamed"), STATUS_OK);
+        cr_assert_eq(disk.memory.seam.remove(&disk.memory, "gone"), STATUS_OK);
+        cr_assert_eq(disk.memory.seam.rename(&disk.memory, "old", "renamed"), STATUS_OK);
         crash();
-        counts[0][sim_disk_look(&disk, "new") != NULL]++;
-        counts[1][sim_disk_look(&disk, "gone") != NULL]++;
-        counts[2][sim_disk_look(&disk, "renamed") != NULL]++;
-        cr_assert_neq(sim_disk_look(&disk, "old") != NULL, sim_disk_look(&disk, "renamed") != NULL);
+        counts[0][memory_disk_find(&disk.memory, "new") != NULL]++;
+        counts[1][memory_disk_find(&disk.memory, "gone") != NULL]++;
+        counts[2][memory_disk_find(&disk.memory, "renamed") != NULL]++;
+        cr_assert_neq(memory_disk_find(&disk.memory, "old") != NULL,
+                      memory_disk_find(&disk.memory, "renamed") != NULL);
         end();
     }
     for (int i = 0; i < 3; i++) {
@@ -232,8 +232,8 @@ Test(sim_disk, a_new_file_without_its_own_sync_may_be_short)
         (void)create("a");
         cr_assert_eq(sync_folder(), STATUS_OK);
         crash();
-        cr_assert_not_null(sim_disk_look(&disk, "a"));
-        shorter += sim_disk_look(&disk, "a")->size < FILE_BYTES;
+        cr_assert_not_null(memory_disk_find(&disk.memory, "a"));
+        shorter += memory_disk_bytes(&disk.memory, "a").size < FILE_BYTES;
         end();
     }
     cr_assert_gt(shorter, 0);
@@ -324,15 +324,15 @@ Test(sim_disk, a_full_disk_refuses_new_files_and_longer_ones)
 
     begin(1);
     file = create("a");
-    sim_disk_leave_room(&disk, FILE_BYTES - 1);
-    cr_assert_eq(disk.interface.create(&disk, "b", FILE_BYTES, &file), STATUS_NO_SPACE);
-    cr_assert_eq(disk.interface.room(&disk, &room), STATUS_OK);
+    memory_disk_limit(&disk.memory, FILE_BYTES - 1);
+    cr_assert_eq(disk.memory.seam.create(&disk.memory, "b", FILE_BYTES, &file), STATUS_NO_SPACE);
+    cr_assert_eq(disk.memory.seam.room(&disk.memory, &room), STATUS_OK);
     cr_assert_eq(room, FILE_BYTES - 1);
     cr_assert_eq(fill(file, 1), STATUS_OK);
-    cr_assert_eq(disk.interface.write(&disk, file, FILE_BYTES, span_of(more, sizeof more)),
+    cr_assert_eq(disk.memory.seam.write(&disk.memory, file, FILE_BYTES, span_of(more, sizeof more)),
                  STATUS_NO_SPACE);
-    sim_disk_leave_room(&disk, UINT64_MAX);
-    cr_assert_eq(disk.interface.create(&disk, "b", FILE_BYTES, &file), STATUS_OK);
+    memory_disk_limit(&disk.memory, UINT64_MAX);
+    cr_assert_eq(disk.memory.seam.create(&disk.memory, "b", FILE_BYTES, &file), STATUS_OK);
     end();
 }
 
@@ -363,11 +363,11 @@ Test(sim_disk, without_a_copy_there_is_no_way_back)
 
 static int count_flipped(const char *name, uint8_t value, size_t from, size_t to)
 {
-    const struct sim_image *image = sim_disk_look(&disk, name);
+    struct span bytes = memory_disk_bytes(&disk.memory, name);
     int bits = 0;
 
     for (size_t i = from; i < to; i++) {
-        bits += __builtin_popcount((unsigned)(image->bytes[i] ^ value));
+        bits += __builtin_popcount((unsigned)(bytes.data[i] ^ value));
     }
     return bits;
 }
@@ -381,7 +381,7 @@ Test(sim_disk, one_bit_flips_where_it_can_be_noticed)
 
         begin(seed);
         file = create_durable("log-0000000000000001", 5);
-        cr_assert_eq(disk.interface.write(&disk, file, FILE_BYTES / 2, span_of(&tail, 1)),
+        cr_assert_eq(disk.memory.seam.write(&disk.memory, file, FILE_BYTES / 2, span_of(&tail, 1)),
                      STATUS_OK);
         cr_assert_eq(sync_file(file), STATUS_OK);
         sim_disk_detach(&disk);

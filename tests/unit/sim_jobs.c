@@ -32,7 +32,7 @@ static size_t live;
 
 static struct disk *disk(void)
 {
-    return &ledger.process->disk->interface;
+    return &ledger.process->disk->memory.seam;
 }
 
 static void submit(enum job_lane lane, struct job *job)
@@ -165,12 +165,12 @@ static void step_some(uint64_t seed)
 /* How many numbers are in the file, without a gap. */
 static uint64_t count_kept(void)
 {
-    const struct sim_image *image = sim_disk_look(ledger.process->disk, name);
+    const struct span bytes = memory_disk_bytes(&ledger.process->disk->memory, name);
     uint64_t count = 0;
     uint64_t number;
 
-    for (; 8 * count < image->size; count++) {
-        memcpy(&number, image->bytes + 8 * count, sizeof number);
+    for (; 8 * count < bytes.size; count++) {
+        memcpy(&number, bytes.data + 8 * count, sizeof number);
         if (number != count + 1) {
             break;
         }

@@ -152,7 +152,7 @@ Test(storage_golden, segment)
                                           .number = 0x2a,
                                           .first = 4096,
                                           .boot = 0xb0,
-                                          .incarnation = SAMPLE_INCARNATION};
+                                          .incarnation = SAMPLE_LOG_INCARNATION};
     uint8_t bytes[SEGMENT_HEADER_BYTES];
     char name[DISK_NAME_BYTES];
 

@@ -44,7 +44,7 @@ static inline void begin_version(uint64_t number, uint64_t cluster, uint64_t at)
                                           .number = number,
                                           .first = at,
                                           .boot = boot,
-                                          .incarnation = SAMPLE_INCARNATION,
+                                          .incarnation = SAMPLE_LOG_INCARNATION,
                                           .bare = bare};
 
     memset(image, 0, sizeof image);

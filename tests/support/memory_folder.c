@@ -1,13 +1,14 @@
-#include "tests/sim/sim_folder.h"
+#include "tests/support/memory_folder.h"
 
-#include "base/heap.h"
-#include "tests/sim/sim_memory.h"
+#include "tests/support/plain_memory.h"
+#include "tests/support/random.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- names ---- */
 
-static int position(const struct sim_names *self, const char *name)
+static int position(const struct memory_names *self, const char *name)
 {
     for (size_t i = 0; i < self->count; i++) {
         if (strcmp(self->entries[i].name, name) == 0) {
@@ -17,13 +18,13 @@ static int position(const struct sim_names *self, const char *name)
     return -1;
 }
 
-static void set(struct sim_names *self, const char *name, uint32_t file)
+static void set(struct memory_names *self, const char *name, uint32_t file)
 {
     int at = position(self, name);
 
     if (at < 0) {
-        self->entries = sim_memory_reserve(self->entries, &self->capacity, self->count + 1,
-                                           sizeof *self->entries);
+        self->entries = plain_reserve(self->entries, &self->capacity, self->count + 1,
+                                      sizeof *self->entries);
         at = (int)self->count++;
         (void)snprintf(self->entries[at].name, DISK_NAME_BYTES, "%s", name);
     }
@@ -31,7 +32,7 @@ static void set(struct sim_names *self, const char *name, uint32_t file)
 }
 
 /* Unless the name leads elsewhere by now. */
-static void unset(struct sim_names *self, const char *name, uint32_t file)
+static void unset(struct memory_names *self, const char *name, uint32_t file)
 {
     int at = position(self, name);
 
@@ -40,7 +41,7 @@ static void unset(struct sim_names *self, const char *name, uint32_t file)
     }
 }
 
-static void apply(struct sim_names *self, const struct sim_edit *edit)
+static void apply(struct memory_names *self, const struct memory_edit *edit)
 {
     if (edit->from[0] != '\0') {
         unset(self, edit->from, edit->file);
@@ -50,16 +51,16 @@ static void apply(struct sim_names *self, const struct sim_edit *edit)
     }
 }
 
-static void copy(struct sim_names *to, const struct sim_names *from)
+static void copy(struct memory_names *to, const struct memory_names *from)
 {
-    to->entries = sim_memory_reserve(to->entries, &to->capacity, from->count, sizeof *to->entries);
+    to->entries = plain_reserve(to->entries, &to->capacity, from->count, sizeof *to->entries);
     to->count = from->count;
     if (from->count > 0) {
         memcpy(to->entries, from->entries, from->count * sizeof *to->entries);
     }
 }
 
-static bool holds(const struct sim_names *self, uint32_t file)
+static bool holds(const struct memory_names *self, uint32_t file)
 {
     bool found = false;
 
@@ -71,22 +72,22 @@ static bool holds(const struct sim_names *self, uint32_t file)
 
 /* ---- the folder ---- */
 
-void sim_folder_fini(struct sim_folder *self)
+void memory_folder_fini(struct memory_folder *self)
 {
-    heap_free(self->seen.entries);
-    heap_free(self->durable.entries);
-    heap_free(self->pending);
-    *self = (struct sim_folder){0};
+    free(self->seen.entries);
+    free(self->durable.entries);
+    free(self->pending);
+    *self = (struct memory_folder){0};
 }
 
-uint32_t sim_folder_find(const struct sim_folder *self, const char *name)
+uint32_t memory_folder_find(const struct memory_folder *self, const char *name)
 {
     int at = position(&self->seen, name);
 
     return at >= 0 ? self->seen.entries[at].file : 0;
 }
 
-bool sim_folder_refers(const struct sim_folder *self, uint32_t file)
+bool memory_folder_refers(const struct memory_folder *self, uint32_t file)
 {
     bool pending = false;
 
@@ -96,20 +97,20 @@ bool sim_folder_refers(const struct sim_folder *self, uint32_t file)
     return pending || holds(&self->seen, file) || holds(&self->durable, file);
 }
 
-void sim_folder_edit(struct sim_folder *self, const char *from, const char *to, uint32_t file)
+void memory_folder_edit(struct memory_folder *self, const char *from, const char *to, uint32_t file)
 {
-    struct sim_edit *edit;
+    struct memory_edit *edit;
 
-    self->pending = sim_memory_reserve(self->pending, &self->capacity, self->npending + 1,
-                                       sizeof *self->pending);
+    self->pending = plain_reserve(self->pending, &self->capacity, self->npending + 1,
+                                  sizeof *self->pending);
     edit = &self->pending[self->npending++];
-    *edit = (struct sim_edit){.file = file};
+    *edit = (struct memory_edit){.file = file};
     (void)snprintf(edit->from, DISK_NAME_BYTES, "%s", from);
     (void)snprintf(edit->to, DISK_NAME_BYTES, "%s", to);
     apply(&self->seen, edit);
 }
 
-void sim_folder_sync(struct sim_folder *self)
+void memory_folder_sync(struct memory_folder *self)
 {
     for (size_t i = 0; i < self->npending; i++) {
         apply(&self->durable, &self->pending[i]);
@@ -118,31 +119,31 @@ void sim_folder_sync(struct sim_folder *self)
 }
 
 /* Half of the time a prefix, else any subset. */
-static void keep_some(struct sim_folder *self, struct sim_random *random)
+static void keep_some(struct memory_folder *self, uint64_t *random)
 {
-    size_t prefix = (size_t)sim_random_below(random, self->npending + 1);
-    bool journal = sim_random_chance(random, 500);
+    size_t prefix = (size_t)random_below(random, self->npending + 1);
+    bool journal = random_chance(random, 500);
 
     for (size_t i = 0; i < self->npending; i++) {
-        if (journal ? i < prefix : sim_random_chance(random, 500)) {
+        if (journal ? i < prefix : random_chance(random, 500)) {
             apply(&self->durable, &self->pending[i]);
         }
     }
     self->npending = 0;
 }
 
-void sim_folder_fail_sync(struct sim_folder *self, struct sim_random *random)
+void memory_folder_fail_sync(struct memory_folder *self, uint64_t *random)
 {
     keep_some(self, random);
 }
 
-void sim_folder_lose(struct sim_folder *self, struct sim_random *random)
+void memory_folder_lose(struct memory_folder *self, uint64_t *random)
 {
-    sim_folder_fail_sync(self, random);
+    memory_folder_fail_sync(self, random);
     copy(&self->seen, &self->durable);
 }
 
-void sim_folder_put(struct sim_folder *self, const char *name, uint32_t file)
+void memory_folder_put(struct memory_folder *self, const char *name, uint32_t file)
 {
     set(&self->seen, name, file);
     set(&self->durable, name, file);
