@@ -96,7 +96,7 @@ SRC_torture := $(wildcard tests/torture/*.c)
 SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
 BENCH_MAINS := $(addprefix bench/,disk.c filters.c kernel.c report.c runs.c touch.c unfinished.c watch.c)
-SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
+SRC_bench   := $(filter-out $(BENCH_MAINS),$(call sources_of,bench))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(foreach d,lib proto $(DAEMONS) client cli,$(call sources_of,$(d))) \
     $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_tests) $(SRC_bench) $(BENCH_MAINS)
@@ -120,7 +120,6 @@ BIN_DIR_FLAG := -DORBLOOM_BIN_DIR='"$(abspath $(BUILD)/bin)"'
 EXTRA_tests/integration := $(BIN_DIR_FLAG)
 EXTRA_tests/support     := $(BIN_DIR_FLAG)
 EXTRA_tests/torture     := $(BIN_DIR_FLAG)
-EXTRA_bench             := $(BIN_DIR_FLAG)
 EXTRA_client/examples   := -Iclient # as orbloom.h is installed
 
 ifneq ($(SCHEMA),)
