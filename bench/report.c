@@ -1,15 +1,15 @@
-/* Turns what one run measured into a report: report FOLDER
+/* Turns what one run measured into a report: report FOLDER. Its parts are in bench/report.
  *
  * Reads FOLDER/rows.jsonl and FOLDER/head.txt (lines "name: value"; one that begins with
  * "warning: " is shown as such), writes FOLDER/report.md and FOLDER/chart.svg.
  * Exit: 0; 1 when a key was lost or not answered, a command failed or a line was torn; 2 when
  * a file cannot be read or written. A figure that was not reached fails nothing.
  */
-#include "bench/chart.h"
-#include "bench/rows.h"
-#include "bench/show.h"
-#include "bench/tables.h"
-#include "bench/verdict.h"
+#include "bench/report/chart.h"
+#include "bench/report/rows.h"
+#include "bench/report/show.h"
+#include "bench/report/tables.h"
+#include "bench/report/verdict.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,8 +2,8 @@
  *
  * An arena is one stretch of memory from which a decoded frame is cut. All of it is address space
  * reserved at creation and backed by memory when first touched, so decoding never asks the heap,
- * and whether a frame fits does not depend on the frames before it. Under AddressSanitizer what is
- * not cut off, or was reset, is poisoned.
+ * and whether a frame fits does not depend on the frames before it. Under AddressSanitizer what was
+ * reset is poisoned, and so are 64 KiB behind what is cut off.
  *
  * A scratch holds the protobuf structs of one encoding. The first few kilobytes come from the
  * caller's stack, which holds what hot messages need; each piece beyond that is one heap
@@ -31,6 +31,7 @@ struct codec_arena {
     uint8_t *memory;
     size_t max;
     size_t used;
+    size_t poisoned; /* up to here, what is not cut off can't be touched under AddressSanitizer */
     bool exhausted;
 };
 

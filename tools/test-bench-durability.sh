@@ -2,14 +2,15 @@
 # Does the benchmark's part about the disk measure, and stop what it started?
 #   tools/test-bench-durability.sh BUILD-DIRECTORY
 # Everything is real, and as small as can be; no figure is judged, since machines differ.
+# shellcheck disable=SC2317 # What tests is called by beside_others.
 set -u
 
 build=$(cd "${1:?usage: tools/test-bench-durability.sh BUILD-DIRECTORY}" && pwd) || exit 2
 runner=$(cd "$(dirname "$0")/../bench" && pwd)/run.sh
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-mkdir -p "$dir/tmp" "$dir/path"
 wrong=0
+beside=()
 
 complain() {
     echo "bench/durability.sh: $1"
@@ -87,16 +88,37 @@ signalled() {
     nothing_left "TERM after '$1'"
 }
 
-measures
-signalled "adds, sync"
-signalled "restart 1"
+no_room() {
+    mkdir -p "$dir/path"
+    printf '%s\n' '#!/bin/sh' 'echo "Filesystem"' 'echo "/dev/x 9 9 1500 9% /"' >"$dir/path/df"
+    chmod +x "$dir/path/df"
+    begin PATH="$dir/path:$PATH"
+    wait "$pid" || complain "no room: exit $? instead of 0"
+    says "not run: needs 2000 MiB of disk"
+    nothing_left "no room"
+}
 
-printf '%s\n' '#!/bin/sh' 'echo "Filesystem"' 'echo "/dev/x 9 9 1500 9% /"' >"$dir/path/df"
-chmod +x "$dir/path/df"
-begin PATH="$dir/path:$PATH"
-wait "$pid" || complain "no room: exit $? instead of 0"
-says "not run: needs 2000 MiB of disk"
-nothing_left "no room"
+# beside_others FUNCTION ARGUMENT...: in a folder of its own. Most of what it takes is waiting, so
+# nothing is gained by one after the other.
+beside_others() {
+    local own=$dir/${#beside[@]}
+    mkdir -p "$own/tmp"
+    (
+        dir=$own
+        trap - EXIT
+        "$@"
+        exit "$wrong"
+    ) &
+    beside+=("$!")
+}
+
+beside_others measures
+beside_others signalled "adds, sync"
+beside_others signalled "restart 1"
+beside_others no_room
+for process in "${beside[@]}"; do
+    wait "$process" || wrong=1
+done
 
 [ "$wrong" -eq 0 ] && echo "the benchmark's part about the disk measures, and stops what it started"
 exit "$wrong"

@@ -408,7 +408,7 @@ static void refuse(struct coordinator *self, struct waiter *waiter, enum status 
                    const char *reason)
 {
     const struct document_entry *entry = waiters_entry(self, waiter);
-    char message[COORDINATOR_MESSAGE_BYTES + DOCUMENT_NAME_BYTES];
+    char message[sizeof "filter : " + COORDINATOR_MESSAGE_BYTES + DOCUMENT_NAME_BYTES];
 
     (void)snprintf(message, sizeof message, "filter %.128s: %s", entry->document.content.name,
                    reason[0] != '\0' ? reason : status_meaning(status));
@@ -533,7 +533,7 @@ static void on_rebuild(struct coordinator *self, uint64_t now_us, const struct p
     const struct document_entry *entry = records_find(self, request->name, request->filter_id);
     struct rebuild_parameters wanted = request->rebuild;
     char reason[COORDINATOR_MESSAGE_BYTES] = "";
-    char message[COORDINATOR_MESSAGE_BYTES + DOCUMENT_NAME_BYTES];
+    char message[sizeof "filter : " + COORDINATOR_MESSAGE_BYTES + DOCUMENT_NAME_BYTES];
     bool written = false;
     enum status status = STATUS_NOT_FOUND;
 

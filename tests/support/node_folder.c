@@ -15,6 +15,9 @@ static void make(struct node_folder *self, enum stage_end how, uint64_t reserve_
     memory_disk_limit(stage->disk, ROOM_BYTES);
     stage->config.reserve_bytes = reserve_bytes;
     stage->config.retain_bytes = (uint64_t)2 * STAGE_DISK_SEGMENT_BYTES;
+    /* Room for a few batches at a time, not for all: it is had anew at each of thousands of starts.
+     */
+    stage->config.steps[STEP_REPLAY_KEYS] = 4 * FOLDER_COUNT;
     cr_assert_eq(node_stage_open(stage), 0);
     self->incarnation = stage->incarnation;
     node_stage_filter(stage, 5, DURABILITY_SYNC, &self->document);

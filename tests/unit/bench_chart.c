@@ -1,5 +1,5 @@
 /* The chart is well-formed XML and shows every series; nothing in it makes it less. */
-#include "bench/chart.h"
+#include "bench/report/chart.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Spreads over rounds, and figures as people read them. */
 #include "bench/median.h"
-#include "bench/show.h"
+#include "bench/report/show.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Lines of the benchmark: what proves nothing is no figure, and cells gather all rounds. */
 #include "base/heap.h"
-#include "bench/cells.h"
+#include "bench/report/cells.h"
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>

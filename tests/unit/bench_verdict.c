@@ -1,6 +1,6 @@
 /* The figures to reach: met, not met, not measured; and that tables show them. */
-#include "bench/tables.h"
-#include "bench/verdict.h"
+#include "bench/report/tables.h"
+#include "bench/report/verdict.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -4,11 +4,11 @@
  * Owner:   cells_fini() frees; cells borrow the texts of their rows.
  * Threads: none.
  */
-#ifndef ORBLOOM_BENCH_CELLS_H
-#define ORBLOOM_BENCH_CELLS_H
+#ifndef ORBLOOM_BENCH_REPORT_CELLS_H
+#define ORBLOOM_BENCH_REPORT_CELLS_H
 
 #include "bench/median.h"
-#include "bench/rows.h"
+#include "bench/report/rows.h"
 
 /* What was measured: all that two rounds of one measurement share. */
 struct cell_key {

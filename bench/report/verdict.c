@@ -1,4 +1,4 @@
-#include "bench/verdict.h"
+#include "bench/report/verdict.h"
 
 #include <assert.h>
 #include <math.h>

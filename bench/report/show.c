@@ -1,4 +1,4 @@
-#include "bench/show.h"
+#include "bench/report/show.h"
 
 #include <math.h>
 #include <stdio.h>

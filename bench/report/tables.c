@@ -1,8 +1,8 @@
-#include "bench/tables.h"
+#include "bench/report/tables.h"
 
 #include "base/number.h"
-#include "bench/show.h"
-#include "bench/verdict.h"
+#include "bench/report/show.h"
+#include "bench/report/verdict.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "bench/rows.h"
+#include "bench/report/rows.h"
 
 #include "base/heap.h"
 

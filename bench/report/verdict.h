@@ -7,11 +7,11 @@
  * Errors:  none.
  * Threads: any.
  */
-#ifndef ORBLOOM_BENCH_VERDICT_H
-#define ORBLOOM_BENCH_VERDICT_H
+#ifndef ORBLOOM_BENCH_REPORT_VERDICT_H
+#define ORBLOOM_BENCH_REPORT_VERDICT_H
 
-#include "bench/figures.h"
-#include "bench/show.h"
+#include "bench/report/figures.h"
+#include "bench/report/show.h"
 
 enum { VERDICT_REFERENCE_BYTES = SHOW_BYTES + 40 };
 

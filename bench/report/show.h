@@ -4,8 +4,8 @@
  * Errors:  none.
  * Threads: any; the text is the caller's, and returned.
  */
-#ifndef ORBLOOM_BENCH_SHOW_H
-#define ORBLOOM_BENCH_SHOW_H
+#ifndef ORBLOOM_BENCH_REPORT_SHOW_H
+#define ORBLOOM_BENCH_REPORT_SHOW_H
 
 enum { SHOW_BYTES = 40 };
 

@@ -4,10 +4,10 @@
  * Owner:   everything is borrowed for the call.
  * Threads: any.
  */
-#ifndef ORBLOOM_BENCH_TABLES_H
-#define ORBLOOM_BENCH_TABLES_H
+#ifndef ORBLOOM_BENCH_REPORT_TABLES_H
+#define ORBLOOM_BENCH_REPORT_TABLES_H
 
-#include "bench/cells.h"
+#include "bench/report/cells.h"
 
 #include <stdio.h>
 

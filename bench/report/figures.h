@@ -3,10 +3,10 @@
  * Errors:  none.
  * Threads: any.
  */
-#ifndef ORBLOOM_BENCH_FIGURES_H
-#define ORBLOOM_BENCH_FIGURES_H
+#ifndef ORBLOOM_BENCH_REPORT_FIGURES_H
+#define ORBLOOM_BENCH_REPORT_FIGURES_H
 
-#include "bench/cells.h"
+#include "bench/report/cells.h"
 
 /* The filters' sizes and the requests in flight that the figures are about. */
 enum { VERDICT_SIZE = 5000000, VERDICT_DURABLE_SIZE = 1000000, VERDICT_IN_FLIGHT = 64 };

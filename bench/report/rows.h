@@ -12,8 +12,8 @@
  * Owner:   rows_fini() frees what rows_read() gathered.
  * Threads: none.
  */
-#ifndef ORBLOOM_BENCH_ROWS_H
-#define ORBLOOM_BENCH_ROWS_H
+#ifndef ORBLOOM_BENCH_REPORT_ROWS_H
+#define ORBLOOM_BENCH_REPORT_ROWS_H
 
 #include "base/status.h"
 

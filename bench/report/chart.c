@@ -1,7 +1,7 @@
-#include "bench/chart.h"
+#include "bench/report/chart.h"
 
 #include "base/number.h"
-#include "bench/show.h"
+#include "bench/report/show.h"
 
 #include <math.h>
 #include <stdbool.h>

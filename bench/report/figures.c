@@ -1,4 +1,4 @@
-#include "bench/figures.h"
+#include "bench/report/figures.h"
 
 #define CLUSTER(operation, keys, flying)                                       \
     {                                                                          \

@@ -1,6 +1,6 @@
 /* The report's tables about what is kept on disk. */
-#include "bench/show.h"
-#include "bench/tables.h"
+#include "bench/report/show.h"
+#include "bench/report/tables.h"
 
 #include <inttypes.h>
 #include <string.h>

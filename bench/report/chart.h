@@ -8,8 +8,8 @@
  * Owner:   everything is borrowed for the call.
  * Threads: any.
  */
-#ifndef ORBLOOM_BENCH_CHART_H
-#define ORBLOOM_BENCH_CHART_H
+#ifndef ORBLOOM_BENCH_REPORT_CHART_H
+#define ORBLOOM_BENCH_REPORT_CHART_H
 
 #include <stddef.h>
 #include <stdio.h>

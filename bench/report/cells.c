@@ -1,4 +1,4 @@
-#include "bench/cells.h"
+#include "bench/report/cells.h"
 
 #include "base/heap.h"
 
