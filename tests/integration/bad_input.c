@@ -94,7 +94,7 @@ Test(bad_keys, many_longest_keys_fit, .timeout = LIMIT_S)
     for (int i = 0; i < COUNT; i++) {
         char *line = text + (size_t)i * (MAX_KEY + 1);
 
-        (void)snprintf(line, 8, "%07d", i);
+        (void)snprintf(line, 8, "%07u", (unsigned)i % 10000000U);
         line[7] = 'x';
         line[MAX_KEY] = '\n';
     }

@@ -135,7 +135,7 @@ Test(counters, coalescing_carries_many_segments_in_a_message, .timeout = LIMIT_S
 Test(counters, a_drop_is_fenced, .timeout = LIMIT_S)
 {
     uint64_t fences = 0;
-    char node[16];
+    char node[32];
 
     start(1);
     PLAYGROUND_DO("", "drop", "seen");

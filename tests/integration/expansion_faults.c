@@ -157,7 +157,7 @@ Test(expansion_faults, a_filter_grows_while_processes_of_each_kind_are_killed, .
 
     playground_start(&playground, &(struct playground_plan){.nodes = 3});
     for (int i = 1; i <= 3; i++) {
-        char node[16];
+        char node[32];
 
         (void)snprintf(node, sizeof node, "node-%d", i);
         slow_down(node);

@@ -98,7 +98,7 @@ Test(playground_again, after_kill_9_of_everything, .timeout = LIMIT_S)
     key = read_own("key");
     cr_assert_not_null(key);
     for (int round = 0; round < 3; round++) {
-        char filter[16];
+        char filter[32];
 
         (void)snprintf(filter, sizeof filter, "again-%d", round);
         playground_kill_all(&playground);

@@ -1,6 +1,6 @@
 #include "tests/support/node_stage.h"
 
-#include "map/boot.h"
+#include "coordinator/plan/boot.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
