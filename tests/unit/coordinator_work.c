@@ -2,6 +2,7 @@
 #include "base/heap.h"
 #include "coordinator/private.h"
 #include "proto/registration.h"
+#include "proto/signed_document.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"
@@ -402,6 +403,47 @@ Test(coordinator_work, garbage_waits_and_is_refused)
     answer_all();
     cr_assert_gt(stage.coordinator->counters[COORDINATOR_malformed_total], bytes.size / 2);
     buffer_fini(&bytes);
+    close_stage();
+}
+
+/* ---- others write meanwhile ---- */
+
+/* As another coordinator does at the end of a drop: see duty/dropped.c. */
+static void forget_filter(uint64_t id)
+{
+    struct dropped_record record = {.revision = 1};
+    struct buffer value;
+    uint64_t change;
+
+    buffer_init(&value, 1 << 20);
+    cr_assert_eq(id_set_add(&record.ids, id), STATUS_OK);
+    cr_assert_eq(codec_dropped_sign(&record, sample_key(), &value), STATUS_OK);
+    const struct store_swap swaps[] = {
+        {.key = "dropped", .value = buffer_span(&value)},
+        {.key = "filter/2", .expected = store.change, .remove = true},
+        {.key = "secret/2", .expected = store.change, .remove = true},
+        {.key = "name/other", .expected = store.change, .remove = true},
+    };
+    cr_assert_eq(store.store.swap(store.store.self, swaps, 4, &change), STATUS_OK);
+    buffer_fini(&value);
+    dropped_record_fini(&record);
+}
+
+/* The store is slow enough for all of that to happen before it is read back. */
+Test(coordinator_work, what_was_created_may_be_forgotten_before_it_is_read)
+{
+    struct admin_request create = coordinator_stage_create();
+
+    open_stage();
+    create.name = "other";
+    coordinator_stage_ask(&stage, 7, &create);
+    while (memory_store_find(&store, "filter/2") == NULL) {
+        cr_assert(answer_one());
+    }
+    forget_filter(2);
+    answer_all();
+    cr_assert_eq(stage.ntold, 1);
+    cr_assert_eq(stage.told[0].status, STATUS_DROPPED, "%s", stage.told[0].message);
     close_stage();
 }
 
