@@ -258,6 +258,11 @@ uint64_t work_number(const struct coordinator *self)
     return self->work.item != NULL ? self->work.item->number : self->work.arrivals;
 }
 
+uint64_t work_arrived_us(const struct coordinator *self)
+{
+    return self->work.item != NULL ? self->work.item->arrived_us : self->now_us;
+}
+
 uint64_t work_waited_us(const struct coordinator *self)
 {
     const struct work_item *item = self->work.item;

@@ -104,8 +104,9 @@ uint64_t work_aside_us(const struct coordinator *self);
  * False: it was, and nothing is to be done. */
 MUST_USE bool work_begin(struct coordinator *self);
 
-/* The number of the request under way, and how long it has waited in all. */
+/* The number of the request under way, when it came, and how long it has waited in all. */
 uint64_t work_number(const struct coordinator *self);
+uint64_t work_arrived_us(const struct coordinator *self);
 uint64_t work_waited_us(const struct coordinator *self);
 
 /* ---- for stored.c ---- */

@@ -316,6 +316,23 @@ Test(coordinator_work, nodes_are_heard_of_meanwhile)
     close_stage();
 }
 
+/* It was there when it reported, and may be gone by the time that this is looked at. */
+Test(coordinator_work, a_report_that_waits_is_of_when_it_came)
+{
+    uint64_t came_us;
+
+    open_stage();
+    router_asks(ROUTER_PEER, 0);
+    node_reports(1);
+    came_us = stage.now_us;
+    pass(30 * SECOND_US);
+    answer_all();
+    cr_assert_eq(heard(1)->last_us, came_us);
+    cr_assert_eq(age_claim(stage.coordinator, "node-1")->last_us, came_us);
+    cr_assert_not(heard_alive(stage.coordinator, stage.now_us, 1));
+    close_stage();
+}
+
 /* ---- bounds ---- */
 
 Test(coordinator_work, of_a_node_the_newest_report_waits)
