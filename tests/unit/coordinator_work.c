@@ -333,7 +333,55 @@ Test(coordinator_work, a_report_that_waits_is_of_when_it_came)
     close_stage();
 }
 
+/* A store that takes its time for each of many must not keep nodes and duties waiting for all. */
+Test(coordinator_work, what_comes_meanwhile_waits_for_some_of_many)
+{
+    const struct work_list *rest;
+    const struct work_item *second;
+    uint64_t number;
+
+    open_stage();
+    rest = &stage.coordinator->work.rest.items;
+    for (uint32_t i = 0; i < MANY; i++) {
+        router_asks(ROUTER_PEER + i, 0); /* Each wants secrets read. */
+    }
+    for (second = TAILQ_FIRST(rest); TAILQ_FIRST(rest) == second;) {
+        cr_assert(answer_one());
+    }
+    number = heard(1)->number;
+    node_reports(1); /* While the second of them is served. */
+    for (unsigned tries = 0; heard(1)->number == number; tries++) {
+        cr_assert_lt(tries, MANY);
+        stage.now_us += SECOND_US / 10;
+        stage.actor.turn(stage.actor.self, stage.now_us);
+        cr_assert(answer_one());
+    }
+    cr_assert_not(TAILQ_EMPTY(rest));
+    answer_all();
+    cr_assert(TAILQ_EMPTY(rest));
+    close_stage();
+}
+
 /* ---- bounds ---- */
+
+/* Else one that reports before each of its reports is served would never be heard. */
+Test(coordinator_work, a_newer_report_has_the_place_of_the_older)
+{
+    const struct work_item *item;
+    struct peer first = fake_peer(1);
+
+    open_stage();
+    router_asks(ROUTER_PEER, 0);
+    node_reports(1);
+    node_reports(2);
+    node_reports(1);
+    item = TAILQ_FIRST(&stage.coordinator->work.first.items);
+    cr_assert_eq(memcmp(item->from.id, first.id, first.size), 0);
+    cr_assert_eq(item->number, stage.coordinator->work.arrivals);
+    answer_all();
+    cr_assert_eq(heard(1)->number, stage.sent);
+    close_stage();
+}
 
 Test(coordinator_work, of_a_node_the_newest_report_waits)
 {
