@@ -278,6 +278,28 @@ Test(coordinator_work, a_command_that_waits_is_refused_in_time)
     expect_refusal(true);
 }
 
+/* Whether it is written is not known then: its operator is told what became of it, and nothing
+ * before. */
+Test(coordinator_work, a_command_that_has_begun_is_not_refused)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    open_stage();
+    ask(ADMIN_LOOK, 1);
+    answer_all();
+    admin_take_seen(&drop, &stage.told[0].seen);
+    stage.ntold = 0;
+    coordinator_stage_ask(&stage, 7, &drop);
+    cr_assert(answer_one()); /* The look; the swap is on its way. */
+    pass(COORDINATOR_STAGE_TIMEOUT_MS * 1000 * UINT64_C(9) / 10);
+    cr_assert_eq(stage.ntold, 0);
+    answer_all();
+    cr_assert_eq(stage.ntold, 0, "it waits for fences");
+    cr_assert_eq(document_cache_find(&stage.coordinator->documents, FIRST)->document.content.state,
+                 FILTER_DROPPING);
+    close_stage();
+}
+
 /* It is looked at where the store gets to it, which may be long after it was handed over. */
 Test(coordinator_work, a_swap_that_comes_late_writes_nothing)
 {
@@ -473,25 +495,38 @@ Test(coordinator_work, garbage_waits_and_is_refused)
 
 /* ---- others write meanwhile ---- */
 
-/* As another coordinator does at the end of a drop: see duty/dropped.c. */
-static void forget_filter(uint64_t id)
+static void write_swap(const struct store_swap *swaps, size_t count)
 {
-    struct dropped_record record = {.revision = 1};
-    struct buffer value;
     uint64_t change;
 
-    buffer_init(&value, 1 << 20);
+    cr_assert_eq(store.store.swap(store.store.self, swaps, count, &change), STATUS_OK);
+}
+
+/* The record of dropped filters, with this one in it. */
+static void sign_dropped(uint64_t id, struct buffer *value)
+{
+    struct dropped_record record = {.revision = 1};
+
+    buffer_init(value, 1 << 20);
     cr_assert_eq(id_set_add(&record.ids, id), STATUS_OK);
-    cr_assert_eq(codec_dropped_sign(&record, sample_key(), &value), STATUS_OK);
+    cr_assert_eq(codec_dropped_sign(&record, sample_key(), value), STATUS_OK);
+    dropped_record_fini(&record);
+}
+
+/* As another coordinator does at the end of a drop: see duty/dropped.c. */
+static void forget_second_filter(void)
+{
+    struct buffer value;
+
+    sign_dropped(FIRST + 1, &value);
     const struct store_swap swaps[] = {
         {.key = "dropped", .value = buffer_span(&value)},
         {.key = "filter/2", .expected = store.change, .remove = true},
         {.key = "secret/2", .expected = store.change, .remove = true},
         {.key = "name/other", .expected = store.change, .remove = true},
     };
-    cr_assert_eq(store.store.swap(store.store.self, swaps, 4, &change), STATUS_OK);
+    write_swap(swaps, sizeof swaps / sizeof swaps[0]);
     buffer_fini(&value);
-    dropped_record_fini(&record);
 }
 
 /* The store is slow enough for all of that to happen before it is read back. */
@@ -505,11 +540,41 @@ Test(coordinator_work, what_was_created_may_be_forgotten_before_it_is_read)
     while (memory_store_find(&store, "filter/2") == NULL) {
         cr_assert(answer_one());
     }
-    forget_filter(2);
+    forget_second_filter();
     answer_all();
     cr_assert_eq(stage.ntold, 1);
     cr_assert_eq(stage.told[0].status, STATUS_DROPPED, "%s", stage.told[0].message);
     close_stage();
+}
+
+/* More than is gathered at once; `together`: by one swap, which has one version. */
+static void expect_last_of_much_news(bool together)
+{
+    static const uint8_t much[STORE_MAX_VALUE_BYTES];
+    struct buffer value;
+
+    open_stage();
+    sign_dropped(4711, &value);
+    const struct store_swap swaps[] = {
+        {.key = "a", .value = span_of(much, sizeof much)},
+        {.key = "b", .value = span_of(much, sizeof much)},
+        {.key = "c", .value = span_of(much, sizeof much)},
+        {.key = "dropped", .value = buffer_span(&value)},
+    };
+    for (size_t i = 0; i < 4; i += together ? 4 : 1) {
+        write_swap(&swaps[i], together ? 4 : 1);
+    }
+    router_asks(ROUTER_PEER, store.change);
+    answer_all();
+    cr_assert(document_cache_is_dropped(&stage.coordinator->documents, 4711));
+    buffer_fini(&value);
+    close_stage();
+}
+
+Test(coordinator_work, much_news_is_read_to_its_end)
+{
+    expect_last_of_much_news(false);
+    expect_last_of_much_news(true);
 }
 
 /* ---- the end ---- */
