@@ -319,6 +319,7 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
                          const struct frame *frame)
 {
     const struct sync_request *request = &frame->body.sync_request;
+    uint64_t arrived_us = work_arrived_us(self); /* Whoever has asked was there then. */
     struct registered registered = {0};
     enum status status = records_fresh(self);
 
@@ -340,7 +341,7 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
     }
     /* Also of one that is refused, or that can't be told anything now: it is there as it says. */
     if (registered.node != 0) {
-        remember(self, now_us, registered.node, request);
+        remember(self, arrived_us, registered.node, request);
     }
     if (status == STATUS_OK && request->role == SYNC_ROUTER) {
         status = features_check(self, request, registered.message);
@@ -353,6 +354,6 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
         refuse(self, from, frame, status, &registered);
         return;
     }
-    follow(self, now_us, from, request);
+    follow(self, arrived_us, from, request);
     answer_since(self, from, frame, registered.node);
 }

@@ -9,7 +9,10 @@
 #include <assert.h>
 #include <string.h>
 
-enum { LOOK_US = 10000 };
+enum {
+    LOOK_US = 10000,
+    BATCH_US = 100000, /* so long one of the rest after the other is served without a turn */
+};
 
 /* ---- queues ---- */
 
@@ -32,12 +35,12 @@ static struct work_item *queue_remove(struct work_queue *self, struct work_item 
     return item;
 }
 
-/* The oldest one that had come when `arrivals` had; NULL: there is none. */
+/* The first one, if its place was taken when `arrivals` had come; NULL: there is none. */
 static struct work_item *queue_pop(struct work_queue *self, uint64_t arrivals)
 {
     struct work_item *item = TAILQ_FIRST(&self->items);
 
-    return item != NULL && item->number <= arrivals ? queue_remove(self, item) : NULL;
+    return item != NULL && item->place <= arrivals ? queue_remove(self, item) : NULL;
 }
 
 static bool is_of(const struct work_item *item, const struct peer *from)
@@ -46,21 +49,19 @@ static bool is_of(const struct work_item *item, const struct peer *from)
            memcmp(item->from.id, from->id, from->size) == 0;
 }
 
-/* A newer report says all that the older one says, and more. */
-static void queue_forget_older(struct work_queue *self, const struct peer *from)
+static struct work_item *queue_find(struct work_queue *self, const struct peer *from)
 {
-    struct work_item *item;
+    struct work_item *item = TAILQ_FIRST(&self->items);
 
-    TAILQ_FOREACH(item, &self->items, entry)
-    {
-        if (is_of(item, from)) {
-            heap_free(queue_remove(self, item));
-            return;
-        }
+    while (item != NULL && !is_of(item, from)) {
+        item = TAILQ_NEXT(item, entry);
     }
+    return item;
 }
 
-static bool queue_push(struct work_queue *self, const struct work_item *head, struct span bytes)
+/* At the end; or in the place of an older one of the same sender, which goes. */
+static bool queue_push(struct work_queue *self, const struct work_item *head, struct span bytes,
+                       struct work_item *older)
 {
     struct work_item *item = NULL;
 
@@ -76,16 +77,24 @@ static bool queue_push(struct work_queue *self, const struct work_item *head, st
         memcpy(item->bytes, bytes.data, bytes.size);
     }
     self->bytes += cost_of(bytes.size);
-    TAILQ_INSERT_TAIL(&self->items, item, entry);
+    if (older == NULL) {
+        TAILQ_INSERT_TAIL(&self->items, item, entry);
+    } else {
+        item->place = older->place;
+        TAILQ_INSERT_AFTER(&self->items, older, item, entry);
+        heap_free(queue_remove(self, older));
+    }
     return true;
 }
 
 static struct work_item head_of(struct coordinator *self, uint64_t now_us)
 {
     const struct effects *effects = &self->effects;
+    uint64_t number = ++self->work.arrivals;
 
     return (struct work_item){
-        .number = ++self->work.arrivals,
+        .number = number,
+        .place = number,
         .arrived_us = now_us,
         .waited_us = effects->waited_us != NULL ? effects->waited_us(effects->context) : 0,
         .aside_us = ACTOR_NEVER,
@@ -95,17 +104,18 @@ static struct work_item head_of(struct coordinator *self, uint64_t now_us)
 bool work_queue_request(struct coordinator *self, uint64_t now_us, const struct peer *from,
                         struct span bytes, bool first, uint64_t aside_us)
 {
+    struct work_queue *first_ones = &self->work.first;
     struct work_item head = head_of(self, now_us);
 
     head.from = *from;
     head.aside_us = aside_us;
-    if (first) {
-        queue_forget_older(&self->work.first, from);
+    if (first) { /* A newer report says all that the older one says, and more. */
+        return queue_push(first_ones, &head, bytes, queue_find(first_ones, from));
     }
-    if (!first && aside_us < self->work.look_us) {
+    if (aside_us < self->work.look_us) {
         self->work.look_us = aside_us;
     }
-    return queue_push(first ? &self->work.first : &self->work.rest, &head, bytes);
+    return queue_push(&self->work.rest, &head, bytes, NULL);
 }
 
 bool work_queue_answer(struct coordinator *self, uint64_t now_us, uint32_t link, struct span bytes)
@@ -113,7 +123,7 @@ bool work_queue_answer(struct coordinator *self, uint64_t now_us, uint32_t link,
     struct work_item head = head_of(self, now_us);
 
     head.link = link;
-    return queue_push(&self->work.first, &head, bytes);
+    return queue_push(&self->work.first, &head, bytes, NULL);
 }
 
 /* ---- the work ---- */
@@ -130,20 +140,31 @@ static void serve(struct coordinator *self, struct work_item *item)
     heap_free(item);
 }
 
-/* What had come when it began; what comes meanwhile is to wait for the turn. */
+static bool serve_next(struct coordinator *self, struct work_queue *queue, uint64_t arrivals)
+{
+    struct work_item *item = queue_pop(queue, arrivals);
+
+    if (item != NULL) {
+        serve(self, item);
+    }
+    return item != NULL;
+}
+
+/* What had come when it began. What comes meanwhile waits for the turn; so that this is not for
+ * long where each of many takes the store its time, some of the rest waits, too. */
 static void serve_those_there(struct coordinator *self)
 {
     struct work *work = &self->work;
     uint64_t arrivals = work->arrivals;
-    struct work_item *item;
+    uint64_t began_us = self->now_us;
+    bool more = true;
 
+    while (more) {
+        more = serve_next(self, &work->first, arrivals);
+    }
     do {
-        item = queue_pop(&work->first, arrivals);
-        item = item != NULL ? item : queue_pop(&work->rest, arrivals);
-        if (item != NULL) {
-            serve(self, item);
-        }
-    } while (item != NULL);
+        more = serve_next(self, &work->rest, arrivals);
+    } while (more && self->now_us - began_us < BATCH_US);
 }
 
 static bool has_work(const struct work *self)
@@ -256,6 +277,11 @@ bool work_begin(struct coordinator *self)
 uint64_t work_number(const struct coordinator *self)
 {
     return self->work.item != NULL ? self->work.item->number : self->work.arrivals;
+}
+
+uint64_t work_arrived_us(const struct coordinator *self)
+{
+    return self->work.item != NULL ? self->work.item->arrived_us : self->now_us;
 }
 
 uint64_t work_waited_us(const struct coordinator *self)

@@ -39,6 +39,7 @@ struct work_item {
     struct peer from; /* size 0: it came by `link` */
     uint32_t link;
     uint64_t number;     /* frames that had come when it came, itself among them */
+    uint64_t place;      /* ... or when the one came in whose place it is */
     uint64_t arrived_us; /* ... which was then */
     uint64_t waited_us;  /* ... and it may have waited for so long before: see actor.h */
     uint64_t aside_us; /* not to wait for the store any longer; ACTOR_NEVER: as long as it takes */
@@ -104,8 +105,9 @@ uint64_t work_aside_us(const struct coordinator *self);
  * False: it was, and nothing is to be done. */
 MUST_USE bool work_begin(struct coordinator *self);
 
-/* The number of the request under way, and how long it has waited in all. */
+/* The number of the request under way, when it came, and how long it has waited in all. */
 uint64_t work_number(const struct coordinator *self);
+uint64_t work_arrived_us(const struct coordinator *self);
 uint64_t work_waited_us(const struct coordinator *self);
 
 /* ---- for stored.c ---- */

@@ -283,5 +283,11 @@ void create_begin(struct coordinator *self, uint64_t now_us, const struct peer *
     if (create->created) {
         coordinator_hint(self, now_us);
     }
+    if (document_cache_find(&self->documents, create->filter_id) == NULL) {
+        /* Before what was written could be read back. */
+        coordinator_answer(self, from, frame->correlation, STATUS_DROPPED, create->created,
+                           "the filter was dropped meanwhile");
+        return;
+    }
     waiters_await(self, from, frame, WAITER_CREATE, create->filter_id, create->created);
 }

@@ -303,7 +303,7 @@ enum status coordinator_register(struct coordinator *self, uint64_t now_us,
     enum status status = check_claim(self, request, out->message);
 
     if (status == STATUS_OK) {
-        age_note(self, now_us, request);
+        age_note(self, work_arrived_us(self), request);
         status = cluster_check(self, request, out->message);
     }
     if (status == STATUS_OK) {

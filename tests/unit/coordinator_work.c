@@ -2,6 +2,7 @@
 #include "base/heap.h"
 #include "coordinator/private.h"
 #include "proto/registration.h"
+#include "proto/signed_document.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"
@@ -277,6 +278,28 @@ Test(coordinator_work, a_command_that_waits_is_refused_in_time)
     expect_refusal(true);
 }
 
+/* Whether it is written is not known then: its operator is told what became of it, and nothing
+ * before. */
+Test(coordinator_work, a_command_that_has_begun_is_not_refused)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    open_stage();
+    ask(ADMIN_LOOK, 1);
+    answer_all();
+    admin_take_seen(&drop, &stage.told[0].seen);
+    stage.ntold = 0;
+    coordinator_stage_ask(&stage, 7, &drop);
+    cr_assert(answer_one()); /* The look; the swap is on its way. */
+    pass(COORDINATOR_STAGE_TIMEOUT_MS * 1000 * UINT64_C(9) / 10);
+    cr_assert_eq(stage.ntold, 0);
+    answer_all();
+    cr_assert_eq(stage.ntold, 0, "it waits for fences");
+    cr_assert_eq(document_cache_find(&stage.coordinator->documents, FIRST)->document.content.state,
+                 FILTER_DROPPING);
+    close_stage();
+}
+
 /* It is looked at where the store gets to it, which may be long after it was handed over. */
 Test(coordinator_work, a_swap_that_comes_late_writes_nothing)
 {
@@ -315,7 +338,72 @@ Test(coordinator_work, nodes_are_heard_of_meanwhile)
     close_stage();
 }
 
+/* It was there when it reported, and may be gone by the time that this is looked at. */
+Test(coordinator_work, a_report_that_waits_is_of_when_it_came)
+{
+    uint64_t came_us;
+
+    open_stage();
+    router_asks(ROUTER_PEER, 0);
+    node_reports(1);
+    came_us = stage.now_us;
+    pass(30 * SECOND_US);
+    answer_all();
+    cr_assert_eq(heard(1)->last_us, came_us);
+    cr_assert_eq(age_claim(stage.coordinator, "node-1")->last_us, came_us);
+    cr_assert_not(heard_alive(stage.coordinator, stage.now_us, 1));
+    close_stage();
+}
+
+/* A store that takes its time for each of many must not keep nodes and duties waiting for all. */
+Test(coordinator_work, what_comes_meanwhile_waits_for_some_of_many)
+{
+    const struct work_list *rest;
+    const struct work_item *second;
+    uint64_t number;
+
+    open_stage();
+    rest = &stage.coordinator->work.rest.items;
+    for (uint32_t i = 0; i < MANY; i++) {
+        router_asks(ROUTER_PEER + i, 0); /* Each wants secrets read. */
+    }
+    for (second = TAILQ_FIRST(rest); TAILQ_FIRST(rest) == second;) {
+        cr_assert(answer_one());
+    }
+    number = heard(1)->number;
+    node_reports(1); /* While the second of them is served. */
+    for (unsigned tries = 0; heard(1)->number == number; tries++) {
+        cr_assert_lt(tries, MANY);
+        stage.now_us += SECOND_US / 10;
+        stage.actor.turn(stage.actor.self, stage.now_us);
+        cr_assert(answer_one());
+    }
+    cr_assert_not(TAILQ_EMPTY(rest));
+    answer_all();
+    cr_assert(TAILQ_EMPTY(rest));
+    close_stage();
+}
+
 /* ---- bounds ---- */
+
+/* Else one that reports before each of its reports is served would never be heard. */
+Test(coordinator_work, a_newer_report_has_the_place_of_the_older)
+{
+    const struct work_item *item;
+    struct peer first = fake_peer(1);
+
+    open_stage();
+    router_asks(ROUTER_PEER, 0);
+    node_reports(1);
+    node_reports(2);
+    node_reports(1);
+    item = TAILQ_FIRST(&stage.coordinator->work.first.items);
+    cr_assert_eq(memcmp(item->from.id, first.id, first.size), 0);
+    cr_assert_eq(item->number, stage.coordinator->work.arrivals);
+    answer_all();
+    cr_assert_eq(heard(1)->number, stage.sent);
+    close_stage();
+}
 
 Test(coordinator_work, of_a_node_the_newest_report_waits)
 {
@@ -403,6 +491,90 @@ Test(coordinator_work, garbage_waits_and_is_refused)
     cr_assert_gt(stage.coordinator->counters[COORDINATOR_malformed_total], bytes.size / 2);
     buffer_fini(&bytes);
     close_stage();
+}
+
+/* ---- others write meanwhile ---- */
+
+static void write_swap(const struct store_swap *swaps, size_t count)
+{
+    uint64_t change;
+
+    cr_assert_eq(store.store.swap(store.store.self, swaps, count, &change), STATUS_OK);
+}
+
+/* The record of dropped filters, with this one in it. */
+static void sign_dropped(uint64_t id, struct buffer *value)
+{
+    struct dropped_record record = {.revision = 1};
+
+    buffer_init(value, 1 << 20);
+    cr_assert_eq(id_set_add(&record.ids, id), STATUS_OK);
+    cr_assert_eq(codec_dropped_sign(&record, sample_key(), value), STATUS_OK);
+    dropped_record_fini(&record);
+}
+
+/* As another coordinator does at the end of a drop: see duty/dropped.c. */
+static void forget_second_filter(void)
+{
+    struct buffer value;
+
+    sign_dropped(FIRST + 1, &value);
+    const struct store_swap swaps[] = {
+        {.key = "dropped", .value = buffer_span(&value)},
+        {.key = "filter/2", .expected = store.change, .remove = true},
+        {.key = "secret/2", .expected = store.change, .remove = true},
+        {.key = "name/other", .expected = store.change, .remove = true},
+    };
+    write_swap(swaps, sizeof swaps / sizeof swaps[0]);
+    buffer_fini(&value);
+}
+
+/* The store is slow enough for all of that to happen before it is read back. */
+Test(coordinator_work, what_was_created_may_be_forgotten_before_it_is_read)
+{
+    struct admin_request create = coordinator_stage_create();
+
+    open_stage();
+    create.name = "other";
+    coordinator_stage_ask(&stage, 7, &create);
+    while (memory_store_find(&store, "filter/2") == NULL) {
+        cr_assert(answer_one());
+    }
+    forget_second_filter();
+    answer_all();
+    cr_assert_eq(stage.ntold, 1);
+    cr_assert_eq(stage.told[0].status, STATUS_DROPPED, "%s", stage.told[0].message);
+    close_stage();
+}
+
+/* More than is gathered at once; `together`: by one swap, which has one version. */
+static void expect_last_of_much_news(bool together)
+{
+    static const uint8_t much[STORE_MAX_VALUE_BYTES];
+    struct buffer value;
+
+    open_stage();
+    sign_dropped(4711, &value);
+    const struct store_swap swaps[] = {
+        {.key = "a", .value = span_of(much, sizeof much)},
+        {.key = "b", .value = span_of(much, sizeof much)},
+        {.key = "c", .value = span_of(much, sizeof much)},
+        {.key = "dropped", .value = buffer_span(&value)},
+    };
+    for (size_t i = 0; i < 4; i += together ? 4 : 1) {
+        write_swap(&swaps[i], together ? 4 : 1);
+    }
+    router_asks(ROUTER_PEER, store.change);
+    answer_all();
+    cr_assert(document_cache_is_dropped(&stage.coordinator->documents, 4711));
+    buffer_fini(&value);
+    close_stage();
+}
+
+Test(coordinator_work, much_news_is_read_to_its_end)
+{
+    expect_last_of_much_news(false);
+    expect_last_of_much_news(true);
 }
 
 /* ---- the end ---- */
