@@ -53,6 +53,15 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
     -Wmissing-prototypes -Wwrite-strings -Wformat=2 -Wswitch-enum -Wvla \
     $(if $(filter 1,$(WERROR)),-Werror)
 
+# What makes a defect that is left hard to use: the release build alone, as sanitizers find more, and
+# _FORTIFY_SOURCE hides from them what it replaces. Code for PIE goes into programs of both kinds.
+# tools/check-hardening.sh looks at what has become of it.
+taken        = $(shell $(CC) -Werror $(1) -x c -c /dev/null -o /dev/null 2>/dev/null && echo $(1))
+HARDEN      := $(if $(filter release,$(VARIANT)),-fPIE -fstack-protector-strong \
+    $(call taken,-fstack-clash-protection) $(call taken,-fcf-protection) \
+    $(if $(filter -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+LINK_release := -pie -Wl,-z,relro,-z,now,-z,noexecstack
+
 FLAGS_release  := -O2
 # Compiles in two thirds of what -O2 takes, and the simulator runs within 5 % of it.
 FLAGS_asan     := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -65,9 +74,9 @@ ifeq ($(FLAGS_$(VARIANT)),)
 $(error VARIANT=$(VARIANT) is not one of: release asan tsan coverage guided)
 endif
 
-ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer -pthread $(FLAGS_$(VARIANT)) \
+ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer -pthread $(FLAGS_$(VARIANT)) $(HARDEN) \
     -Ilib -I. -I$(BUILD)/gen $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)
-ALL_LDFLAGS := -pthread $(FLAGS_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
+ALL_LDFLAGS := -pthread $(FLAGS_$(VARIANT)) $(LINK_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
 
 # Sources by layer. Of a daemon main.c, shell_*.c and what talks to a store's software are the shell,
 # everything else is the pure core. In bench/ some files are programs, everything else is what
@@ -354,6 +363,9 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check options "tools/check-docs.sh $(REL)/bin" \
     --check "options can fail" tools/test-check-docs.sh \
     --check format "tools/format.sh --check" \
+    --check hardening "tools/check-hardening.sh $(REL)/bin $(REL)/examples" \
+    --check "hardening can fail" tools/test-check-hardening.sh \
+    --check "library links" "tools/check-library.sh $(REL)" \
     --check install tools/test-install-deps.sh \
     --check "guided fuzzing" tools/test-run-guided.sh \
     --check figures tools/test-house-figures.sh \
@@ -434,6 +446,8 @@ deps: ## Install what building and testing need (Debian, as root or with sudo)
 
 layers: ## Check who includes whom
 	@tools/check-layers.sh
+hardening: all ## Check that programs are linked with RELRO, PIE and the like
+	@tools/check-hardening.sh $(BUILD)/bin $(BUILD)/examples
 options: $(PROGRAMS) ## Check options and commands against docs and sample files
 	@tools/check-docs.sh $(BUILD)/bin
 format: ## Rewrite all sources with clang-format
@@ -477,6 +491,6 @@ help: ## List the targets
 
 .PHONY: all programs check unit property sim models torture torture-changes mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
     bench-durability bench-growth bench-large bench-many bench-resp bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
-    test-asan-run format format-check tidy layers options house-figures compdb install clean help deps FORCE
+    test-asan-run format format-check tidy layers hardening options house-figures compdb install clean help deps FORCE
 
 -include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ))

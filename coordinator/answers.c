@@ -23,6 +23,9 @@ void coordinator_reply(struct coordinator *self, const struct peer *to, const st
         self->effects.reply(self->effects.context, to, buffer_span(&self->out)) != STATUS_OK) {
         coordinator_count(self, COORDINATOR_replies_dropped_total);
     }
+    if (frame->kind == FRAME_ADMIN_REPLY) {
+        audit_end(&self->audit, self->now_us, &frame->body.admin_reply);
+    }
 }
 
 void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_t correlation,
@@ -64,6 +67,7 @@ void waiters_add(struct coordinator *self, const struct waiter *waiter)
         if (!self->waiters[i].used) {
             self->waiters[i] = *waiter;
             self->waiters[i].used = true;
+            self->waiters[i].audit = audit_suspend(&self->audit, waiter->filter_id);
             return;
         }
     }
@@ -117,6 +121,9 @@ void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status
                              .message = message},
     };
 
+    if (waiter->audit != NULL) { /* Else it never waited, and the command is under way. */
+        audit_resume(&self->audit, waiter->audit);
+    }
     if (waiter->kind != WAITER_DROP) {
         answer_filter_summary(&entry->document, &filter);
         answer.body.admin_reply.filters = &filter;
@@ -124,6 +131,22 @@ void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status
     }
     coordinator_reply(self, &waiter->peer, &answer);
     waiters_end(waiter);
+}
+
+/* What was begun for them goes on, or is in the store; so much is noted. */
+void waiters_fini(struct coordinator *self)
+{
+    const struct admin_reply unanswered = {.status = STATUS_DEADLINE};
+
+    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
+        struct waiter *waiter = &self->waiters[i];
+
+        if (waiter->used) {
+            audit_resume(&self->audit, waiter->audit);
+            audit_end(&self->audit, self->now_us, &unanswered);
+            waiters_end(waiter);
+        }
+    }
 }
 
 uint64_t waiters_next_us(const struct waiter *waiter)

@@ -37,6 +37,8 @@ enum status coordinator_create(const struct coordinator_config *config,
     self->config = *config;
     self->effects = *effects;
     self->store = store;
+    audit_init(&self->audit, config->audit, effects, self->config.name,
+               &self->counters[COORDINATOR_audit_lost_total]);
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     buffer_init(&self->scratch, CODEC_MAX_FRAME_BYTES);
     self->usage = usage_create();
@@ -66,7 +68,10 @@ void coordinator_destroy(struct coordinator **coordinator)
     if (self == NULL) {
         return;
     }
-    work_fini(self); /* First: what stands still lets go of what it holds. */
+    audit_leave_lanes(&self->audit);
+    work_fini(self); /* What stands still lets go of what it holds. */
+    waiters_fini(self);
+    audit_fini(&self->audit);
     for (size_t i = 0; i < self->documents.count; i++) {
         heap_free(self->documents.by_id[i]->attachment);
     }
@@ -78,9 +83,6 @@ void coordinator_destroy(struct coordinator **coordinator)
     rounds_fini(self);
     age_fini(self);
     notes_fini(&self->notes);
-    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
-        waiters_end(&self->waiters[i]);
-    }
     heap_free(self->usage);
     codec_arena_destroy(&self->arena);
     codec_arena_destroy(&self->aside_arena);
@@ -221,8 +223,11 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     enum status read = records_fresh(self);
 
     if (work_begin(self)) {
+        audit_begin(&self->audit, from, &frame->body.admin_request);
         carry_out(self, now_us, from, frame, read);
         order_end(self);
+        /* Each is answered by now, or waits. */
+        audit_end(&self->audit, now_us, &(struct admin_reply){.status = STATUS_INTERNAL});
     }
 }
 
@@ -285,7 +290,7 @@ static void serve(struct coordinator *self, uint64_t now_us, const struct work_i
 /* ---- what does not wait for the work under way ---- */
 
 /* Nothing was begun for it; what has been so far is as it was. */
-static void serve_aside(struct coordinator *self, uint64_t now_us, const struct work_item *item)
+static void refuse_aside(struct coordinator *self, uint64_t now_us, const struct work_item *item)
 {
     char message[COORDINATOR_MESSAGE_BYTES];
     char waited[NUMBER_TEXT_BYTES];
@@ -307,7 +312,17 @@ static void serve_aside(struct coordinator *self, uint64_t now_us, const struct 
                    "the store has not answered for %s, and nothing was changed; see the "
                    "coordinator's log, and retry",
                    waited);
+    audit_begin(&self->audit, &item->from, &frame.body.admin_request);
     coordinator_answer(self, &item->from, frame.correlation, STATUS_UNAVAILABLE, false, message);
+}
+
+/* The command that stands still has its own answer to come. */
+static void serve_aside(struct coordinator *self, uint64_t now_us, const struct work_item *item)
+{
+    struct audit_entry *standing = audit_suspend(&self->audit, 0);
+
+    refuse_aside(self, now_us, item);
+    audit_resume(&self->audit, standing);
 }
 
 /* So that the answer arrives before its operator gives up. */

@@ -1,18 +1,40 @@
 /* orbloom-coordinator: the shell around the coordinator's core, on a store in SQLite or etcd. */
 #include "base/log.h"
+#include "coordinator/shell_audit.h"
 #include "coordinator/shell_options.h"
 #include "coordinator/store/sqlite/sqlite.h"
 #include "proto/codec.h"
 
 static struct coordinator *coordinator;
 static struct store *store;
+static struct audit_file *audit;
 static void (*close_store)(struct store **store);
 
 static enum status stop(void)
 {
     coordinator_destroy(&coordinator);
     close_store(&store);
+    audit_file_close(&audit);
     return STATUS_OK;
+}
+
+/* At the start, and once more on each SIGHUP: it may have been moved. */
+static enum status open_audit(void *context)
+{
+    struct coordinator_settings *settings = context;
+    enum status status;
+
+    if (settings->audit_log[0] == '\0') {
+        return STATUS_OK;
+    }
+    if (audit != NULL) {
+        return audit_file_reopen(audit);
+    }
+    status = audit_file_open(settings->audit_log, &audit);
+    if (status == STATUS_OK) {
+        settings->config.audit = audit_file_sink(audit);
+    }
+    return status;
 }
 
 static void interrupt(void)
@@ -80,6 +102,7 @@ int main(int argc, char **argv)
         .key = &settings.config.key,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = coordinator_settings_finish,
+        .read_files = open_audit,
         .start = start,
         .interrupt = interrupt,
         .stop = stop,

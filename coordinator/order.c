@@ -118,7 +118,7 @@ static bool is_other(const struct coordinator *self, const struct admin_request 
 
 /* ---- its course ---- */
 
-static bool is_progress(const struct admin_request *request)
+bool order_is_progress(const struct admin_request *request)
 {
     return (request->action == ADMIN_REBUILD && request->rebuild.step == REBUILD_FED) ||
            (request->action == ADMIN_LOAD && request->load.step != LOAD_BEGIN);
@@ -163,7 +163,7 @@ enum status order_begin(struct coordinator *self, uint64_t now_us,
     wanted_us = wanted_us < self->config.max_timeout_us ? wanted_us : self->config.max_timeout_us;
     self->order = (struct order){
         .on = admin_is_change(request->action),
-        .progress = is_progress(request),
+        .progress = order_is_progress(request),
         .action = request->action,
         .filter_id = meant(self, request),
         .until_us = waited < now_us ? now_us - waited + wanted_us : wanted_us,

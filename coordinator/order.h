@@ -31,6 +31,9 @@ struct order {
     struct admin_seen seen;
 };
 
+/* Does it only say how far something is? */
+bool order_is_progress(const struct admin_request *request);
+
 /* The request that has come. STATUS_DEADLINE: it is not wanted any more. STATUS_CONFLICT: its
  * filter has another name by now, or the name another filter; or the nodes that the operator
  * vouches for are not those that were seen. `message`: why not. */

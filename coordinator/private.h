@@ -4,6 +4,7 @@
 #define ORBLOOM_COORDINATOR_PRIVATE_H
 
 #include "base/log.h"
+#include "coordinator/audit.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/notes.h"
 #include "coordinator/order.h"
@@ -60,6 +61,7 @@ enum {
     X(fences_sent_total, "requests", "fences asked of nodes")                                      \
     X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                      \
     X(fences_void_total, "replies", "fence replies that do not count")                             \
+    X(audit_lost_total, "lines", "of the audit log that could not be written")                     \
     X(malformed_total, "frames",                                                                   \
       "frames that could not be decoded or do not belong here, connections that break ZMTP")       \
     X(version_total, "frames", "frames of a protocol version that is not served")                  \
@@ -178,6 +180,7 @@ struct waiter {
     struct inquiry *inquiry;           /* ... what nodes answer; the waiter's own */
     struct order order;                /* ..., and WAITER_REBUILD: what may still be written */
     bool created;                      /* by this command */
+    struct audit_entry *audit;         /* to be noted with its end; NULL: nothing */
 };
 
 /* The newest look at what is new in the store; see records_fresh(). */
@@ -243,6 +246,7 @@ struct coordinator {
     uint64_t tombstones_us; /* since when some wait for the record; 0: none does */
     uint64_t forget_us;     /* look at what may be removed from the store not before */
 
+    struct audit audit;
     struct order order; /* the command under way */
     uint64_t now_us;    /* of the event under way */
     uint64_t moves_us;  /* look again at what is to leave; 0: nothing is */
@@ -297,6 +301,9 @@ struct document_entry *waiters_entry(const struct coordinator *self, const struc
 
 /* Forget one; it was answered. */
 void waiters_end(struct waiter *waiter);
+
+/* Forget all: the coordinator ends, and nobody answers them. */
+void waiters_fini(struct coordinator *self);
 
 /* When it is to be looked at, whatever comes. */
 uint64_t waiters_next_us(const struct waiter *waiter);

@@ -169,6 +169,15 @@ static const struct option options[] = {
         .value = "2",
         .help = "by itself a filter grows to so many times its capacity, at most its max-capacity",
     },
+    {
+        .name = "audit_log",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(audit_log),
+        .size = BYTES(audit_log),
+        .unit = "path",
+        .range = "a file in an existing folder, of mode 600",
+        .help = "where each change by an operator is noted, a line of JSON each; none: nowhere",
+    },
     DAEMON_OPTION_LOG_LEVEL,
 };
 

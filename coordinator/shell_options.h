@@ -11,6 +11,7 @@ struct coordinator_settings {
     char store[DAEMON_PATH_BYTES]; /* "": the store is in etcd */
     struct store_etcd_config etcd;
     char etcd_password_file[DAEMON_PATH_BYTES];
+    char audit_log[DAEMON_PATH_BYTES]; /* "": none */
     struct coordinator_config config;
 };
 

@@ -270,6 +270,7 @@ void expansion_wait(struct coordinator *self, uint64_t now_us, struct waiter *wa
     self->order = waiter->order;
     status = self->frozen ? explain_frozen(&asked) : ensure(self, now_us, &asked);
     if (!asked.waits || late) {
+        audit_resume(&self->audit, waiter->audit);
         finish(self, now_us, &waiter->peer, waiter->correlation, &asked, status);
         waiters_end(waiter);
     }

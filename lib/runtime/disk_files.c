@@ -539,7 +539,7 @@ static enum status lock_folder(struct disk_files *self)
     }
     /* The name is for people; a full disk may have no room for it. */
     if (ftruncate(self->lock, 0) != 0 || pwrite(self->lock, text, (size_t)size, 0) != size) {
-        (void)ftruncate(self->lock, 0);
+        (void)!ftruncate(self->lock, 0);
     }
     return STATUS_OK;
 }

@@ -14,6 +14,7 @@ enum { OPERATOR_PEER = 900, STATS_PEER = 901, MAX_REPORTS = 16 };
 bool coordinator_stage_disks;
 uint64_t coordinator_stage_features;
 uint64_t coordinator_stage_max_filters;
+const struct audit_sink *coordinator_stage_audit;
 struct job_lanes *coordinator_stage_lanes;
 
 static void note_told(struct coordinator_stage *self, const struct frame *frame)
@@ -131,6 +132,7 @@ void coordinator_stage_init(struct coordinator_stage *self, struct store *store)
         .fence_retry_us = 500000,
         .moves_at_once = 2,
         .max_filters = coordinator_stage_max_filters,
+        .audit = coordinator_stage_audit,
         .features = coordinator_stage_features,
     };
 

@@ -89,6 +89,9 @@ struct coordinator_stage {
     size_t nhints;
 };
 
+/* Where the stages to come note what operators change; NULL: nowhere. */
+extern const struct audit_sink *coordinator_stage_audit;
+
 /* What coordinators made from here on know; 0: this version's. */
 extern uint64_t coordinator_stage_features;
 

@@ -1,0 +1,500 @@
+/* A line is made in two parts: what was asked for when it comes, what became of it when it is
+ * answered. Lines gather in one buffer while those of the other one are being written. */
+#include "coordinator/audit.h"
+
+#include "base/heap.h"
+#include "coordinator/order.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PIECE_BYTES = 512, TIME_BYTES = 64, DAY_MS = 24 * 3600 * 1000 };
+
+struct audit_entry {
+    struct buffer text; /* members of the object, each after a comma */
+    uint64_t filter_id; /* 0: none as yet */
+    bool whole;         /* there was memory for all of it */
+};
+
+/* ---- JSON ---- */
+
+static void put(struct audit_entry *self, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static void put(struct audit_entry *self, const char *format, ...)
+{
+    char piece[PIECE_BYTES];
+    va_list args;
+    int size;
+
+    va_start(args, format);
+    size = vsnprintf(piece, sizeof piece, format, args);
+    va_end(args);
+    assert(size >= 0 && (size_t)size < sizeof piece);
+    self->whole = self->whole &&
+                  buffer_append(&self->text, span_of(piece, (size_t)size)) == STATUS_OK;
+}
+
+/* Names are plain by rule; what is not is shown byte by byte. */
+static void put_quoted(struct audit_entry *self, const char *text)
+{
+    put(self, "\"");
+    for (const char *at = text; *at != '\0'; at++) {
+        unsigned char byte = (unsigned char)*at;
+
+        if (byte < 0x20 || byte >= 0x7f || byte == '"' || byte == '\\') {
+            put(self, "\\u%04x", byte);
+        } else {
+            put(self, "%c", byte);
+        }
+    }
+    put(self, "\"");
+}
+
+static void put_text(struct audit_entry *self, const char *name, const char *text)
+{
+    put(self, ",\"%s\":", name);
+    put_quoted(self, text);
+}
+
+static void put_count(struct audit_entry *self, const char *name, uint64_t value)
+{
+    put(self, ",\"%s\":%" PRIu64, name, value);
+}
+
+static void put_number(struct audit_entry *self, const char *name, double value)
+{
+    put(self, ",\"%s\":%.9g", name, value);
+}
+
+/* What is not so is not told. */
+static void put_true(struct audit_entry *self, const char *name, bool value)
+{
+    if (value) {
+        put(self, ",\"%s\":true", name);
+    }
+}
+
+static void put_peer(struct audit_entry *self, const struct peer *peer)
+{
+    put(self, ",\"peer\":\"");
+    for (size_t i = 0; i < peer->size; i++) {
+        put(self, "%02x", peer->id[i]);
+    }
+    put(self, "\"");
+}
+
+/* ---- what was asked for ---- */
+
+static const char *action_word(enum admin_action action)
+{
+    switch (action) {
+    case ADMIN_CREATE:
+        return "create";
+    case ADMIN_DROP:
+        return "drop";
+    case ADMIN_EXPAND:
+        return "expand";
+    case ADMIN_REBUILD:
+        return "rebuild";
+    case ADMIN_EXPIRE:
+        return "expire";
+    case ADMIN_RENAME:
+        return "rename";
+    case ADMIN_NODE_DRAIN:
+        return "node drain";
+    case ADMIN_NODE_REPLACE:
+        return "node replace";
+    case ADMIN_NODE_REMOVE:
+        return "node remove";
+    case ADMIN_REBALANCE:
+        return "rebalance";
+    case ADMIN_ACCEPT_LOSS:
+        return "shard accept-loss";
+    case ADMIN_LOAD:
+        return "load";
+    case ADMIN_MAP_BACKUP:
+        return "map backup";
+    case ADMIN_MAP_BEGIN:
+    case ADMIN_MAP_RECORDS:
+    case ADMIN_MAP_FINISH:
+        return "map restore";
+    case ADMIN_UPGRADE_FINALIZE:
+        return "upgrade finalize";
+    case ADMIN_STATUS:
+    case ADMIN_LOOK:
+    case ADMIN_UPGRADE_STATUS:
+        break;
+    }
+    return NULL;
+}
+
+/* A backup changes nothing, and takes everything along. */
+static bool is_noted(const struct admin_request *request)
+{
+    return action_word(request->action) != NULL && !request->dry_run && !order_is_progress(request);
+}
+
+static const char *subject(enum admin_action action)
+{
+    bool node = action >= ADMIN_NODE_DRAIN && action <= ADMIN_NODE_REMOVE;
+
+    return node ? "node" : "filter";
+}
+
+static void put_create(struct audit_entry *self, const struct create_parameters *create)
+{
+    put_count(self, "capacity", create->capacity);
+    put_number(self, "rate", create->rate);
+    put_count(self, "max_capacity", create->max_capacity);
+    put_count(self, "replicas", create->rule.replicas);
+    put_count(self, "write", create->rule.write);
+    put_count(self, "read", create->rule.read);
+    if (create->window_us != 0) {
+        put_count(self, "window_us", create->window_us);
+        put_count(self, "slices", create->nslices);
+    }
+}
+
+static void put_expire(struct audit_entry *self, const struct expiry_wish *wish)
+{
+    put_true(self, "never", wish->never);
+    if (wish->dated) {
+        put_count(self, "at_ms", wish->at_ms);
+    } else if (!wish->never) {
+        put_count(self, "after_us", wish->after_us);
+    }
+}
+
+static void put_expand(struct audit_entry *self, const struct expand_parameters *expand)
+{
+    if (expand->capacity != 0) {
+        put_count(self, "capacity", expand->capacity);
+    }
+    if (expand->rate != 0) {
+        put_number(self, "rate", expand->rate);
+    }
+    put_true(self, "abort", expand->abort);
+}
+
+static void put_rebuild(struct audit_entry *self, const struct rebuild_parameters *rebuild)
+{
+    static const char *const steps[] = {[REBUILD_BEGIN] = "begin",
+                                        [REBUILD_FED] = "fed",
+                                        [REBUILD_COMMIT] = "commit",
+                                        [REBUILD_ABORT] = "abort"};
+
+    assert(rebuild->step >= REBUILD_BEGIN && rebuild->step <= REBUILD_ABORT);
+    put_text(self, "step", steps[rebuild->step]);
+    if (rebuild->keyset != 0) {
+        put_count(self, "keyset", rebuild->keyset);
+    }
+    put_true(self, "empty", rebuild->empty);
+}
+
+static void put_loss(struct audit_entry *self, const struct loss_parameters *loss)
+{
+    put_true(self, "all", loss->all);
+    if (!loss->all) {
+        put_count(self, "shard", loss->shard);
+    }
+}
+
+static void put_map(struct audit_entry *self, const struct admin_request *request)
+{
+    const struct map_parameters *map = &request->map;
+
+    if (request->action == ADMIN_MAP_BACKUP) {
+        put_count(self, "since", map->since);
+    } else if (request->action == ADMIN_MAP_RECORDS) {
+        put_text(self, "step", "records");
+        put_count(self, "records", map->nrecords);
+    } else {
+        put_text(self, "step", request->action == ADMIN_MAP_BEGIN ? "begin" : "finish");
+        put_true(self, "accept_losses", map->accept_losses);
+    }
+    for (size_t i = 0; i < map->nconfirmed_off; i++) {
+        put(self, "%s", i == 0 ? ",\"confirmed_off\":[" : ",");
+        put_quoted(self, map->confirmed_off[i]);
+    }
+    put(self, "%s", map->nconfirmed_off > 0 ? "]" : "");
+}
+
+/* Nodes of which the operator says that they never answer again, by their numbers. */
+static void put_confirmed_off(struct audit_entry *self, const struct admin_request *request)
+{
+    for (size_t i = 0; i < request->nconfirmed_off; i++) {
+        put(self, "%s%" PRIu32, i == 0 ? ",\"confirmed_off\":[" : ",",
+            request->confirmed_off[i].life.node);
+    }
+    put(self, "%s", request->nconfirmed_off > 0 ? "]" : "");
+}
+
+static void put_parameters(struct audit_entry *self, const struct admin_request *request)
+{
+    switch (request->action) {
+    case ADMIN_CREATE:
+    case ADMIN_LOAD:
+        put_create(self, &request->create);
+        break;
+    case ADMIN_EXPAND:
+        put_expand(self, &request->expand);
+        break;
+    case ADMIN_REBUILD:
+        put_rebuild(self, &request->rebuild);
+        break;
+    case ADMIN_EXPIRE:
+        put_expire(self, &request->expire);
+        break;
+    case ADMIN_RENAME:
+        put_text(self, "to", request->rename.name);
+        put_true(self, "replace", request->rename.replace);
+        break;
+    case ADMIN_NODE_REPLACE:
+        put_text(self, "successor", request->successor);
+        break;
+    case ADMIN_NODE_DRAIN:
+    case ADMIN_REBALANCE:
+        put_true(self, "undo", request->undo);
+        break;
+    case ADMIN_ACCEPT_LOSS:
+        put_loss(self, &request->loss);
+        break;
+    case ADMIN_MAP_BACKUP:
+    case ADMIN_MAP_BEGIN:
+    case ADMIN_MAP_RECORDS:
+    case ADMIN_MAP_FINISH:
+        put_map(self, request);
+        break;
+    case ADMIN_DROP:
+    case ADMIN_NODE_REMOVE:
+    case ADMIN_UPGRADE_FINALIZE:
+    case ADMIN_STATUS:
+    case ADMIN_LOOK:
+    case ADMIN_UPGRADE_STATUS:
+        break;
+    }
+    put_confirmed_off(self, request);
+}
+
+/* ---- when ---- */
+
+/* As in the log: 2026-01-31T12:00:00.123Z. Years are counted from March on, so that a leap day is
+ * the last one of its year; 400 of them have 146,097 days. */
+static const char *show_time(uint64_t date_ms, char text[TIME_BYTES])
+{
+    const uint64_t days = date_ms / DAY_MS + 719468; /* since the first of March of the year 0 */
+    const uint64_t ms = date_ms % DAY_MS;
+    const uint64_t left = days % 146097;
+    const uint64_t year = (left - left / 1460 + left / 36524 - left / 146096) / 365;
+    const uint64_t day = left - (365 * year + year / 4 - year / 100);
+    const uint64_t month = (5 * day + 2) / 153; /* 0: March */
+
+    (void)snprintf(text, TIME_BYTES,
+                   "%04" PRIu64 "-%02" PRIu64 "-%02" PRIu64 "T%02" PRIu64 ":%02" PRIu64
+                   ":%02" PRIu64 ".%03" PRIu64 "Z",
+                   year + days / 146097 * 400 + (month >= 10), month < 10 ? month + 3 : month - 9,
+                   day - (153 * month + 2) / 5 + 1, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60,
+                   ms % 1000);
+    return text;
+}
+
+/* ---- writing ---- */
+
+/* On the lane's thread. */
+static void run(struct job *job)
+{
+    struct audit *self = (struct audit *)job;
+
+    while (self->written < self->writing.size) {
+        const uint8_t *line = self->writing.data + self->written;
+        const uint8_t *end = memchr(line, '\n', self->writing.size - self->written);
+        size_t size;
+
+        assert(end != NULL);
+        size = (size_t)(end - line) + 1;
+        self->failed += self->sink->write(self->sink->context, span_of(line, size)) != STATUS_OK;
+        self->written += size;
+    }
+}
+
+static void end_writing(struct audit *self)
+{
+    *self->lost += self->failed;
+    self->failed = 0;
+    self->written = 0;
+    self->under_way = false;
+    buffer_clear(&self->writing);
+}
+
+static void swap_buffers(struct audit *self)
+{
+    struct buffer filled = self->waiting;
+
+    self->waiting = self->writing;
+    self->writing = filled;
+}
+
+static void done(struct job *job, uint64_t now_us);
+
+static void write_waiting(struct audit *self)
+{
+    if (self->under_way || self->waiting.size == 0) {
+        return;
+    }
+    swap_buffers(self);
+    self->under_way = true;
+    self->job = (struct job){.run = run, .done = done};
+    if (self->effects.submit != NULL) {
+        self->effects.submit(self->effects.context, JOB_BACKGROUND, &self->job);
+    } else {
+        run(&self->job);
+        end_writing(self);
+    }
+}
+
+static void done(struct job *job, uint64_t now_us)
+{
+    struct audit *self = (struct audit *)job;
+
+    (void)now_us;
+    end_writing(self);
+    write_waiting(self);
+}
+
+static void lose(struct audit *self, uint64_t now_us)
+{
+    ++*self->lost;
+    log_limited(&self->limit, now_us, LOG_ERROR,
+                "a line of audit_log is lost: %zu KiB of others wait to be written, or memory "
+                "does not suffice",
+                self->waiting.size >> 10);
+}
+
+/* ---- from a request to its answer ---- */
+
+static void entry_free(struct audit_entry *entry)
+{
+    if (entry != NULL) {
+        buffer_fini(&entry->text);
+        heap_free(entry);
+    }
+}
+
+void audit_begin(struct audit *self, const struct peer *from, const struct admin_request *request)
+{
+    struct audit_entry *entry;
+
+    assert(self->current == NULL);
+    if (self->sink == NULL || !is_noted(request)) {
+        return;
+    }
+    entry = heap_zalloc(1, sizeof *entry);
+    if (entry == NULL) {
+        ++*self->lost;
+        return;
+    }
+    buffer_init(&entry->text, AUDIT_LINE_BYTES);
+    entry->whole = true;
+    entry->filter_id = request->filter_id;
+    put_text(entry, "coordinator", self->name);
+    put_text(entry, "action", action_word(request->action));
+    if (request->name[0] != '\0') {
+        put_text(entry, subject(request->action), request->name);
+    }
+    put_parameters(entry, request);
+    put_peer(entry, from);
+    self->current = entry;
+}
+
+static void finish(struct audit_entry *entry, const struct admin_reply *reply)
+{
+    if (entry->filter_id == 0 && reply->nfilters == 1) {
+        entry->filter_id = reply->filters[0].id;
+    }
+    if (entry->filter_id != 0) {
+        put_count(entry, "filter_id", entry->filter_id);
+    }
+    put_text(entry, "outcome", status_code(reply->status));
+    put(entry, "}\n");
+}
+
+static bool append(struct buffer *to, const char *head, const struct buffer *tail)
+{
+    size_t size = strlen(head);
+    uint8_t *at;
+
+    if (buffer_extend(to, size + tail->size, &at) != STATUS_OK) {
+        return false;
+    }
+    memcpy(at, head, size);
+    memcpy(at + size, tail->data, tail->size);
+    return true;
+}
+
+void audit_end(struct audit *self, uint64_t now_us, const struct admin_reply *reply)
+{
+    struct audit_entry *entry = self->current;
+    uint64_t date_ms = self->effects.date_ms != NULL ? self->effects.date_ms(self->effects.context)
+                                                     : 0;
+    char head[TIME_BYTES + 16];
+    char time[TIME_BYTES];
+
+    if (entry == NULL) {
+        return;
+    }
+    self->current = NULL;
+    finish(entry, reply);
+    (void)snprintf(head, sizeof head, "{\"time\":\"%s\"", show_time(date_ms, time));
+    if (!entry->whole || !append(&self->waiting, head, &entry->text)) {
+        lose(self, now_us);
+    }
+    entry_free(entry);
+    write_waiting(self);
+}
+
+struct audit_entry *audit_suspend(struct audit *self, uint64_t filter_id)
+{
+    struct audit_entry *entry = self->current;
+
+    if (entry != NULL && entry->filter_id == 0) {
+        entry->filter_id = filter_id;
+    }
+    self->current = NULL;
+    return entry;
+}
+
+void audit_resume(struct audit *self, struct audit_entry *entry)
+{
+    assert(self->current == NULL);
+    self->current = entry;
+}
+
+/* ---- its life ---- */
+
+void audit_init(struct audit *self, const struct audit_sink *sink, const struct effects *effects,
+                const char *name, uint64_t *lost)
+{
+    *self = (struct audit){.sink = sink, .effects = *effects, .name = name, .lost = lost};
+    buffer_init(&self->waiting, AUDIT_WAITING_BYTES);
+    buffer_init(&self->writing, AUDIT_WAITING_BYTES);
+}
+
+void audit_leave_lanes(struct audit *self)
+{
+    self->effects.submit = NULL;
+    if (self->under_way) { /* Where its job has run, nothing is left of it. */
+        run(&self->job);
+        end_writing(self);
+    }
+    write_waiting(self);
+}
+
+void audit_fini(struct audit *self)
+{
+    entry_free(self->current);
+    buffer_fini(&self->waiting);
+    buffer_fini(&self->writing);
+}

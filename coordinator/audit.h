@@ -1,0 +1,67 @@
+/* audit.h - what operators have asked to be changed, and what became of it: a line of JSON each.
+ *
+ *   request -> audit_begin -> answered at once ---------------> audit_end -> a line -> the sink
+ *                         \-> a waiter takes it -> its end -/
+ *
+ * A line is written once, with the answer. What is told by pages or chunks (a load, a fed list) is
+ * one line, its beginning; questions, and what only tells what it would do, are none; map backup is
+ * one for each page, as that holds the documents.
+ *
+ * What lines go to may be slow. So they are written on a lane's thread, in order; where there are
+ * no lanes, at once. A line that can't be written, or for which there is no room, is lost: counted,
+ * and said in the log.
+ *
+ * Bounds:  AUDIT_LINE_BYTES a line, AUDIT_WAITING_BYTES of lines that wait for the lane.
+ * Errors:  none: whatever is asked for goes on without its line.
+ * Owner:   the coordinator; the sink is borrowed.
+ * Threads: the actor's, but for the sink's write().
+ */
+#ifndef ORBLOOM_COORDINATOR_AUDIT_H
+#define ORBLOOM_COORDINATOR_AUDIT_H
+
+#include "base/actor.h"
+#include "base/buffer.h"
+#include "base/log.h"
+#include "coordinator/coordinator.h"
+#include "proto/admin_message.h"
+
+enum { AUDIT_LINE_BYTES = 64 << 10, AUDIT_WAITING_BYTES = 1 << 20 };
+
+/* A request whose answer is not known yet. */
+struct audit_entry;
+
+struct audit {
+    struct job job;                /* first: run() and done() get it */
+    const struct audit_sink *sink; /* NULL: nothing is noted */
+    struct effects effects;
+    const char *name;            /* of the coordinator */
+    uint64_t *lost;              /* counts lines */
+    struct audit_entry *current; /* of the command under way; NULL: none */
+    struct buffer waiting;       /* lines for the next job */
+    struct buffer writing;       /* ... of the one under way, on the lane's thread: */
+    size_t written;              /* of it, in bytes */
+    uint64_t failed;             /* of it, in lines */
+    bool under_way;
+    struct log_limit limit;
+};
+
+/* `name` and `lost` are borrowed. */
+void audit_init(struct audit *self, const struct audit_sink *sink, const struct effects *effects,
+                const char *name, uint64_t *lost);
+
+/* There are no lanes any more; what waits for them is written here and now. */
+void audit_leave_lanes(struct audit *self);
+void audit_fini(struct audit *self);
+
+/* A command begins. */
+void audit_begin(struct audit *self, const struct peer *from, const struct admin_request *request);
+
+/* It is answered. Without one under way, or one that is not noted, nothing is done. */
+void audit_end(struct audit *self, uint64_t now_us, const struct admin_reply *reply);
+
+/* It is not answered yet: whoever waits keeps it meanwhile, and gives it back when none is under
+ * way. `filter_id`: that it has turned out to be about; 0: nothing new. */
+MUST_USE struct audit_entry *audit_suspend(struct audit *self, uint64_t filter_id);
+void audit_resume(struct audit *self, struct audit_entry *entry);
+
+#endif

@@ -1,0 +1,286 @@
+/* What operators change is noted: a line each, with what became of it, once; and what can't be
+ * written is counted, and holds nothing up. */
+#include "coordinator/audit.h"
+#include "tests/support/coordinator_stage.h"
+#include "tests/support/memory_store.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FIRST = 1, MAX_LINES = 64, TEXT_BYTES = 1024, MANY = 10000 };
+
+/* Keeps lines; or refuses them. */
+static struct {
+    char lines[MAX_LINES][TEXT_BYTES];
+    size_t count;
+    bool refuses;
+} log_file;
+
+static struct memory_store store;
+static struct coordinator_stage stage;
+static struct job_lanes lanes;
+
+static enum status keep(void *context, struct span line)
+{
+    cr_assert_eq(context, &log_file);
+    if (log_file.refuses) {
+        return STATUS_IO;
+    }
+    cr_assert_lt(log_file.count, (size_t)MAX_LINES);
+    cr_assert_lt(line.size, (size_t)TEXT_BYTES);
+    cr_assert_eq(line.data[line.size - 1], '\n');
+    cr_assert_null(memchr(line.data, '\n', line.size - 1), "one line at a time");
+    (void)snprintf(log_file.lines[log_file.count++], TEXT_BYTES, "%.*s", (int)line.size - 1,
+                   (const char *)line.data);
+    return STATUS_OK;
+}
+
+static const struct audit_sink sink = {.context = &log_file, .write = keep};
+
+static void open_stage(void)
+{
+    memory_store_init(&store);
+    coordinator_stage_audit = &sink;
+    coordinator_stage_init(&stage, &store.store);
+    stage.fake.date_ms = UINT64_C(1900000000123);
+}
+
+static void close_stage(void)
+{
+    coordinator_stage_fini(&stage);
+    memory_store_fini(&store);
+}
+
+/* The line that was written last says all of these, up to NULL. */
+static void expect_line(size_t count, const char *const *parts)
+{
+    const char *line;
+
+    cr_assert_eq(log_file.count, count, "%zu lines, the last one: %s", log_file.count,
+                 log_file.count > 0 ? log_file.lines[log_file.count - 1] : "none");
+    line = log_file.lines[count - 1];
+    for (size_t i = 0; parts[i] != NULL; i++) {
+        cr_assert_not_null(strstr(line, parts[i]), "%s is not in: %s", parts[i], line);
+    }
+}
+
+#define EXPECT_LINE(count, ...) expect_line(count, (const char *const[]){__VA_ARGS__, NULL})
+
+static void command(const struct admin_request *request)
+{
+    coordinator_stage_command(&stage, 2, request);
+}
+
+Test(coordinator_audit, a_create_is_noted_when_its_end_is_known)
+{
+    const struct admin_request create = coordinator_stage_create();
+
+    open_stage();
+    coordinator_stage_report(&stage, 3, 0, 0, REPLICA_NONE);
+    command(&create);
+    cr_assert_eq(log_file.count, 0, "it waits");
+    coordinator_stage_report(&stage, 3, FIRST, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    cr_assert_eq(log_file.count, 1);
+    cr_assert_str_eq(log_file.lines[0],
+                     "{\"time\":\"2030-03-17T17:46:40.123Z\",\"coordinator\":\"coordinator-1\","
+                     "\"action\":\"create\",\"filter\":\"urls\",\"capacity\":10000,\"rate\":0.01,"
+                     "\"max_capacity\":0,\"replicas\":3,\"write\":2,\"read\":2,"
+                     "\"peer\":\"84030000\",\"filter_id\":1,\"outcome\":\"OK\"}");
+    close_stage();
+}
+
+Test(coordinator_audit, a_refused_command_is_noted_with_its_code)
+{
+    const struct admin_request create = coordinator_stage_create();
+    const struct admin_request drop = coordinator_stage_drop();
+
+    open_stage();
+    command(&create); /* No node is there. */
+    EXPECT_LINE(1, "\"action\":\"create\"", "\"outcome\":\"UNAVAILABLE\"");
+    stage.ntold = 0;
+    coordinator_stage_report(&stage, 3, 0, 0, REPLICA_NONE);
+    command(&drop);
+    EXPECT_LINE(2, "\"action\":\"drop\",\"filter\":\"urls\"", "\"outcome\":\"NOT_FOUND\"");
+    close_stage();
+}
+
+Test(coordinator_audit, questions_are_not_noted)
+{
+    const struct admin_request status = {.action = ADMIN_STATUS, .name = "", .successor = ""};
+    const struct admin_request upgrade = {
+        .action = ADMIN_UPGRADE_STATUS, .name = "", .successor = ""};
+    const struct admin_request rebalance = {
+        .action = ADMIN_REBALANCE, .name = "", .successor = "", .dry_run = true};
+
+    open_stage();
+    (void)coordinator_stage_make_filter(&stage);
+    cr_assert_eq(log_file.count, 1);
+    coordinator_stage_ask(&stage, 3, &status);
+    coordinator_stage_ask(&stage, 4, &upgrade);
+    command(&rebalance);
+    cr_assert_eq(stage.ntold, 3);
+    cr_assert_eq(log_file.count, 1);
+    close_stage();
+}
+
+Test(coordinator_audit, parameters_that_matter_are_told)
+{
+    struct admin_request request = {.action = ADMIN_EXPIRE,
+                                    .name = "urls",
+                                    .successor = "",
+                                    .expire = {.after_us = 3600000000}};
+
+    open_stage();
+    (void)coordinator_stage_make_filter(&stage);
+    command(&request);
+    EXPECT_LINE(2, "\"action\":\"expire\"", "\"after_us\":3600000000", "\"filter_id\":1");
+    request = (struct admin_request){
+        .action = ADMIN_RENAME, .name = "urls", .successor = "", .rename = {.name = "pages"}};
+    command(&request);
+    coordinator_stage_pass(&stage, 10000000);
+    EXPECT_LINE(3, "\"action\":\"rename\"", "\"to\":\"pages\"");
+    request = (struct admin_request){.action = ADMIN_NODE_DRAIN, .name = "node-2", .successor = ""};
+    command(&request);
+    EXPECT_LINE(4, "\"action\":\"node drain\",\"node\":\"node-2\"");
+    request.undo = true;
+    command(&request);
+    EXPECT_LINE(5, "\"undo\":true");
+    request = (struct admin_request){.action = ADMIN_MAP_BACKUP, .name = "", .successor = ""};
+    command(&request);
+    EXPECT_LINE(6, "\"action\":\"map backup\",\"since\":0", "\"outcome\":\"OK\"");
+    close_stage();
+}
+
+/* Names are plain by rule; whoever speaks to the port need not keep to it. */
+Test(coordinator_audit, a_name_can_not_make_a_second_line)
+{
+    const struct peer peer = {.size = 2, .id = {0x00, 0xab}};
+    const struct admin_request request = {.action = ADMIN_DROP, .name = "a\"\n{\\\xff"};
+    uint64_t lost = 0;
+    struct audit audit;
+
+    audit_init(&audit, &sink, &(struct effects){0}, "c", &lost);
+    audit_begin(&audit, &peer, &request);
+    audit_end(&audit, 0, &(struct admin_reply){.status = STATUS_INVALID});
+    audit_fini(&audit);
+    EXPECT_LINE(1, "\"filter\":\"a\\u0022\\u000a{\\u005c\\u00ff\",\"peer\":\"00ab\"",
+                "\"outcome\":\"INVALID\"}");
+    cr_assert_eq(lost, 0);
+}
+
+Test(coordinator_audit, a_line_that_can_not_be_written_is_counted)
+{
+    open_stage();
+    log_file.refuses = true;
+    cr_assert_eq(coordinator_stage_make_filter(&stage), FIRST);
+    cr_assert_eq(coordinator_stage_counter(&stage, "audit_lost_total"), 1);
+    log_file.refuses = false;
+    {
+        const struct admin_request drop = coordinator_stage_drop();
+
+        command(&drop);
+        coordinator_stage_pass(&stage, 6000000);
+    }
+    EXPECT_LINE(1, "\"action\":\"drop\"", "\"outcome\":\"DEADLINE\"");
+    cr_assert_eq(coordinator_stage_counter(&stage, "audit_lost_total"), 1);
+    close_stage();
+}
+
+Test(coordinator_audit, what_an_operator_waits_for_at_the_end_is_noted)
+{
+    const struct admin_request create = coordinator_stage_create();
+
+    open_stage();
+    coordinator_stage_report(&stage, 3, 0, 0, REPLICA_NONE);
+    command(&create);
+    close_stage();
+    EXPECT_LINE(1, "\"action\":\"create\"", "\"filter_id\":1", "\"outcome\":\"DEADLINE\"");
+}
+
+/* ---- on a lane ---- */
+
+static void note(struct audit *audit, const char *name)
+{
+    const struct peer peer = {.size = 1};
+    const struct admin_request request = {.action = ADMIN_DROP, .name = name};
+
+    audit_begin(audit, &peer, &request);
+    audit_end(audit, 0, &(struct admin_reply){.status = STATUS_OK});
+}
+
+Test(coordinator_audit, lines_wait_for_the_lane_in_order)
+{
+    uint64_t lost = 0;
+    struct audit audit;
+
+    job_lanes_init(&lanes);
+    audit_init(&audit, &sink, &lanes.effects, "c", &lost);
+    note(&audit, "a");
+    note(&audit, "b");
+    note(&audit, "c");
+    cr_assert_eq(log_file.count, 0);
+    cr_assert_eq(lanes.submitted, 1, "one job at a time");
+    cr_assert(job_lanes_run(&lanes, JOB_BACKGROUND));
+    EXPECT_LINE(1, "\"filter\":\"a\"");
+    cr_assert(job_lanes_finish(&lanes, JOB_BACKGROUND, 0));
+    cr_assert(job_lanes_run(&lanes, JOB_BACKGROUND));
+    EXPECT_LINE(3, "\"filter\":\"c\"");
+    log_file.refuses = true;
+    cr_assert(job_lanes_finish(&lanes, JOB_BACKGROUND, 0));
+    note(&audit, "d");
+    cr_assert(job_lanes_run(&lanes, JOB_BACKGROUND));
+    cr_assert_eq(lost, 0, "counted by the actor's thread");
+    cr_assert(job_lanes_finish(&lanes, JOB_BACKGROUND, 0));
+    cr_assert_eq(lost, 1);
+    audit_leave_lanes(&audit);
+    audit_fini(&audit);
+}
+
+/* Written, or not yet begun: each line is there once. */
+Test(coordinator_audit, at_the_end_lines_do_not_wait_for_the_lane)
+{
+    uint64_t lost = 0;
+    struct audit audit;
+
+    job_lanes_init(&lanes);
+    audit_init(&audit, &sink, &lanes.effects, "c", &lost);
+    note(&audit, "a");
+    cr_assert(job_lanes_run(&lanes, JOB_BACKGROUND)); /* Nobody hears of it any more. */
+    note(&audit, "b");
+    job_lanes_stop(&lanes);
+    audit_leave_lanes(&audit);
+    EXPECT_LINE(2, "\"filter\":\"b\"");
+    note(&audit, "c");
+    EXPECT_LINE(3, "\"filter\":\"c\"");
+    audit_fini(&audit);
+
+    audit_init(&audit, &sink, &lanes.effects, "c", &lost);
+    note(&audit, "d");
+    job_lanes_stop(&lanes);
+    audit_leave_lanes(&audit);
+    EXPECT_LINE(4, "\"filter\":\"d\"");
+    audit_fini(&audit);
+    cr_assert_eq(lost, 0);
+}
+
+Test(coordinator_audit, of_lines_that_wait_there_is_a_bound)
+{
+    uint64_t lost = 0;
+    struct audit audit;
+
+    job_lanes_init(&lanes);
+    audit_init(&audit, &sink, &lanes.effects, "c", &lost);
+    for (size_t i = 0; i < MANY; i++) {
+        note(&audit, "a-name-that-takes-its-share-of-what-there-is-room-for-in-a-line-of-the-log");
+    }
+    cr_assert_gt(lost, 0);
+    cr_assert_lt(lost, (uint64_t)MANY);
+    cr_assert_leq(audit.waiting.size, (size_t)AUDIT_WAITING_BYTES);
+    job_lanes_stop(&lanes);
+    log_file.refuses = true;
+    audit_leave_lanes(&audit);
+    cr_assert_eq(lost, (uint64_t)MANY);
+    audit_fini(&audit);
+}
