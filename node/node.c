@@ -111,6 +111,7 @@ void node_destroy(struct node **node)
         return;
     }
     storage_destroy(&self->storage);
+    former_fini(&self->former);
     node_exchange_destroy(&self->exchange);
     node_drop_held(self);
     node_expansion_fini(self);

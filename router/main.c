@@ -10,6 +10,14 @@ static struct router *router;
 static struct front *front;
 static struct hub_streams *streams;
 
+/* file_parse_fn */
+static enum status parse_password(void *password, struct span text, char *reason, size_t size)
+{
+    (void)reason;
+    (void)size;
+    return password_read(password, text);
+}
+
 /* Whether there is one, router_options_finish() has seen. */
 static enum status read_password(void *context)
 {
@@ -24,7 +32,7 @@ static enum status read_password(void *context)
     enum status status = STATUS_OK;
 
     if (settings->resp.guarded) {
-        status = file_read_secret(&secret, settings->resp_password_file, password_read,
+        status = file_read_secret(&secret, settings->resp_password_file, parse_password,
                                   &settings->resp.password);
     }
     if (front != NULL && memcmp(&former, &settings->resp.password, sizeof former) != 0) {
