@@ -128,6 +128,12 @@ void node_destroy(struct node **node)
     heap_free(self);
 }
 
+void node_rekey(struct node *node, const struct cluster_key *key)
+{
+    node->config.key = *key;
+    node_exchange_rekey(node->exchange, key);
+}
+
 bool node_registered(const struct node *node)
 {
     return node->life.confirmed;

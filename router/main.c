@@ -86,6 +86,14 @@ static void reload(void *context)
     }
 }
 
+static void rekey(void *context)
+{
+    const struct router_settings *settings = context;
+
+    router_rekey(router, &settings->config.key);
+    front_rekey(front, &settings->config.key);
+}
+
 static enum status stop(void)
 {
     if (front != NULL && front_connections(front) > 0) {
@@ -125,12 +133,14 @@ int main(int argc, char **argv)
         .settings_bytes = sizeof settings,
         .read_key = cluster_key_read,
         .key = &settings.config.key,
+        .key_bytes = sizeof settings.config.key,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = router_options_finish,
         .read_files = read_password,
         .start = start,
         .drain = drain,
         .reload = reload,
+        .rekey = rekey,
         .stop = stop,
     };
 
