@@ -28,6 +28,7 @@ const struct command *cmd_drop(void);
 const struct command *cmd_expand(void);
 const struct command *cmd_expire(void);
 const struct command *cmd_info(void);
+const struct command *cmd_key(void);
 const struct command *cmd_keygen(void);
 const struct command *cmd_map(void);
 const struct command *cmd_upgrade(void);

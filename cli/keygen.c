@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { KEY_BYTES = 32, KEY_TEXT_BYTES = 2 * KEY_BYTES + 1 };
+enum { KEY_BYTES = 32 };
 
 static const struct option_table table = {
     .program = "orbloom",
@@ -24,7 +24,7 @@ static const struct option_table table = {
     .max_words = 1,
 };
 
-static bool draw(char text[KEY_TEXT_BYTES + 1])
+bool keygen_draw(char text[KEYGEN_TEXT_BYTES + 1])
 {
     uint8_t bytes[KEY_BYTES];
 
@@ -34,17 +34,19 @@ static bool draw(char text[KEY_TEXT_BYTES + 1])
     for (size_t i = 0; i < sizeof bytes; i++) {
         (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
     }
-    text[KEY_TEXT_BYTES - 1] = '\n';
+    explicit_bzero(bytes, sizeof bytes);
+    text[KEYGEN_TEXT_BYTES - 1] = '\n';
+    text[KEYGEN_TEXT_BYTES] = '\0';
     return true;
 }
 
 enum status keygen_write(const char *path)
 {
-    char text[KEY_TEXT_BYTES + 1];
+    char text[KEYGEN_TEXT_BYTES + 1];
     enum status status = STATUS_IO;
 
-    if (draw(text)) {
-        status = file_make(path, 0600, span_of(text, KEY_TEXT_BYTES));
+    if (keygen_draw(text)) {
+        status = file_make(path, 0600, span_of(text, KEYGEN_TEXT_BYTES));
     }
     explicit_bzero(text, sizeof text);
     return status;

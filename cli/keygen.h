@@ -7,6 +7,13 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
+
+enum { KEYGEN_TEXT_BYTES = 2 * 32 + 1 }; /* digits and a line end */
+
+/* A line of a key file; false: the kernel gives no random bytes. Whoever has it wipes it. */
+MUST_USE bool keygen_draw(char text[KEYGEN_TEXT_BYTES + 1]);
+
 /* A new file of mode 600 with 32 random bytes in hexadecimal. */
 MUST_USE enum status keygen_write(const char *path);
 

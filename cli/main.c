@@ -19,7 +19,8 @@ static const command_fn commands[] = {
     cmd_shard,      cmd_plan,
     cmd_bench,      cmd_stats,
     cmd_keygen,     cmd_map,
-    cmd_upgrade,    cmd_playground_child,
+    cmd_key,        cmd_upgrade,
+    cmd_playground_child,
 };
 
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };

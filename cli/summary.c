@@ -177,6 +177,28 @@ void summary_moves_text(const struct admin_reply *reply)
     }
 }
 
+void summary_keys_text(const struct admin_reply *reply)
+{
+    uint64_t left = reply->keys.records_left;
+
+    if (left > 0) {
+        (void)printf("\n%" PRIu64 " record%s of the store %s signed with an older cluster key still; "
+                     "coordinators sign them anew\n",
+                     left, left == 1 ? "" : "s", left == 1 ? "is" : "are");
+    }
+}
+
+void summary_keys_json(struct json *json, const char *name, const struct admin_reply *reply)
+{
+    char signing[17];
+
+    (void)snprintf(signing, sizeof signing, "%016" PRIx64, reply->keys.signing);
+    json_begin(json, name, '{');
+    json_text(json, "signing", signing);
+    json_count(json, "records_left", reply->keys.records_left);
+    json_end(json, '}');
+}
+
 static void text_of_number(struct json *json, const char *name, uint64_t value)
 {
     char text[NUMBER_TEXT_BYTES];

@@ -23,6 +23,12 @@ void summary_nodes_text(const struct admin_reply *reply);
 /* Nodes that are to be emptied: how far, and what is waited for. */
 void summary_moves_text(const struct admin_reply *reply);
 
+/* Where the replacing of the cluster key stands; nothing where none is under way. */
+void summary_keys_text(const struct admin_reply *reply);
+
+/* An object with that name. */
+void summary_keys_json(struct json *json, const char *name, const struct admin_reply *reply);
+
 /* Members of an open object. */
 void summary_filter_json(struct json *json, const struct filter_summary *filter);
 

@@ -39,6 +39,7 @@ enum status coordinator_create(const struct coordinator_config *config,
     self->store = store;
     audit_init(&self->audit, config->audit, effects, self->config.name,
                &self->counters[COORDINATOR_audit_lost_total]);
+    self->signatures.ring = 1;
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     buffer_init(&self->scratch, CODEC_MAX_FRAME_BYTES);
     self->usage = usage_create();
@@ -81,6 +82,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     }
     heap_free(self->heard);
     rounds_fini(self);
+    signatures_fini(&self->signatures);
     age_fini(self);
     notes_fini(&self->notes);
     heap_free(self->usage);
@@ -89,6 +91,13 @@ void coordinator_destroy(struct coordinator **coordinator)
     buffer_fini(&self->out);
     buffer_fini(&self->scratch);
     heap_free(self);
+}
+
+void coordinator_rekey(struct coordinator *coordinator, const struct cluster_key *key)
+{
+    coordinator->config.key = *key;
+    coordinator->signatures.ring++;
+    coordinator->signatures.quiet_us = 0; /* The last one to get a ring signs all. */
 }
 
 static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct peer *from,

@@ -51,6 +51,11 @@ MUST_USE enum status coordinator_create(const struct coordinator_config *config,
                                         const struct effects *effects, struct store *store,
                                         struct coordinator **out);
 void coordinator_destroy(struct coordinator **coordinator);
+
+/* The cluster key is another ring from now on: all of the store is read again, and what another
+ * key than its first one has signed is signed anew. */
+void coordinator_rekey(struct coordinator *coordinator, const struct cluster_key *key);
+
 struct actor coordinator_actor(struct coordinator *coordinator);
 
 struct counter_table coordinator_counters(void);

@@ -76,6 +76,7 @@ extern const struct duty duty_loss;
 extern const struct duty duty_change;
 extern const struct duty duty_expansion;
 extern const struct duty duty_window;
+extern const struct duty duty_rekey;
 
 /* All of them, in the order in which they look; after the last one NULL. */
 extern const struct duty *const duties[];

@@ -91,6 +91,13 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
     return STATUS_OK;
 }
 
+static void rekey(void *context)
+{
+    const struct coordinator_settings *settings = context;
+
+    coordinator_rekey(coordinator, &settings->config.key);
+}
+
 int main(int argc, char **argv)
 {
     static struct coordinator_settings settings;
@@ -100,10 +107,12 @@ int main(int argc, char **argv)
         .settings_bytes = sizeof settings,
         .read_key = cluster_key_read,
         .key = &settings.config.key,
+        .key_bytes = sizeof settings.config.key,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = coordinator_settings_finish,
         .read_files = open_audit,
         .start = start,
+        .rekey = rekey,
         .interrupt = interrupt,
         .stop = stop,
     };

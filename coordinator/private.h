@@ -11,6 +11,7 @@
 #include "coordinator/plan/boot.h"
 #include "coordinator/plan/change.h"
 #include "coordinator/plan/rebuild.h"
+#include "coordinator/signatures.h"
 #include "coordinator/work.h"
 #include "map/document_cache.h"
 #include "map/feature.h"
@@ -58,6 +59,8 @@ enum {
     X(expiries_written_total, "documents", "expiries of filters set, taken back or noted here")    \
     X(filters_renamed_total, "filters", "renames confirmed here")                                  \
     X(filters_expired_total, "filters", "drops begun here as their time was over")                 \
+    X(rekeys_written_total, "records",                                                             \
+      "signed or sealed anew here, as the cluster key is replaced")                                \
     X(fences_sent_total, "requests", "fences asked of nodes")                                      \
     X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                      \
     X(fences_void_total, "replies", "fence replies that do not count")                             \
@@ -245,6 +248,7 @@ struct coordinator {
     uint64_t dropped_seen;  /* tombstones were looked for up to this change */
     uint64_t tombstones_us; /* since when some wait for the record; 0: none does */
     uint64_t forget_us;     /* look at what may be removed from the store not before */
+    struct signatures signatures;
 
     struct audit audit;
     struct order order; /* the command under way */
@@ -262,6 +266,7 @@ struct coordinator {
     struct log_limit store_limit;
     struct log_limit expansion_limit;
     struct log_limit dropped_limit;
+    struct log_limit rekey_limit;
     uint64_t counters[COORDINATOR_NCOUNTERS];
 };
 

@@ -203,6 +203,7 @@ struct refresh {
     struct coordinator *self;
     uint64_t change;
     enum status status;
+    bool all; /* of the store is read, not only what is new */
 };
 
 /* An older copy was put in place of the store while this process was running: all of it is read.
@@ -235,6 +236,8 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
     } else if (strcmp(key, "store") == 0) {
         records_take_mark(refresh->self, version, value);
     }
+    status = status == STATUS_OK ? signatures_note(refresh->self, key, value, !refresh->all)
+                                 : status;
     if (status != STATUS_OK) {
         log_limited(&refresh->self->store_limit, refresh->self->now_us, LOG_ERROR,
                     "the store's record %s is not usable: %s%s", key, status_meaning(status),
@@ -247,9 +250,16 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
 
 enum status records_refresh(struct coordinator *self)
 {
-    struct refresh refresh = {.self = self, .status = STATUS_OK};
+    bool all = self->change == 0 || signatures_unread(self);
+    struct refresh refresh = {.self = self, .status = STATUS_OK, .all = all};
     uint64_t number = self->work.arrivals;
-    enum status status = stored_news(self, self->change, &refresh.change, visit, &refresh);
+    uint64_t ring = self->signatures.ring;
+    enum status status;
+
+    if (all) {
+        signatures_begin(self);
+    }
+    status = stored_news(self, all ? 0 : self->change, &refresh.change, visit, &refresh);
 
     if (status == STATUS_OK) {
         look_back(self, refresh.change);
@@ -257,6 +267,7 @@ enum status records_refresh(struct coordinator *self)
     }
     if (status == STATUS_OK) {
         self->change = refresh.change;
+        self->signatures.read = all ? ring : self->signatures.read;
     } else {
         coordinator_count(self, COORDINATOR_store_errors_total);
     }

@@ -96,6 +96,10 @@ MUST_USE enum status records_rename_filter(struct coordinator *self,
 MUST_USE enum status records_end_rename(struct coordinator *self,
                                         const struct document_entry *entry);
 
+/* Seal a filter's secret as the store keeps it. */
+void records_seal(struct coordinator *self, uint64_t id, const struct hash_secret *secret,
+                  uint8_t sealed[SEAL_SECRET_BYTES]);
+
 MUST_USE enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes);
 
 /* Of a name that no live filter has, what shows later that it was not bound meanwhile: its key's

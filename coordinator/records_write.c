@@ -271,8 +271,8 @@ static enum status check_free(struct coordinator *self, const char *name, uint64
                : STATUS_CONFLICT;
 }
 
-static void seal(struct coordinator *self, uint64_t id, const struct hash_secret *secret,
-                 uint8_t sealed[SEAL_SECRET_BYTES])
+void records_seal(struct coordinator *self, uint64_t id, const struct hash_secret *secret,
+                  uint8_t sealed[SEAL_SECRET_BYTES])
 {
     uint8_t nonce[SEAL_NONCE_BYTES];
 
@@ -313,7 +313,7 @@ enum status records_create_filter(struct coordinator *self, struct filter_docume
     }
     document->id = last + 1;
     records_put_number(document->id, id_bytes);
-    seal(self, document->id, secret, sealed);
+    records_seal(self, document->id, secret, sealed);
     (void)snprintf(keys[1], sizeof keys[1], "filter/%" PRIu64, document->id);
     (void)snprintf(keys[2], sizeof keys[2], "secret/%" PRIu64, document->id);
     buffer_init(&value, CODEC_MAX_FRAME_BYTES);

@@ -63,6 +63,13 @@ static enum status stop(void)
     return status;
 }
 
+static void rekey(void *context)
+{
+    const struct node_settings *settings = context;
+
+    node_rekey(node, &settings->config.key);
+}
+
 int main(int argc, char **argv)
 {
     static struct node_settings settings;
@@ -72,9 +79,11 @@ int main(int argc, char **argv)
         .settings_bytes = sizeof settings,
         .read_key = cluster_key_read,
         .key = &settings.config.key,
+        .key_bytes = sizeof settings.config.key,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = node_settings_finish,
         .start = start,
+        .rekey = rekey,
         .stop = stop,
     };
 

@@ -111,6 +111,7 @@ void node_destroy(struct node **node)
         return;
     }
     storage_destroy(&self->storage);
+    former_fini(&self->former);
     node_exchange_destroy(&self->exchange);
     node_drop_held(self);
     node_expansion_fini(self);
@@ -125,6 +126,12 @@ void node_destroy(struct node **node)
     heap_free(self->replies);
     heap_free(self->late_replies);
     heap_free(self);
+}
+
+void node_rekey(struct node *node, const struct cluster_key *key)
+{
+    node->config.key = *key;
+    node_exchange_rekey(node->exchange, key);
 }
 
 bool node_registered(const struct node *node)

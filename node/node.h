@@ -67,6 +67,9 @@ MUST_USE enum status node_create(const struct node_config *config, const struct 
 void node_destroy(struct node **node);
 struct actor node_actor(struct node *node);
 
+/* The cluster key is another ring from now on; what is held stays, as it was verified. */
+void node_rekey(struct node *node, const struct cluster_key *key);
+
 /* The log can't be written: the node has said so and answers no one; the process must end. */
 bool node_failed(const struct node *node);
 

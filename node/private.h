@@ -10,6 +10,7 @@
 #include "node/base/counters.h"
 #include "node/base/life.h"
 #include "node/expansion.h"
+#include "node/former.h"
 #include "node/node.h"
 #include "node/replay_window.h"
 #include "node/store/storage.h"
@@ -84,6 +85,7 @@ struct node {
     struct node_life life;
     struct steps steps;
     struct document_cache documents;
+    struct former former; /* while the log is read back */
     uint64_t memory_used_bytes;
     uint64_t hostings; /* arrays made so far */
     bool building;     /* some set of arrays is not ready */

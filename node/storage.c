@@ -23,12 +23,9 @@ static enum status found_document(struct node *self, struct span record)
         status = intake_take(&self->documents, &self->config.key, bytes, &intake);
     }
     if (status == STATUS_UNAUTHENTIC) {
-        log_line(LOG_ERROR,
-                 "the documents in the data folder are signed with another cluster key: start this "
-                 "node with that cluster_key_file. Nothing of the folder was given up");
+        return former_note(&self->former, bytes);
     }
-    /* Without its document a fence would be forgotten, too. */
-    if (status == STATUS_NOMEM || status == STATUS_UNAUTHENTIC) {
+    if (status == STATUS_NOMEM) {
         return status;
     }
     if (status == STATUS_VERSION && self->counters[NODE_documents_refused_total] == 0) {
@@ -144,6 +141,7 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
     struct node *self = context;
 
     assert(self->life.recovering && !self->life.confirmed); /* Nobody was answered yet. */
+    status = status == STATUS_OK ? former_judge(&self->former, &self->documents) : status;
     if (status != STATUS_OK) {
         node_fail(self, "the log can't be read back", status);
         return;

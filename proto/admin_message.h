@@ -290,6 +290,12 @@ struct change_summary {
     const char *awaited; /* in words: what the next step takes */
 };
 
+/* Where the replacing of the cluster key stands. */
+struct key_page {
+    uint64_t signing;      /* cluster_key_tag() of the coordinator that answers */
+    uint64_t records_left; /* of the store, that another key has signed or sealed */
+};
+
 struct admin_reply {
     enum status status;
     const char *message;
@@ -306,6 +312,7 @@ struct admin_reply {
     size_t nchanges;
     struct map_page map;         /* ADMIN_MAP_BACKUP; else all zero */
     struct upgrade_page upgrade; /* ADMIN_UPGRADE_*; else all zero */
+    struct key_page keys;        /* ADMIN_STATUS; else all zero */
 };
 
 /* ---- what a change has seen of what it is about, for whoever asks for one ----

@@ -355,6 +355,15 @@ static const struct binding upgrade_page_rows[] = {
 };
 static BINDING_TABLE(upgrade_page, upgrade_page, NULL);
 
+/* ---- the answer: the cluster key ---- */
+
+#define WIRE_key_page Orbloom__V1__KeyPage
+static const struct binding key_page_rows[] = {
+    ROW(key_page, signing, UINT64),
+    ROW(key_page, records_left, UINT64),
+};
+static BINDING_TABLE(key_page, key_page, NULL);
+
 /* ---- the answer, all of it ---- */
 
 static bool look_found(const void *ours)
@@ -366,6 +375,11 @@ static bool look_found(const void *ours)
 static bool says_upgrade(const void *ours)
 {
     return ((const struct admin_reply *)ours)->upgrade.known != 0;
+}
+
+static bool says_keys(const void *ours)
+{
+    return ((const struct admin_reply *)ours)->keys.signing != 0;
 }
 
 static bool says_map(const void *ours)
@@ -387,6 +401,7 @@ static const struct binding admin_reply_rows[] = {
     LIST(admin_reply, changes, nchanges, change_summary, UNBOUNDED, STATUS_OK),
     OPTIONAL(admin_reply, map, map_page, says_map, NULL),
     OPTIONAL(admin_reply, upgrade, upgrade_page, says_upgrade, NULL),
+    OPTIONAL(admin_reply, keys, key_page, says_keys, NULL),
     LIST(admin_reply, replicas, nreplicas, replica_report, UNBOUNDED, STATUS_OK),
 };
 BINDING_TABLE(admin_reply, admin_reply, NULL);

@@ -82,6 +82,37 @@ enum status codec_document_kind(struct span bytes, enum document_kind *kind)
     return status;
 }
 
+bool codec_document_by_first(struct span bytes, const struct cluster_key *key)
+{
+    struct signed_document document;
+
+    return signed_read(bytes, &document) == STATUS_OK &&
+           seal_mac_matches(&key->keys[0], domains[document.kind], document.content, document.mac);
+}
+
+/* FilterDocument begins with id and revision, the others with the revision. */
+enum status codec_document_claim(struct span bytes, struct document_claim *out)
+{
+    struct signed_document document;
+    struct codec_wire_field field;
+    enum status status = signed_read(bytes, &document);
+    bool has_id = status == STATUS_OK && document.kind == DOCUMENT_FILTER;
+
+    *out = (struct document_claim){.kind = document.kind};
+    if (status == STATUS_OK && document.kind > DOCUMENT_DROPPED) {
+        return STATUS_MALFORMED;
+    }
+    while (status == STATUS_OK && document.content.size > 0) {
+        status = codec_wire_next(&document.content, &field);
+        if (status == STATUS_OK && has_id && field.number == 1) {
+            out->id = field.value;
+        } else if (status == STATUS_OK && field.number == (has_id ? 2 : 1)) {
+            out->revision = field.value;
+        }
+    }
+    return status == STATUS_OK && out->revision == 0 ? STATUS_MALFORMED : status;
+}
+
 /* The content, once its MAC is found right; points into `bytes`. */
 static enum status verify(struct span bytes, enum document_kind kind, const struct cluster_key *key,
                           struct span *content)

@@ -62,7 +62,7 @@ static size_t put_held(uint8_t *out, size_t at, const struct held_document *held
 }
 
 /* The chain goes on over the documents held; without any it is as it was. */
-static void mac_held(const struct cluster_key *key, const struct sync_request *request,
+static void mac_held(const struct seal_key *key, const struct sync_request *request,
                      uint8_t mac[SEAL_MAC_BYTES])
 {
     uint8_t chunk[SEAL_MAC_BYTES + CHUNK_REPORTS * HELD_BYTES];
@@ -74,12 +74,12 @@ static void mac_held(const struct cluster_key *key, const struct sync_request *r
         for (size_t n = 0; n < CHUNK_REPORTS && i < request->nheld; n++, i++) {
             size = put_held(chunk, size, &request->held[i]);
         }
-        seal_mac(key, SEAL_REPORTS, span_of(chunk, size), mac);
+        seal_mac_by(key, SEAL_REPORTS, span_of(chunk, size), mac);
     }
 }
 
 /* A chain of MACs, each over the one before and some reports more: no memory for all of them. */
-static void mac_reports(const struct cluster_key *key, const struct sync_request *request,
+static void mac_reports(const struct seal_key *key, const struct sync_request *request,
                         uint8_t mac[SEAL_MAC_BYTES])
 {
     uint8_t chunk[SEAL_MAC_BYTES + CHUNK_REPORTS * REPORT_BYTES];
@@ -92,7 +92,7 @@ static void mac_reports(const struct cluster_key *key, const struct sync_request
         for (size_t n = 0; n < CHUNK_REPORTS && i < request->nreplicas; n++, i++) {
             size = put_report(chunk, size, &request->replicas[i]);
         }
-        seal_mac(key, SEAL_REPORTS, span_of(chunk, size), mac);
+        seal_mac_by(key, SEAL_REPORTS, span_of(chunk, size), mac);
     }
 }
 
@@ -110,7 +110,7 @@ static size_t put_identity(uint8_t *claim, const struct sync_request *request)
     return put_number(claim, size, request->replaces.boot);
 }
 
-static struct span claim_of(const struct cluster_key *key, const struct sync_request *request,
+static struct span claim_of(const struct seal_key *key, const struct sync_request *request,
                             uint8_t claim[CLAIM_BYTES])
 {
     size_t size = put_identity(claim, request);
@@ -141,15 +141,23 @@ static struct span claim_of(const struct cluster_key *key, const struct sync_req
 
 void registration_sign(const struct cluster_key *key, struct sync_request *request)
 {
+    const struct seal_key *first = &key->keys[0];
     uint8_t claim[CLAIM_BYTES];
 
-    seal_mac(key, SEAL_REGISTRATION, claim_of(key, request, claim), request->mac);
+    seal_mac_by(first, SEAL_REGISTRATION, claim_of(first, request, claim), request->mac);
 }
 
 enum status registration_verify(const struct cluster_key *key, const struct sync_request *request)
 {
     uint8_t claim[CLAIM_BYTES];
 
-    return seal_mac_verify(key, SEAL_REGISTRATION, claim_of(key, request, claim),
-                           span_of(request->mac, sizeof request->mac));
+    for (uint32_t i = 0; i < key->count; i++) {
+        const struct seal_key *one = &key->keys[i];
+
+        if (seal_mac_matches(one, SEAL_REGISTRATION, claim_of(one, request, claim),
+                             span_of(request->mac, sizeof request->mac))) {
+            return STATUS_OK;
+        }
+    }
+    return STATUS_UNAUTHENTIC;
 }

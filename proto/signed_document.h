@@ -47,6 +47,21 @@ const char *codec_document_remedy(enum status status);
 /* Which kind of document, by its envelope alone; STATUS_MALFORMED. */
 MUST_USE enum status codec_document_kind(struct span bytes, enum document_kind *kind);
 
+/* Did the first key of the ring sign it? One that was verified, and is none of its, is by another
+ * one of the ring. */
+bool codec_document_by_first(struct span bytes, const struct cluster_key *key);
+
+/* What a document says of itself that nobody vouches for: good for no decision but whether another
+ * one, which was verified, has taken its place. */
+struct document_claim {
+    enum document_kind kind;
+    uint64_t id; /* of a filter; else 0 */
+    uint64_t revision;
+};
+
+/* Of filters, the node list, dropped filters; STATUS_MALFORMED. */
+MUST_USE enum status codec_document_claim(struct span bytes, struct document_claim *out);
+
 /* Verify the MAC, decode, document_validate(). */
 MUST_USE enum status codec_filter_document_open(struct span bytes, const struct cluster_key *key,
                                                 struct filter_document *out);

@@ -10,6 +10,14 @@ static struct router *router;
 static struct front *front;
 static struct hub_streams *streams;
 
+/* file_parse_fn */
+static enum status parse_password(void *password, struct span text, char *reason, size_t size)
+{
+    (void)reason;
+    (void)size;
+    return password_read(password, text);
+}
+
 /* Whether there is one, router_options_finish() has seen. */
 static enum status read_password(void *context)
 {
@@ -24,7 +32,7 @@ static enum status read_password(void *context)
     enum status status = STATUS_OK;
 
     if (settings->resp.guarded) {
-        status = file_read_secret(&secret, settings->resp_password_file, password_read,
+        status = file_read_secret(&secret, settings->resp_password_file, parse_password,
                                   &settings->resp.password);
     }
     if (front != NULL && memcmp(&former, &settings->resp.password, sizeof former) != 0) {
@@ -78,6 +86,14 @@ static void reload(void *context)
     }
 }
 
+static void rekey(void *context)
+{
+    const struct router_settings *settings = context;
+
+    router_rekey(router, &settings->config.key);
+    front_rekey(front, &settings->config.key);
+}
+
 static enum status stop(void)
 {
     if (front != NULL && front_connections(front) > 0) {
@@ -117,12 +133,14 @@ int main(int argc, char **argv)
         .settings_bytes = sizeof settings,
         .read_key = cluster_key_read,
         .key = &settings.config.key,
+        .key_bytes = sizeof settings.config.key,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = router_options_finish,
         .read_files = read_password,
         .start = start,
         .drain = drain,
         .reload = reload,
+        .rekey = rekey,
         .stop = stop,
     };
 

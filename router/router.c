@@ -69,6 +69,11 @@ bool router_synced(const struct router *router)
     return router->synced;
 }
 
+void router_rekey(struct router *router, const struct cluster_key *key)
+{
+    router->config.key = *key;
+}
+
 void router_drain(struct router *router)
 {
     router->draining = true;

@@ -36,6 +36,9 @@ struct router;
 MUST_USE enum status router_create(const struct router_config *config,
                                    const struct effects *effects, struct router **out);
 void router_destroy(struct router **router);
+
+/* The cluster key is another ring from now on; what is held stays, as it was verified. */
+void router_rekey(struct router *router, const struct cluster_key *key);
 struct actor router_actor(struct router *router);
 
 /* From now on clients are told NOT_READY, so that they ask another router; requests of the same

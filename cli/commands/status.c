@@ -31,7 +31,7 @@ static const struct option options[] = {
         .kind = OPTION_SWITCH,
         .offset = offsetof(struct status_settings, json),
         .help = "print one object with \"attention\", \"nodes\", \"filters\", \"replicas\", "
-                "\"changes\" and \"lacking\" instead",
+                "\"changes\", \"lacking\" and \"cluster_key\" instead",
     },
     FLAGS_COMMON,
 };
@@ -101,6 +101,7 @@ static int show_text(const struct admin_reply *reply, bool all)
         code = show_filters(reply);
     }
     summary_moves_text(reply);
+    summary_keys_text(reply);
     if (report_summarize(reply->replicas, reply->nreplicas, 0).joining > 0) {
         (void)printf("%s", summary_joining_note());
     }
@@ -124,6 +125,7 @@ static int show(void *context, const struct frame *frame)
     replicas_json(&json, reply);
     replicas_changes_json(&json, reply);
     replicas_lacking_json(&json, reply);
+    summary_keys_json(&json, "cluster_key", reply);
     json_end(&json, '}');
     return CMD_OK;
 }

@@ -339,10 +339,10 @@ static enum status serve(struct coordinator *self, uint64_t now_us,
 
     enum status status;
 
-    if (map->key != cluster_key_tag(&self->config.key)) {
+    if (!cluster_key_has_tag(&self->config.key, map->key)) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                        "the backup is of another cluster, or the coordinator's cluster_key_file is "
-                       "not the one that was used when it was made");
+                       "without the one that was used when it was made");
         return STATUS_UNAUTHENTIC;
     }
     if (request->action == ADMIN_MAP_BEGIN) {

@@ -206,6 +206,8 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
         .nreplicas = overview.nreplicas,
         .changes = overview.changes,
         .nchanges = overview.nchanges,
+        .keys = {.signing = cluster_key_tag(&self->config.key),
+                 .records_left = signatures_left(self)},
     };
     coordinator_reply(self, from, &answer);
     heap_free(overview.nodes);

@@ -100,6 +100,38 @@ enum status id_set_add(struct id_set *self, uint64_t id)
     return id_set_add_interval(self, (struct id_interval){.first = id, .last = id});
 }
 
+/* From the middle of an interval: two are left. */
+enum status id_set_remove(struct id_set *self, uint64_t id)
+{
+    size_t at = position_of(self, id);
+    struct id_interval held;
+    enum status status;
+
+    if (!id_set_has(self, id)) {
+        return STATUS_OK;
+    }
+    held = self->intervals[at];
+    if (held.first == held.last) {
+        memmove(&self->intervals[at], &self->intervals[at + 1],
+                (self->count - at - 1) * sizeof held);
+        self->count--;
+        return STATUS_OK;
+    }
+    if (held.first == id || held.last == id) {
+        self->intervals[at].first += held.first == id;
+        self->intervals[at].last -= held.last == id;
+        return STATUS_OK;
+    }
+    status = reserve(self, self->count + 1);
+    if (status == STATUS_OK) {
+        memmove(&self->intervals[at + 1], &self->intervals[at], (self->count - at) * sizeof held);
+        self->intervals[at].last = id - 1;
+        self->intervals[at + 1].first = id + 1;
+        self->count++;
+    }
+    return status;
+}
+
 uint64_t id_set_next_gap(const struct id_set *self, uint64_t id)
 {
     size_t at = position_of(self, id);

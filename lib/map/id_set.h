@@ -40,6 +40,9 @@ uint64_t id_set_size(const struct id_set *self);
 
 MUST_USE enum status id_set_add(struct id_set *self, uint64_t id);
 
+/* One that is not in it: nothing changes. */
+MUST_USE enum status id_set_remove(struct id_set *self, uint64_t id);
+
 MUST_USE enum status id_set_add_interval(struct id_set *self, struct id_interval interval);
 
 /* The lowest from `id` on that is not in it. */

@@ -123,18 +123,43 @@ static bool take(struct life *self, const void *fresh)
     return true;
 }
 
+static bool read_key(const struct daemon *daemon, void *key)
+{
+    const struct daemon_settings *settings = daemon->settings;
+
+    return file_read_secret(&file_cluster_key, settings->cluster_key_file, daemon->read_key, key) ==
+           STATUS_OK;
+}
+
+static void take_key(const struct daemon *daemon, const void *key)
+{
+    if (memcmp(daemon->key, key, daemon->key_bytes) == 0) {
+        return;
+    }
+    memcpy(daemon->key, key, daemon->key_bytes);
+    daemon->rekey(daemon->settings);
+    log_line(LOG_INFO, "SIGHUP: cluster_key_file holds other keys, which are in use from now on");
+}
+
 static void reload(struct life *self)
 {
     const struct daemon *daemon = self->daemon;
     void *fresh = heap_zalloc(1, daemon->settings_bytes);
+    void *key = heap_zalloc(1, daemon->key_bytes);
     struct option_result result;
 
-    if (fresh == NULL ||
+    if (fresh == NULL || key == NULL || !read_key(daemon, key) ||
         options_load(daemon->options, self->argc, self->argv, fresh, &result) != STATUS_OK ||
         !finish(daemon, fresh) || !take(self, fresh)) {
-        log_line(LOG_ERROR, "SIGHUP: all options stay as they were: %s",
-                 fresh == NULL ? "out of memory" : "see the line above");
+        log_line(LOG_ERROR, "SIGHUP: all options stay as they were, and the cluster key: %s",
+                 fresh == NULL || key == NULL ? "out of memory" : "see the line above");
+    } else {
+        take_key(daemon, key);
     }
+    if (key != NULL) {
+        explicit_bzero(key, daemon->key_bytes);
+    }
+    heap_free(key);
     heap_free(fresh);
 }
 
@@ -190,9 +215,8 @@ static int run(struct life *self)
     };
     int code;
 
-    if (file_read_secret(&file_cluster_key, settings->cluster_key_file, daemon->read_key,
-                         daemon->key) != STATUS_OK ||
-        !read_files(daemon) || hub_create(&options, &self->hub) != STATUS_OK) {
+    if (!read_key(daemon, daemon->key) || !read_files(daemon) ||
+        hub_create(&options, &self->hub) != STATUS_OK) {
         return PROCESS_EXIT_FAILURE;
     }
     code = serve(daemon, self->hub);
@@ -207,7 +231,8 @@ int daemon_main(const struct daemon *self, int argc, char **argv)
     int code;
 
     assert(self->settings_bytes >= sizeof(struct daemon_settings));
-    assert(self->read_key != NULL && self->start != NULL && self->stop != NULL);
+    assert(self->read_key != NULL && self->rekey != NULL && self->key_bytes > 0);
+    assert(self->start != NULL && self->stop != NULL);
     process_prepare();
     if (options_load(self->options, argc, argv, self->settings, &result) != STATUS_OK) {
         return PROCESS_EXIT_USAGE;

@@ -6,7 +6,7 @@
  *
  * SIGTERM: where there is drain(), the first one only asks for the end, and the actor says when it
  *          is over(); the second one ends at once.
- * SIGHUP:  the file is read again, and those that it names but for the cluster key's; all is
+ * SIGHUP:  the file is read again, and those that it names, the cluster key's included; all is
  *          refused as a whole where anything in it is wrong. Options
  *          that are `live` take effect; others that have changed are named in the log.
  * Shape:   a program's settings begin with a struct daemon_settings.
@@ -39,6 +39,7 @@ struct daemon {
     size_t settings_bytes;
     file_parse_fn read_key; /* makes `key` of the cluster key file's content */
     void *key;
+    size_t key_bytes; /* what differs there is another key */
     uint64_t max_frame_bytes;
 
     /* What one option alone does not show; NULL: nothing. STATUS_USAGE after printing why. */
@@ -56,6 +57,9 @@ struct daemon {
 
     /* Live options have changed. NULL: nobody cares, but for the log. */
     void (*reload)(void *settings);
+
+    /* The cluster key file holds other keys now, which are in `key`: the actor is to use them. */
+    void (*rekey)(void *settings);
 
     /* The loop has ended: jobs that may take long are to end soon. NULL: none of them does. */
     void (*interrupt)(void);

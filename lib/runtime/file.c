@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK_BYTES = 4096, KEY_FILE_MAX_BYTES = 4096, FOLDER_MODE = 0700 };
+enum { CHUNK_BYTES = 4096, KEY_FILE_MAX_BYTES = 4096, REASON_BYTES = 160, FOLDER_MODE = 0700 };
 
 /* Close without losing the reason of what failed before. */
 static void close_quietly(int descriptor)
@@ -224,7 +224,7 @@ enum status file_make_folder(const char *path)
 
 const struct file_secret file_cluster_key = {
     .what = "the cluster key file",
-    .form = "it must hold 64 hexadecimal digits",
+    .form = "it must hold 1 to 8 keys of 64 hexadecimal digits, one a line",
     .remedy = "make one with: orbloom keygen FILE",
 };
 
@@ -247,7 +247,7 @@ static void wipe(struct buffer *secret)
     buffer_fini(secret);
 }
 
-static enum status parse_secret(int descriptor, file_parse_fn parse, void *context)
+static enum status parse_secret(int descriptor, file_parse_fn parse, void *context, char *reason)
 {
     enum status status;
     struct buffer text;
@@ -255,7 +255,7 @@ static enum status parse_secret(int descriptor, file_parse_fn parse, void *conte
     buffer_init(&text, KEY_FILE_MAX_BYTES);
     status = read_all(descriptor, &text);
     if (status == STATUS_OK) {
-        status = parse(context, buffer_span(&text));
+        status = parse(context, buffer_span(&text), reason, REASON_BYTES);
     }
     wipe(&text);
     return status;
@@ -264,6 +264,7 @@ static enum status parse_secret(int descriptor, file_parse_fn parse, void *conte
 enum status file_read_secret(const struct file_secret *secret, const char *path,
                              file_parse_fn parse, void *context)
 {
+    char reason[REASON_BYTES] = "";
     enum status status;
     struct stat about;
     int descriptor = open_regular(path, &about);
@@ -276,10 +277,14 @@ enum status file_read_secret(const struct file_secret *secret, const char *path,
         return refuse_secret(secret, path, "others than its owner may use it; chmod 600 it",
                              STATUS_INVALID);
     }
-    status = parse_secret(descriptor, parse, context);
+    status = parse_secret(descriptor, parse, context, reason);
+    if (status == STATUS_IO) {
+        (void)snprintf(reason, sizeof reason, "%s", strerror(errno));
+    } else if (status == STATUS_TOO_LARGE) {
+        (void)snprintf(reason, sizeof reason, "it has more than %d bytes", KEY_FILE_MAX_BYTES);
+    }
     if (status != STATUS_OK) {
-        (void)refuse_secret(secret, path, status == STATUS_IO ? strerror(errno) : secret->form,
-                            status);
+        (void)refuse_secret(secret, path, reason[0] != '\0' ? reason : secret->form, status);
     }
     close_quietly(descriptor);
     return status;

@@ -21,8 +21,9 @@ MUST_USE enum status file_make(const char *path, unsigned mode, struct span cont
 /* mkdir -p, mode 0700. */
 MUST_USE enum status file_make_folder(const char *path);
 
-/* Makes something of a file's content, which is wiped afterwards. */
-typedef enum status (*file_parse_fn)(void *context, struct span content);
+/* Makes something of a file's content, which is wiped afterwards. Not OK: it may say what is wrong
+ * in `reason`, of `size` bytes, and must not quote a secret there; else file_secret.form tells. */
+typedef enum status (*file_parse_fn)(void *context, struct span content, char *reason, size_t size);
 
 /* What a secret file is, for those who read what is wrong with it. */
 struct file_secret {

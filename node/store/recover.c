@@ -257,18 +257,30 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     self->evidence = NULL;
 }
 
-static enum status tell(const struct storage *storage, const struct storage_recovery *self)
+static enum status tell_some(const struct storage *storage, const struct storage_recovery *self,
+                             bool documents)
 {
     struct span rest = buffer_span(&self->state);
     struct record_header header;
     enum status status = STATUS_OK;
 
     while (status == STATUS_OK && rest.size > 0 && record_open(rest, &header) == STATUS_OK) {
-        status = storage->config.found(storage->config.context, (enum record_type)header.type,
-                                       span_of(rest.data, header.size));
+        if ((header.type == RECORD_DOCUMENT) == documents) {
+            status = storage->config.found(storage->config.context, (enum record_type)header.type,
+                                           span_of(rest.data, header.size));
+        }
         rest = span_of(rest.data + header.size, rest.size - header.size);
     }
     return status;
+}
+
+/* Documents first: one that was signed with a former key is replaced by a later one, and what the
+ * log says of it in between counts all the same. */
+static enum status tell(const struct storage *storage, const struct storage_recovery *self)
+{
+    enum status status = tell_some(storage, self, true);
+
+    return status == STATUS_OK ? tell_some(storage, self, false) : status;
 }
 
 static void say(const struct storage_recovery *self)

@@ -47,6 +47,11 @@ void node_exchange_begin(struct exchange *self, struct storage *storage)
     self->storage = storage;
 }
 
+void node_exchange_rekey(struct exchange *self, const struct cluster_key *key)
+{
+    self->config.key = *key;
+}
+
 void node_exchange_destroy(struct exchange **exchange)
 {
     struct exchange *self = *exchange;

@@ -68,6 +68,9 @@ struct exchange_node {
 
 MUST_USE enum status node_exchange_create(const struct exchange_config *config,
                                           const struct exchange_node *node, struct exchange **out);
+
+/* The cluster key is another ring from now on. */
+void node_exchange_rekey(struct exchange *self, const struct cluster_key *key);
 void node_exchange_destroy(struct exchange **exchange);
 
 /* The node keeps a log: once, before the first turn. Borrowed. */

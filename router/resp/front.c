@@ -188,6 +188,11 @@ void front_configure(struct front *front, const struct front_config *config)
     }
 }
 
+void front_rekey(struct front *front, const struct cluster_key *key)
+{
+    front->key = *key;
+}
+
 void front_drain(struct front *front, uint64_t now_us, uint64_t timeout_us)
 {
     struct session *session;

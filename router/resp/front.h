@@ -99,6 +99,9 @@ struct actor front_actor(struct front *front);
  * or needed none, stays in until RESET; where none is needed any more nobody is a stranger. */
 void front_configure(struct front *front, const struct front_config *config);
 
+/* The cluster key is another ring from now on. */
+void front_rekey(struct front *front, const struct cluster_key *key);
+
 /* The end by and by: nothing more is read, what was read is answered, then each connection is
  * closed. The actor is over() once none is left, or `timeout_us` has passed. */
 void front_drain(struct front *front, uint64_t now_us, uint64_t timeout_us);

@@ -11,6 +11,7 @@
 
 enum { OPERATOR_PEER = 900, STATS_PEER = 901, MAX_REPORTS = 16 };
 
+const struct cluster_key *coordinator_stage_key;
 bool coordinator_stage_disks;
 uint64_t coordinator_stage_features;
 uint64_t coordinator_stage_max_filters;
@@ -61,8 +62,10 @@ static void note_synced(struct coordinator_stage *self, const struct sync_reply 
         .nsecrets = reply->nsecrets,
     };
     if (reply->cluster.size > 0) {
-        cr_assert_eq(codec_cluster_open(reply->cluster, sample_key(), &self->synced.cluster),
-                     STATUS_OK);
+        const struct cluster_key *key = coordinator_stage_key != NULL ? coordinator_stage_key
+                                                                      : sample_key();
+
+        cr_assert_eq(codec_cluster_open(reply->cluster, key, &self->synced.cluster), STATUS_OK);
     }
     (void)snprintf(self->synced.message, sizeof self->synced.message, "%s", reply->message);
 }

@@ -17,6 +17,9 @@ extern bool coordinator_stage_disks;
 /* How many filters the stages to come let live; 0: as many as a coordinator does by itself. */
 extern uint64_t coordinator_stage_max_filters;
 
+/* Opens what is told of the cluster; NULL: sample_key(). */
+extern const struct cluster_key *coordinator_stage_key;
+
 enum { COORDINATOR_STAGE_BOOT = 100 };
 
 /* Where the stages to come ask their store; NULL: it answers at once. */

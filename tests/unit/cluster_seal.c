@@ -36,9 +36,9 @@ Test(seal, golden_subkeys)
     /* python3: hashlib.blake2b(b"orbloom v1: ...", key=bytes(range(32)), digest_size=32) */
     struct cluster_key key = key_of(0);
 
-    assert_hex(key.mac, sizeof key.mac,
+    assert_hex(key.keys[0].mac, SEAL_KEY_BYTES,
                "37ab2fe920e5ea0c0a771d798e876e4a21ac57748b476f762d6f14db68eb9106");
-    assert_hex(key.seal, sizeof key.seal,
+    assert_hex(key.keys[0].seal, SEAL_KEY_BYTES,
                "1fc31838bbf5b65a8272f5fbe0dd0cbb8a8a07e678e4ca223f90fd95fcf0b8fe");
 }
 
@@ -75,9 +75,9 @@ Test(seal, subkeys_differ_from_each_other_and_from_the_master)
     struct cluster_key key;
 
     cluster_key_derive(master, &key);
-    cr_assert_neq(memcmp(key.mac, key.seal, sizeof key.mac), 0);
-    cr_assert_neq(memcmp(key.mac, master, sizeof master), 0);
-    cr_assert_neq(memcmp(key.seal, master, sizeof master), 0);
+    cr_assert_neq(memcmp(key.keys[0].mac, key.keys[0].seal, SEAL_KEY_BYTES), 0);
+    cr_assert_neq(memcmp(key.keys[0].mac, master, sizeof master), 0);
+    cr_assert_neq(memcmp(key.keys[0].seal, master, sizeof master), 0);
 }
 
 /* Any single bit of content, MAC, key or domain. */
@@ -104,11 +104,11 @@ Test(seal, a_mac_vouches_for_every_bit)
                      STATUS_UNAUTHENTIC);
         mac[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
-    for (size_t bit = 0; bit < 8 * sizeof key.mac; bit++) {
-        key.mac[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    for (size_t bit = 0; bit < 8 * sizeof key.keys[0].mac; bit++) {
+        key.keys[0].mac[bit / 8] ^= (uint8_t)(1 << bit % 8);
         cr_assert_eq(seal_mac_verify(&key, SEAL_FILTER_DOCUMENT, bytes, sealed),
                      STATUS_UNAUTHENTIC);
-        key.mac[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        key.keys[0].mac[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
 }
 
@@ -154,37 +154,168 @@ Test(seal, a_sealed_secret_opens_for_its_filter_and_key_only)
     cr_assert_eq(memcmp(&opened, &secret, sizeof opened), 0);
 }
 
-static enum status parse(const char *text)
-{
-    struct cluster_key key;
+/* ---- rings ---- */
 
-    return cluster_key_parse(span_text(text), &key);
+static struct cluster_key ring_of(uint8_t first, uint8_t second)
+{
+    struct cluster_key key = key_of(first);
+    uint8_t master[SEAL_KEY_BYTES];
+    uint32_t at;
+
+    for (size_t i = 0; i < sizeof master; i++) {
+        master[i] = (uint8_t)(second + i);
+    }
+    cr_assert_eq(cluster_key_add(&key, master, &at), STATUS_OK);
+    return key;
 }
 
-Test(seal, key_files_are_64_digits_with_blanks_around)
+Test(seal, every_key_of_a_ring_verifies_and_the_first_signs)
+{
+    const struct cluster_key former = key_of(3);
+    const struct cluster_key next = key_of(4);
+    const struct cluster_key foreign = key_of(5);
+    const struct cluster_key ring = ring_of(4, 3);
+    struct span content = span_text("content");
+    uint8_t mac[SEAL_MAC_BYTES];
+    struct span span = span_of(mac, sizeof mac);
+
+    seal_mac(&former, SEAL_NODE_LIST, content, mac);
+    cr_assert_eq(seal_mac_verify(&ring, SEAL_NODE_LIST, content, span), STATUS_OK);
+    cr_assert(!seal_mac_matches(&ring.keys[0], SEAL_NODE_LIST, content, span));
+    cr_assert(seal_mac_matches(&ring.keys[1], SEAL_NODE_LIST, content, span));
+    seal_mac(&foreign, SEAL_NODE_LIST, content, mac);
+    cr_assert_eq(seal_mac_verify(&ring, SEAL_NODE_LIST, content, span), STATUS_UNAUTHENTIC);
+    seal_mac(&ring, SEAL_NODE_LIST, content, mac);
+    cr_assert_eq(seal_mac_verify(&next, SEAL_NODE_LIST, content, span), STATUS_OK);
+    cr_assert_eq(seal_mac_verify(&former, SEAL_NODE_LIST, content, span), STATUS_UNAUTHENTIC);
+}
+
+Test(seal, every_key_of_a_ring_opens_secrets_and_the_first_seals)
+{
+    const struct cluster_key former = key_of(3);
+    const struct cluster_key next = key_of(4);
+    const struct cluster_key foreign = key_of(5);
+    const struct cluster_key ring = ring_of(4, 3);
+    const struct hash_secret secret = {{9, 8, 7}};
+    const uint8_t nonce[SEAL_NONCE_BYTES] = {1};
+    uint8_t sealed[SEAL_SECRET_BYTES];
+    struct span span = span_of(sealed, sizeof sealed);
+    struct hash_secret opened = {{0}};
+
+    seal_secret(&former, 7, &secret, nonce, sealed);
+    cr_assert_eq(seal_secret_open(&ring, 7, span, &opened), STATUS_OK);
+    cr_assert_eq(memcmp(&opened, &secret, sizeof opened), 0);
+    cr_assert(!seal_secret_by_first(&ring, 7, span));
+    cr_assert(seal_secret_by_first(&former, 7, span));
+    seal_secret(&foreign, 7, &secret, nonce, sealed);
+    cr_assert_eq(seal_secret_open(&ring, 7, span, &opened), STATUS_UNAUTHENTIC);
+    seal_secret(&ring, 7, &secret, nonce, sealed);
+    cr_assert(seal_secret_by_first(&ring, 7, span));
+    cr_assert(!seal_secret_by_first(&ring, 8, span));
+    cr_assert_eq(seal_secret_open(&next, 7, span, &opened), STATUS_OK);
+    cr_assert_eq(seal_secret_open(&former, 7, span, &opened), STATUS_UNAUTHENTIC);
+}
+
+Test(seal, a_ring_has_the_tags_of_all_its_keys)
+{
+    const struct cluster_key former = key_of(3);
+    const struct cluster_key next = key_of(4);
+    const struct cluster_key foreign = key_of(5);
+    const struct cluster_key ring = ring_of(4, 3);
+
+    cr_assert_eq(cluster_key_tag(&ring), cluster_key_tag(&next));
+    cr_assert(cluster_key_has_tag(&ring, cluster_key_tag(&former)));
+    cr_assert(cluster_key_has_tag(&ring, cluster_key_tag(&next)));
+    cr_assert(!cluster_key_has_tag(&ring, cluster_key_tag(&foreign)));
+    cr_assert(cluster_key_equal(&ring, &ring));
+    cr_assert(!cluster_key_equal(&ring, &next));
+}
+
+/* ---- key files ---- */
+
+/* "": taken. */
+static const char *fault_of(struct span text)
+{
+    static char reason[200];
+    struct cluster_key key = key_of(0);
+    const struct cluster_key before = key;
+    enum status status;
+
+    reason[0] = '\0';
+    status = cluster_key_read(&key, text, reason, sizeof reason);
+    cr_assert_eq(status, reason[0] == '\0' ? STATUS_OK : STATUS_MALFORMED);
+    cr_assert_eq(memcmp(&key, &before, sizeof key) == 0, status != STATUS_OK);
+    return reason;
+}
+
+#define ONES "1111111111111111111111111111111111111111111111111111111111111111"
+
+Test(seal, key_files_hold_64_digits_a_line_with_blanks_around)
 {
     uint8_t master[SEAL_KEY_BYTES] = {0};
     char text[200];
+    char reason[100];
     struct cluster_key parsed;
     struct cluster_key derived;
 
     cluster_key_derive(master, &derived);
     (void)snprintf(text, sizeof text, " \t%s\r\n", zeros_hex);
-    cr_assert_eq(cluster_key_parse(span_text(text), &parsed), STATUS_OK);
+    cr_assert_eq(cluster_key_parse(span_text(text), &parsed, reason, sizeof reason), STATUS_OK);
     cr_assert_eq(memcmp(&parsed, &derived, sizeof parsed), 0);
 
     text[5] = 'a';
     text[6] = 'F';
-    cr_assert_eq(parse(text), STATUS_OK, "either case");
+    cr_assert_str_empty(fault_of(span_text(text)), "either case");
     text[5] = 'g';
-    cr_assert_eq(parse(text), STATUS_MALFORMED, "no digit");
+    cr_assert_str_eq(fault_of(span_text(text)),
+                     "line 1: character 4 is no hexadecimal digit; a key is 64 of them");
     text[5] = ' ';
-    cr_assert_eq(parse(text), STATUS_MALFORMED, "a blank inside");
-    cr_assert_eq(parse(""), STATUS_MALFORMED);
-    cr_assert_eq(parse(zeros_hex + 1), STATUS_MALFORMED, "63 digits");
-    cr_assert_eq(parse(zeros_hex + 2), STATUS_MALFORMED, "62 digits");
+    cr_assert_str_eq(fault_of(span_text(text)),
+                     "line 1: character 4 is no hexadecimal digit; a key is 64 of them");
+    cr_assert_str_eq(fault_of(span_text(zeros_hex + 1)),
+                     "line 1 is too short: 63 digits, and a key has 64");
     (void)snprintf(text, sizeof text, "%s00", zeros_hex);
-    cr_assert_eq(parse(text), STATUS_MALFORMED, "66 digits");
-    cr_assert_eq(cluster_key_parse(span_of(zeros_hex, sizeof zeros_hex), &parsed), STATUS_MALFORMED,
-                 "a NUL is no blank");
+    cr_assert_str_eq(fault_of(span_text(text)), "line 1 is too long: 66 digits, and a key has 64");
+    cr_assert_str_eq(fault_of(span_of(zeros_hex, sizeof zeros_hex)),
+                     "line 1: character 65 is no hexadecimal digit; a key is 64 of them",
+                     "a NUL is no blank");
+}
+
+Test(seal, key_files_hold_several_keys_in_order)
+{
+    char text[1000];
+    char reason[100] = "";
+    struct cluster_key parsed;
+    struct cluster_key first;
+    struct cluster_key second;
+
+    (void)snprintf(text, sizeof text, "# former\r\n\r\n%s\r\n\n  # next\n\t%s", zeros_hex, ONES);
+    cr_assert_eq(cluster_key_parse(span_text(text), &parsed, reason, sizeof reason), STATUS_OK);
+    cr_assert_eq(cluster_key_parse(span_text(zeros_hex), &first, reason, sizeof reason), STATUS_OK);
+    cr_assert_eq(cluster_key_parse(span_text(ONES), &second, reason, sizeof reason), STATUS_OK);
+    cr_assert_eq(parsed.count, 2);
+    cr_assert_eq(memcmp(&parsed.keys[0], &first.keys[0], sizeof first.keys[0]), 0);
+    cr_assert_eq(memcmp(&parsed.keys[1], &second.keys[0], sizeof second.keys[0]), 0);
+}
+
+Test(seal, key_files_say_which_line_is_wrong)
+{
+    char text[1000] = "";
+    size_t size = 0;
+
+    cr_assert_str_eq(fault_of(span_text("")), "there is no key in it");
+    cr_assert_str_eq(fault_of(span_text("\n \n# none\n")), "there is no key in it");
+    (void)snprintf(text, sizeof text, "#\n%s\n\n%s\n", zeros_hex, zeros_hex);
+    cr_assert_str_eq(fault_of(span_text(text)), "line 4: the key of line 2 once more");
+    (void)snprintf(text, sizeof text, "%s\n%s\n", zeros_hex, zeros_hex + 2);
+    cr_assert_str_eq(fault_of(span_text(text)), "line 2 is too short: 62 digits, and a key has 64");
+    (void)snprintf(text, sizeof text, "%s\r%s\n", zeros_hex, ONES);
+    cr_assert_str_eq(fault_of(span_text(text)),
+                     "line 1: character 65 is no hexadecimal digit; a key is 64 of them");
+    for (int i = 0; i <= CLUSTER_KEY_MAX; i++) {
+        cr_assert(i < CLUSTER_KEY_MAX || fault_of(span_of(text, size))[0] == '\0');
+        size += (size_t)snprintf(text + size, sizeof text - size, "%d%s\n", i, zeros_hex + 1);
+    }
+    cr_assert_str_eq(fault_of(span_of(text, size)),
+                     "line 9: one key more than the 8 that it may hold");
 }

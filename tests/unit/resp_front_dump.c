@@ -103,7 +103,7 @@ static void allow(const struct frame *question)
 
 Test(resp_front_dump, a_header_makes_the_filter_that_it_tells_of)
 {
-    const struct cluster_key key = {{0}, {0}};
+    const struct cluster_key key = {.count = 1};
     struct frame question;
     const struct admin_request *request = &question.body.admin_request;
     struct hash_secret secret;
