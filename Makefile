@@ -30,7 +30,7 @@ endif
 
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
-LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson
+LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson libssl libcrypto
 BARE_GOALS := test test-clients fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
@@ -202,7 +202,8 @@ $(BUILD)/bin/orbloom-$(1): $(call objects,$(1)/main.c) \
 	$$(link)
 endef
 $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
-$(BUILD)/bin/orbloom-node $(BUILD)/bin/orbloom-router: LINK_LIBS = $(DAEMON_LIBS)
+$(BUILD)/bin/orbloom-node: LINK_LIBS = $(DAEMON_LIBS)
+$(BUILD)/bin/orbloom-router: LINK_LIBS = $(DAEMON_LIBS) $(call libs,libssl libcrypto)
 $(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3 libcurl jansson)
 
 $(BUILD)/bin/orbloom: $(call objects,cli/main.c $(SRC_cli)) $(LIBORBLOOM)

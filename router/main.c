@@ -9,6 +9,7 @@
 static struct router *router;
 static struct front *front;
 static struct hub_streams *streams;
+static struct tls_source tls;
 
 /* file_parse_fn */
 static enum status parse_password(void *password, struct span text, char *reason, size_t size)
@@ -19,26 +20,38 @@ static enum status parse_password(void *password, struct span text, char *reason
 }
 
 /* Whether there is one, router_options_finish() has seen. */
-static enum status read_password(void *context)
+static enum status read_password(struct router_settings *settings)
 {
-    struct router_settings *settings = context;
     static const struct file_secret secret = {
         .what = "the resp_password_file",
         .form = "it must hold one line of 1 to 512 bytes",
         .remedy = "make one with: (umask 077; openssl rand -hex 32 > FILE)",
     };
 
-    struct password former = settings->resp.password;
-    enum status status = STATUS_OK;
+    if (!settings->resp.guarded) {
+        return STATUS_OK;
+    }
+    return file_read_secret(&secret, settings->resp_password_file, parse_password,
+                            &settings->resp.password);
+}
 
-    if (settings->resp.guarded) {
-        status = file_read_secret(&secret, settings->resp_password_file, parse_password,
-                                  &settings->resp.password);
+static enum status read_files(void *context)
+{
+    struct router_settings *settings = context;
+    struct password former = settings->resp.password;
+    enum status status = read_password(settings);
+
+    if (status == STATUS_OK && settings->resp_tls_listen[0] != '\0') {
+        status = tls_source_read(&tls, &settings->tls);
+    }
+    if (status != STATUS_OK) {
+        settings->resp.password = former;
+        return status;
     }
     if (front != NULL && memcmp(&former, &settings->resp.password, sizeof former) != 0) {
         log_line(LOG_INFO, "SIGHUP: RESP clients must give another password from now on");
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status make(const struct router_settings *settings, struct hub *hub,
@@ -100,6 +113,7 @@ static enum status stop(void)
         log_line(LOG_WARN, "cuts %u RESP connections", front_connections(front));
     }
     hub_streams_close(&streams);
+    tls_source_fini(&tls);
     router_destroy(&router);
     front_destroy(&front);
     return STATUS_OK;
@@ -112,6 +126,8 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
         .endpoint = settings->resp_listen,
         .path = settings->resp_socket,
         .max_streams = (uint32_t)settings->resp_max_clients,
+        .tls_endpoint = settings->resp_tls_listen,
+        .tls = settings->resp_tls_listen[0] != '\0' ? &tls : NULL,
     };
     enum status status = make(settings, hub, actor);
 
@@ -136,7 +152,7 @@ int main(int argc, char **argv)
         .key_bytes = sizeof settings.config.key,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = router_options_finish,
-        .read_files = read_password,
+        .read_files = read_files,
         .start = start,
         .drain = drain,
         .reload = reload,

@@ -70,6 +70,65 @@ static const struct option options[] = {
         .help = "... and a unix-domain socket for those on this machine",
     },
     {
+        .name = "resp_tls_listen",
+        .kind = OPTION_ENDPOINT,
+        .offset = FIELD(resp_tls_listen),
+        .size = BYTES(resp_tls_listen),
+        .unit = "endpoint",
+        .range = "tcp://HOST:PORT, * for all hosts or a free port",
+        .help = "where this router serves Redis clients by TLS, with or without resp_listen beside "
+                "it; none: it does not",
+        .needs = "tls_cert_file tls_key_file",
+    },
+    {
+        .name = "tls_cert_file",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(tls_cert_file),
+        .size = BYTES(tls_cert_file),
+        .unit = "path",
+        .range = "a file in PEM form",
+        .help =
+            "the certificate that TLS clients are shown, and then those that vouch for it; it is "
+            "looked at every minute, as tls_key_file and tls_ca_file are",
+        .needs = "resp_tls_listen",
+        .live = true,
+    },
+    {
+        .name = "tls_key_file",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(tls_key_file),
+        .size = BYTES(tls_key_file),
+        .unit = "path",
+        .range = "a file of mode 600 in PEM form",
+        .help = "its private key, without a passphrase",
+        .needs = "resp_tls_listen",
+        .live = true,
+    },
+    {
+        .name = "tls_ca_file",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(tls_ca_file),
+        .size = BYTES(tls_ca_file),
+        .unit = "path",
+        .range = "a file in PEM form",
+        .help = "the authorities that sign certificates of TLS clients",
+        .needs = "resp_tls_listen",
+        .live = true,
+    },
+    {
+        .name = "tls_clients",
+        .kind = OPTION_CHOICE,
+        .offset = FIELD(tls_clients),
+        .size = BYTES(tls_clients),
+        .unit = "",
+        .range = "none | optional | required",
+        .value = "none",
+        .help =
+            "are TLS clients asked for a certificate? optional: one that is shown must be good; "
+            "required: nobody gets in without",
+        .live = true,
+    },
+    {
         .name = "resp_password_file",
         .kind = OPTION_TEXT,
         .offset = FIELD(resp_password_file),
@@ -205,6 +264,53 @@ const struct option_table *router_option_table(void)
     return &table;
 }
 
+static enum status refuse(const char *text)
+{
+    (void)fprintf(stderr, "orbloom-router: %s\n", text);
+    return STATUS_USAGE;
+}
+
+/* A certificate that is asked for in vain, or one that is not asked for, is a door left open. */
+static enum status finish_tls(struct router_settings *settings)
+{
+    bool authority = settings->tls_ca_file[0] != '\0';
+    bool asked = strcmp(settings->tls_clients, "none") != 0;
+
+    settings->tls = (struct tls_files){
+        .certificate = settings->tls_cert_file,
+        .key = settings->tls_key_file,
+        .authority = settings->tls_ca_file,
+        .clients = strcmp(settings->tls_clients, "required") == 0 ? TLS_CLIENTS_REQUIRED
+                   : asked                                        ? TLS_CLIENTS_OPTIONAL
+                                                                  : TLS_CLIENTS_NONE,
+    };
+    if (settings->resp_tls_listen[0] == '\0') {
+        return !asked || settings->tls_cert_file[0] != '\0' /* It listens after a restart. */
+                   ? STATUS_OK
+                   : refuse("tls_clients asks for certificates, and there is no TLS; add "
+                            "resp_tls_listen, or leave tls_clients out");
+    }
+    if (settings->tls_cert_file[0] == '\0' || settings->tls_key_file[0] == '\0') {
+        return refuse("resp_tls_listen needs tls_cert_file and tls_key_file until a restart; name "
+                      "them");
+    }
+    if (asked && !authority) {
+        return refuse("tls_clients asks for certificates, and nobody can vouch for them; name the "
+                      "tls_ca_file that has signed them, or set tls_clients to none");
+    }
+    if (!asked && authority) {
+        return refuse("tls_ca_file is of no use while tls_clients is none: nobody would be asked "
+                      "for a certificate; set tls_clients to required or optional, or leave "
+                      "tls_ca_file out");
+    }
+    if (strcmp(settings->resp_tls_listen, settings->resp_listen) == 0 &&
+        !options_endpoint_is_wildcard(settings->resp_listen)) {
+        return refuse(
+            "resp_tls_listen and resp_listen are one address; TLS needs a port of its own");
+    }
+    return STATUS_OK;
+}
+
 enum status router_options_finish(void *context)
 {
     struct router_settings *settings = context;
@@ -213,13 +319,10 @@ enum status router_options_finish(void *context)
     settings->resp.flush = strcmp(settings->resp_flush, "on") == 0;
     settings->resp.strict_missing = strcmp(settings->resp_missing, "error") == 0;
     if (settings->resp.rate < LEAST_RATE) {
-        (void)fprintf(stderr, "orbloom-router: resp_error_rate must be 0.000001 to 0.25\n");
-        return STATUS_USAGE;
+        return refuse("resp_error_rate must be 0.000001 to 0.25");
     }
     if (settings->resp.max_capacity < settings->resp.capacity) {
-        (void)fprintf(stderr,
-                      "orbloom-router: resp_max_capacity must not be less than resp_capacity\n");
-        return STATUS_USAGE;
+        return refuse("resp_max_capacity must not be less than resp_capacity");
     }
-    return STATUS_OK;
+    return finish_tls(settings);
 }

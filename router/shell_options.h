@@ -5,6 +5,7 @@
 #include "router/resp/front.h"
 #include "router/router.h"
 #include "runtime/daemon.h"
+#include "runtime/tls.h"
 
 struct router_settings {
     struct daemon_settings daemon; /* first: lib/runtime reads it */
@@ -14,7 +15,13 @@ struct router_settings {
     struct front_config resp;
     char resp_listen[DAEMON_ENDPOINT_BYTES]; /* "": no RESP clients */
     char resp_socket[DAEMON_PATH_BYTES];
-    char resp_password_file[DAEMON_PATH_BYTES]; /* "": no password */
+    char resp_password_file[DAEMON_PATH_BYTES];  /* "": no password */
+    char resp_tls_listen[DAEMON_ENDPOINT_BYTES]; /* "": no TLS */
+    char tls_cert_file[DAEMON_PATH_BYTES];
+    char tls_key_file[DAEMON_PATH_BYTES];
+    char tls_ca_file[DAEMON_PATH_BYTES];
+    char tls_clients[16];
+    struct tls_files tls; /* these, in one */
     uint64_t resp_max_clients;
     double resp_error_rate;
     char resp_missing[8];

@@ -23,6 +23,18 @@ static void closed(void *context, void *owner)
     front_closed(context, owner);
 }
 
+static void shaken(void *context, enum tls_outcome outcome)
+{
+    static const enum front_handshake handshakes[TLS_NOUTCOMES] = {
+        [TLS_DONE] = FRONT_TLS_DONE,       [TLS_PLAIN] = FRONT_TLS_PLAIN,
+        [TLS_VERSION] = FRONT_TLS_VERSION, [TLS_CERTIFICATE] = FRONT_TLS_CERTIFICATE,
+        [TLS_BROKEN] = FRONT_TLS_BROKEN,   [TLS_LATE] = FRONT_TLS_LATE,
+        [TLS_CROWDED] = FRONT_TLS_CROWDED,
+    };
+
+    front_shaken(context, handshakes[outcome]);
+}
+
 static void stream_send(void *context, void *stream, struct span bytes)
 {
     (void)context;
@@ -87,17 +99,22 @@ enum status shell_resp_open(struct hub *hub, const struct hub_streams_options *o
         .bytes = bytes_came,
         .drained = drained,
         .closed = closed,
+        .shaken = shaken,
     };
     enum status status;
+    bool plain = options->endpoint[0] != '\0' || options->path[0] != '\0';
 
-    if (options->endpoint[0] == '\0' && options->path[0] == '\0') {
+    if (!plain && options->tls == NULL) {
         return STATUS_OK;
     }
     status = hub_streams_open(hub, options, &handler, out);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK && plain) {
         log_line(LOG_INFO, "serves RESP clients on %s%s%s", hub_streams_endpoint(*out),
                  options->endpoint[0] != '\0' && options->path[0] != '\0' ? " and " : "",
                  options->path);
+    }
+    if (status == STATUS_OK && options->tls != NULL) {
+        log_line(LOG_INFO, "serves RESP clients by TLS on %s", hub_streams_tls_endpoint(*out));
     }
     return status;
 }

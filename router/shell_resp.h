@@ -5,8 +5,8 @@
 #include "router/resp/front.h"
 #include "runtime/hub_streams.h"
 
-/* The front's connections are this hub's. "" and "": none is opened. STATUS_IO, STATUS_NOMEM; said.
- */
+/* The front's connections are this hub's. "", "" and no TLS: none is opened. STATUS_IO,
+ * STATUS_NOMEM; said. */
 MUST_USE enum status shell_resp_open(struct hub *hub, const struct hub_streams_options *options,
                                      struct front *front, struct hub_streams **out);
 

@@ -81,6 +81,7 @@ BEGIN {
     owner["xxhash"] = "^(lib/(filter|map|log)|node)/"
     owner["hiredis"] = "^(cli/bench/re(dis|ply)|client/examples/resp_)"
     owner["jansson"] = "^(bench|coordinator/store/etcd)/"
+    owner["openssl"] = "^lib/runtime/"
     owner["curl"] = "^coordinator/store/etcd/"
     owner["sqlite3"] = "^(coordinator/store/sqlite|client/examples)/"
 

@@ -2,9 +2,8 @@
  * they are accepted, and how all end with the hub. */
 #include "runtime/hub_streams.h"
 
-#include "base/buffer.h"
 #include "base/heap.h"
-#include "runtime/hub_internal.h"
+#include "runtime/hub_streams_internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,56 +18,12 @@
 #include <unistd.h>
 
 enum {
-    STREAM_READ_BYTES = 64 << 10,
-    STREAM_LISTENERS = 2, /* an address and a path, in this order */
     STREAM_LINGERING_MOST = 128,
-    LINGER_TICK_MS = 100,
+    TICK_MS = 100,
     BACKLOG = 511,
-    PEER_BYTES = 64,
     MOST_UNSENT = 1 << 30,
     KEEPALIVE_S = 300,
     OTHER_FILES = 256, /* that the process has open besides */
-};
-
-union stream_handle {
-    uv_handle_t handle;
-    uv_stream_t stream;
-    uv_tcp_t tcp;
-    uv_pipe_t pipe;
-};
-
-struct hub_stream {
-    TAILQ_ENTRY(hub_stream) entry;
-    struct hub_streams *streams;
-    union stream_handle uv;
-    void *owner;
-    bool reading;
-    bool closing;   /* once all has left */
-    bool lingering; /* all has left, and what still comes is thrown away */
-    bool stirred;   /* ... something came lately */
-    uv_write_t write;
-    struct buffer leaving; /* while `writing` */
-    bool writing;
-    struct buffer waiting; /* behind that */
-};
-
-TAILQ_HEAD(hub_stream_list, hub_stream);
-
-struct hub_streams {
-    struct hub *hub;
-    struct stream_handler handler;
-    uint32_t max_streams;
-    uint32_t count; /* without those that linger */
-    uint32_t nlingering;
-    uv_timer_t timer; /* while any lingers */
-    struct hub_stream_list list;
-    union stream_handle listeners[STREAM_LISTENERS];
-    bool listening[STREAM_LISTENERS];
-    bool unaccepted[STREAM_LISTENERS]; /* somebody waits there until there is memory */
-    uint32_t nclosing;                 /* handles that libuv has not let go of */
-    char endpoint[HUB_ENDPOINT_BYTES];
-    char path[HUB_ENDPOINT_BYTES];
-    char room[STREAM_READ_BYTES]; /* what is read is handed over before the next is */
 };
 
 static void accept_again(struct hub_streams *streams);
@@ -89,6 +44,7 @@ static void on_closed(uv_handle_t *handle)
     }
     buffer_fini(&stream->leaving);
     buffer_fini(&stream->waiting);
+    tls_destroy(&stream->tls);
     heap_free(stream);
     accept_again(streams);
 }
@@ -98,6 +54,8 @@ static void make_room(struct hub_stream *stream)
 {
     if (stream->lingering) {
         stream->streams->nlingering--;
+    } else if (stream->shaking) {
+        hub_stream_tls_forget(stream);
     } else {
         stream->streams->count--;
     }
@@ -116,6 +74,9 @@ void hub_stream_close(struct hub_stream *stream)
 {
     stream->closing = true;
     hub_stream_read(stream, false);
+    if (stream->tls != NULL) {
+        hub_stream_tls_end(stream);
+    }
     if (!stream->writing) {
         linger(stream);
     }
@@ -128,7 +89,8 @@ static void give_room(uv_handle_t *handle, size_t suggested, uv_buf_t *room)
     struct hub_stream *stream = handle->data;
 
     (void)suggested;
-    *room = uv_buf_init(stream->streams->room, STREAM_READ_BYTES);
+    *room = uv_buf_init(stream->streams->room,
+                        stream->shaking ? STREAM_SHAKING_BYTES : STREAM_READ_BYTES);
 }
 
 static void on_read(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
@@ -137,7 +99,10 @@ static void on_read(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
     struct hub_streams *streams = stream->streams;
 
     if (size < 0) {
+        hub_stream_tls_left(stream);
         hub_stream_drop(stream); /* Whoever has closed does not read the rest. */
+    } else if (size > 0 && (stream->shaking || stream->tls != NULL)) {
+        hub_stream_tls_came(stream, span_of(room->base, (size_t)size));
     } else if (size > 0) {
         streams->hub->streamed = true;
         streams->handler.bytes(streams->handler.context, hub_now_us(), stream->owner,
@@ -182,9 +147,8 @@ static bool arrived(const struct hub_stream *stream)
            ioctl(fd, SIOCOUTQ, &outstanding) != 0 || outstanding == 0;
 }
 
-static void on_timer(uv_timer_t *timer)
+static void end_lingering(struct hub_streams *streams)
 {
-    struct hub_streams *streams = timer->data;
     struct hub_stream *stream;
 
     TAILQ_FOREACH(stream, &streams->list, entry)
@@ -194,8 +158,25 @@ static void on_timer(uv_timer_t *timer)
         }
         stream->stirred = false;
     }
-    if (streams->nlingering == 0) {
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct hub_streams *streams = timer->data;
+
+    if (streams->nlingering > 0) {
+        end_lingering(streams);
+    }
+    hub_streams_tls_expire(streams);
+    if (streams->nlingering == 0 && streams->nshaking == 0) {
         (void)uv_timer_stop(timer);
+    }
+}
+
+void hub_streams_tick(struct hub_streams *streams)
+{
+    if (!uv_is_active((const uv_handle_t *)&streams->timer)) {
+        (void)uv_timer_start(&streams->timer, on_timer, TICK_MS, TICK_MS);
     }
 }
 
@@ -218,9 +199,7 @@ static void linger(struct hub_stream *stream)
     make_room(stream);
     stream->lingering = stream->stirred = true;
     streams->nlingering++;
-    if (!uv_is_active((const uv_handle_t *)&streams->timer)) {
-        (void)uv_timer_start(&streams->timer, on_timer, LINGER_TICK_MS, LINGER_TICK_MS);
-    }
+    hub_streams_tick(streams);
 }
 
 /* ---- what goes ---- */
@@ -278,6 +257,15 @@ static void write_on(struct hub_stream *stream)
 
 void hub_stream_send(struct hub_stream *stream, struct span bytes)
 {
+    if (stream->tls != NULL) {
+        hub_stream_tls_send(stream, bytes);
+    } else {
+        hub_stream_send_raw(stream, bytes);
+    }
+}
+
+void hub_stream_send_raw(struct hub_stream *stream, struct span bytes)
+{
     uv_buf_t piece = uv_buf_init((char *)(uintptr_t)bytes.data, (unsigned)bytes.size);
     int sent = 0;
 
@@ -299,21 +287,20 @@ void hub_stream_send(struct hub_stream *stream, struct span bytes)
 
 /* ---- those that connect ---- */
 
-/* "127.0.0.1:50312", or the path that it came by. */
-static void name_peer(const struct hub_stream *stream, char *text, size_t size)
+void hub_stream_name_peer(const struct hub_stream *stream, char text[STREAM_PEER_BYTES])
 {
     struct sockaddr_storage address;
     char host[NI_MAXHOST];
     char port[NI_MAXSERV];
     int length = sizeof address;
 
-    (void)snprintf(text, size, "%.60s", stream->streams->path);
+    (void)snprintf(text, STREAM_PEER_BYTES, "%.60s", stream->streams->path);
     if (stream->uv.handle.type == UV_TCP &&
         uv_tcp_getpeername(&stream->uv.tcp, (struct sockaddr *)&address, &length) == 0 &&
         getnameinfo((struct sockaddr *)&address, (socklen_t)length, host, sizeof host, port,
                     sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
-        (void)snprintf(text, size, address.ss_family == AF_INET6 ? "[%.45s]:%.5s" : "%.45s:%.5s",
-                       host, port);
+        (void)snprintf(text, STREAM_PEER_BYTES,
+                       address.ss_family == AF_INET6 ? "[%.45s]:%.5s" : "%.45s:%.5s", host, port);
     }
 }
 
@@ -340,29 +327,31 @@ static bool open_like(struct hub_streams *streams, const uv_stream_t *listener,
                                      : uv_pipe_init(&streams->hub->loop, &stream->uv.pipe, 0)) == 0;
 }
 
-/* What peers say, if it leaves at once. */
+/* What peers say, if it leaves at once; by TLS it does. */
 static void refuse(struct hub_stream *stream)
 {
     static const char text[] = "-ERR max number of clients reached\r\n";
     uv_buf_t piece = uv_buf_init((char *)(uintptr_t)text, sizeof text - 1);
 
+    if (stream->tls != NULL) {
+        hub_stream_send(stream, span_of(text, sizeof text - 1));
+        hub_stream_close(stream);
+        return;
+    }
     (void)uv_try_write(&stream->uv.stream, &piece, 1);
     hub_stream_drop(stream);
 }
 
-static void greet(struct hub_streams *streams, struct hub_stream *stream)
+void hub_stream_greet(struct hub_stream *stream)
 {
-    char peer[PEER_BYTES];
+    struct hub_streams *streams = stream->streams;
+    char peer[STREAM_PEER_BYTES];
 
     if (streams->count > streams->max_streams) {
         refuse(stream);
         return;
     }
-    if (stream->uv.handle.type == UV_TCP) {
-        (void)uv_tcp_nodelay(&stream->uv.tcp, 1);
-        (void)uv_tcp_keepalive(&stream->uv.tcp, 1, KEEPALIVE_S);
-    }
-    name_peer(stream, peer, sizeof peer);
+    hub_stream_name_peer(stream, peer);
     stream->owner = streams->handler.opened(streams->handler.context, hub_now_us(), stream, peer);
     if (stream->owner == NULL) {
         hub_stream_drop(stream);
@@ -371,8 +360,16 @@ static void greet(struct hub_streams *streams, struct hub_stream *stream)
     }
 }
 
+static void tune(struct hub_stream *stream)
+{
+    if (stream->uv.handle.type == UV_TCP) {
+        (void)uv_tcp_nodelay(&stream->uv.tcp, 1);
+        (void)uv_tcp_keepalive(&stream->uv.tcp, 1, KEEPALIVE_S);
+    }
+}
+
 /* False: no memory. */
-static bool take(struct hub_streams *streams, uv_stream_t *listener)
+static bool take(struct hub_streams *streams, uv_stream_t *listener, bool secure)
 {
     struct hub_stream *stream = heap_zalloc(1, sizeof *stream);
 
@@ -385,11 +382,17 @@ static bool take(struct hub_streams *streams, uv_stream_t *listener)
     buffer_init(&stream->leaving, MOST_UNSENT);
     buffer_init(&stream->waiting, MOST_UNSENT);
     TAILQ_INSERT_TAIL(&streams->list, stream, entry);
-    streams->count++;
-    if (uv_accept(listener, &stream->uv.stream) == 0) {
-        greet(streams, stream);
-    } else {
+    if (uv_accept(listener, &stream->uv.stream) != 0) {
+        streams->count++;
         hub_stream_drop(stream);
+        return true;
+    }
+    tune(stream);
+    if (secure) {
+        hub_stream_tls_begin(stream);
+    } else {
+        streams->count++;
+        hub_stream_greet(stream);
     }
     return true;
 }
@@ -398,9 +401,9 @@ static bool take(struct hub_streams *streams, uv_stream_t *listener)
 static void on_connection(uv_stream_t *listener, int error)
 {
     struct hub_streams *streams = listener->data;
-    size_t index = listener == &streams->listeners[0].stream ? 0 : 1;
+    size_t index = (size_t)((union stream_handle *)(void *)listener - streams->listeners);
 
-    streams->unaccepted[index] = error == 0 && !take(streams, listener);
+    streams->unaccepted[index] = error == 0 && !take(streams, listener, index == STREAM_TLS);
 }
 
 static void accept_again(struct hub_streams *streams)
@@ -443,25 +446,26 @@ static bool resolve(const char *endpoint, struct sockaddr_storage *address)
     return true;
 }
 
-static void tell_endpoint(struct hub_streams *streams)
+static void tell_endpoint(const uv_tcp_t *listener, char endpoint[HUB_ENDPOINT_BYTES])
 {
     struct sockaddr_storage address;
     char host[NI_MAXHOST];
     char port[NI_MAXSERV];
     int length = sizeof address;
 
-    if (uv_tcp_getsockname(&streams->listeners[0].tcp, (struct sockaddr *)&address, &length) == 0 &&
+    if (uv_tcp_getsockname(listener, (struct sockaddr *)&address, &length) == 0 &&
         getnameinfo((struct sockaddr *)&address, (socklen_t)length, host, sizeof host, port,
                     sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
-        (void)snprintf(streams->endpoint, sizeof streams->endpoint,
+        (void)snprintf(endpoint, HUB_ENDPOINT_BYTES,
                        address.ss_family == AF_INET6 ? "tcp://[%.200s]:%.5s" : "tcp://%.200s:%.5s",
                        host, port);
     }
 }
 
-static int listen_tcp(struct hub_streams *streams, const char *endpoint)
+static int listen_tcp(struct hub_streams *streams, const char *endpoint, size_t index,
+                      char told[HUB_ENDPOINT_BYTES])
 {
-    union stream_handle *listener = &streams->listeners[0];
+    union stream_handle *listener = &streams->listeners[index];
     struct sockaddr_storage address;
     int error;
 
@@ -469,14 +473,24 @@ static int listen_tcp(struct hub_streams *streams, const char *endpoint)
         return UV_EADDRNOTAVAIL;
     }
     error = uv_tcp_init(&streams->hub->loop, &listener->tcp);
-    streams->listening[0] = error == 0;
+    streams->listening[index] = error == 0;
     listener->handle.data = streams;
     error = error != 0 ? error : uv_tcp_bind(&listener->tcp, (struct sockaddr *)&address, 0);
     error = error != 0 ? error : uv_listen(&listener->stream, BACKLOG, on_connection);
     if (error == 0) {
-        tell_endpoint(streams);
+        tell_endpoint(&listener->tcp, told);
     }
     return error;
+}
+
+static int listen_plain(struct hub_streams *streams, const char *endpoint)
+{
+    return listen_tcp(streams, endpoint, 0, streams->endpoint);
+}
+
+static int listen_tls(struct hub_streams *streams, const char *endpoint)
+{
+    return listen_tcp(streams, endpoint, STREAM_TLS, streams->tls_endpoint);
 }
 
 /* A socket that nobody listens on is left over from a process that was killed. */
@@ -497,10 +511,10 @@ static void remove_leftover(const char *path)
 
 static int listen_path(struct hub_streams *streams, const char *path)
 {
-    union stream_handle *listener = &streams->listeners[1];
+    union stream_handle *listener = &streams->listeners[STREAM_PATH];
     int error = uv_pipe_init(&streams->hub->loop, &listener->pipe, 0);
 
-    streams->listening[1] = error == 0;
+    streams->listening[STREAM_PATH] = error == 0;
     listener->handle.data = streams;
     remove_leftover(path);
     error = error != 0 ? error : uv_pipe_bind(&listener->pipe, path);
@@ -525,9 +539,11 @@ static bool listen_on(struct hub_streams *streams, const char *where,
     return error == 0;
 }
 
-static bool listen_at(struct hub_streams *streams, const char *endpoint, const char *path)
+static bool listen_at(struct hub_streams *streams, const struct hub_streams_options *options)
 {
-    return listen_on(streams, endpoint, listen_tcp) && listen_on(streams, path, listen_path);
+    return listen_on(streams, options->endpoint, listen_plain) &&
+           listen_on(streams, options->path, listen_path) &&
+           (options->tls == NULL || listen_on(streams, options->tls_endpoint, listen_tls));
 }
 
 /* ---- all of them ---- */
@@ -537,11 +553,17 @@ const char *hub_streams_endpoint(const struct hub_streams *streams)
     return streams->endpoint;
 }
 
+const char *hub_streams_tls_endpoint(const struct hub_streams *streams)
+{
+    return streams->tls_endpoint;
+}
+
 /* Every connection takes a descriptor, and the rest of the process must not run out of them. */
-static uint32_t affordable(uint32_t wanted)
+static uint32_t affordable(uint32_t wanted, bool tls)
 {
     struct rlimit limit;
-    rlim_t needed = (rlim_t)wanted + OTHER_FILES;
+    rlim_t others = OTHER_FILES + (tls ? STREAM_SHAKING_MOST : 0);
+    rlim_t needed = (rlim_t)wanted + others;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
         return wanted;
@@ -550,7 +572,7 @@ static uint32_t affordable(uint32_t wanted)
     if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= needed) {
         return wanted;
     }
-    needed = limit.rlim_cur > 2 * OTHER_FILES ? limit.rlim_cur - OTHER_FILES : limit.rlim_cur / 2;
+    needed = limit.rlim_cur > 2 * others ? limit.rlim_cur - others : limit.rlim_cur / 2;
     log_line(LOG_WARN,
              "serves at most %llu RESP clients at once, not %u: more descriptors than %llu are not "
              "allowed; raise the limit of open files (ulimit -n, LimitNOFILE=)",
@@ -566,16 +588,18 @@ enum status hub_streams_open(struct hub *hub, const struct hub_streams_options *
     assert(*out == NULL && options->max_streams > 0);
     assert(handler->opened != NULL && handler->bytes != NULL);
     assert(handler->drained != NULL && handler->closed != NULL);
+    assert(options->tls == NULL || handler->shaken != NULL);
     if (self == NULL) {
         return STATUS_NOMEM;
     }
     self->hub = hub;
     self->handler = *handler;
-    self->max_streams = affordable(options->max_streams);
+    self->max_streams = affordable(options->max_streams, options->tls != NULL);
     TAILQ_INIT(&self->list);
     (void)uv_timer_init(&hub->loop, &self->timer); /* It can't fail. */
     self->timer.data = self;
-    if (!listen_at(self, options->endpoint, options->path)) {
+    hub_streams_tls_open(self, options->tls);
+    if (!listen_at(self, options)) {
         hub_streams_close(&self);
         return STATUS_IO;
     }
@@ -599,6 +623,7 @@ void hub_streams_stop_listening(struct hub_streams *streams)
             uv_close(&streams->listeners[i].handle, on_own_closed);
         }
     }
+    hub_streams_tls_drop_shaking(streams); /* They have asked for nothing yet. */
     if (streams->path[0] != '\0') {
         (void)unlink(streams->path); /* Now: later it may be another's. */
         streams->path[0] = '\0';
@@ -607,7 +632,7 @@ void hub_streams_stop_listening(struct hub_streams *streams)
 
 void hub_streams_set_max(struct hub_streams *streams, uint32_t max_streams)
 {
-    streams->max_streams = affordable(max_streams);
+    streams->max_streams = affordable(max_streams, streams->tls != NULL);
 }
 
 void hub_streams_close(struct hub_streams **streams)
@@ -622,6 +647,7 @@ void hub_streams_close(struct hub_streams **streams)
     hub_streams_stop_listening(self);
     self->nclosing++;
     uv_close((uv_handle_t *)&self->timer, on_own_closed);
+    hub_streams_tls_close(self, on_own_closed);
     TAILQ_FOREACH(stream, &self->list, entry)
     {
         hub_stream_drop(stream);
@@ -629,5 +655,7 @@ void hub_streams_close(struct hub_streams **streams)
     while (self->nclosing > 0) {
         (void)uv_run(&self->hub->loop, UV_RUN_NOWAIT);
     }
+    buffer_fini(&self->plain);
+    buffer_fini(&self->sealed);
     heap_free(self);
 }

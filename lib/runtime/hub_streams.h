@@ -1,4 +1,6 @@
-/* hub_streams.h - byte streams on a hub's loop: TCP and unix-domain connections that clients make.
+/* hub_streams.h - byte streams on a hub's loop: connections that clients make by TCP, by a
+ * unix-domain socket, or by TLS; of the last the handler hears when the handshake is over, and in
+ * plain bytes.
  *
  * Whatever has arrived is handed over in the loop's thread between two turns of the actor, which so
  * sees what several connections brought together. What is sent leaves at once as far as the
@@ -6,8 +8,10 @@
  *
  * End:     a socket that is closed while bytes wait to be read takes back what has been sent. So a
  *          close ends the way out, then throws away what comes until the peer has ended too, or has
- *          received all and is silent.
- * Bounds:  whoever connects beyond max_streams is told so, and closed. The process' limit of
+ *          received all and is silent. By TLS close_notify goes before that.
+ * Bounds:  whoever connects beyond max_streams is told so, and closed. Of those that shake hands
+ * there are 1,024 at most, for 8 s; a turn of the loop spends half a millisecond on them, or as
+ *          long as one step takes. The process' limit of
  *          descriptors is raised as far as needed and allowed; else there are fewer streams.
  * Errors:  hub_streams_open: STATUS_IO (address in use...: logged with the remedy), STATUS_NOMEM.
  * Owner:   hub_streams_open()'s caller calls hub_streams_close() before hub_destroy(). A stream is
@@ -19,6 +23,7 @@
 
 #include "base/span.h"
 #include "runtime/hub.h"
+#include "runtime/tls_source.h"
 
 #include <stdint.h>
 
@@ -34,12 +39,20 @@ struct stream_handler {
     void (*bytes)(void *context, uint64_t now_us, void *owner, struct span bytes);
     void (*drained)(void *context, uint64_t now_us, void *owner);
     void (*closed)(void *context, void *owner);
+
+    /* A handshake has ended so, for one who was not opened() yet. Only with TLS. */
+    void (*shaken)(void *context, enum tls_outcome outcome);
 };
 
 struct hub_streams_options {
     const char *endpoint; /* "tcp://127.0.0.1:6380", * for all hosts or a free port; "": none */
     const char *path;     /* of a unix-domain socket, made anew; "": none */
     uint32_t max_streams;
+
+    /* For TLS, "tcp://..." as above, and what is shown there, which is borrowed: its files are
+     * looked at every minute. NULL: no TLS. */
+    const char *tls_endpoint;
+    struct tls_source *tls;
 };
 
 MUST_USE enum status hub_streams_open(struct hub *hub, const struct hub_streams_options *options,
@@ -57,6 +70,7 @@ void hub_streams_set_max(struct hub_streams *streams, uint32_t max_streams);
 
 /* Where it really listens ("tcp://127.0.0.1:41703"); "" for none. */
 const char *hub_streams_endpoint(const struct hub_streams *streams);
+const char *hub_streams_tls_endpoint(const struct hub_streams *streams);
 
 /* Copied as far as it has to wait. Memory that does not suffice closes the stream. */
 void hub_stream_send(struct hub_stream *stream, struct span bytes);

@@ -52,6 +52,21 @@ struct session *front_opened(struct front *self, uint64_t now_us, void *stream, 
     return session;
 }
 
+void front_shaken(struct front *self, enum front_handshake outcome)
+{
+    static const enum front_counter counters[] = {
+        [FRONT_TLS_DONE] = FRONT_resp_tls_connections_total,
+        [FRONT_TLS_PLAIN] = FRONT_resp_tls_plain_total,
+        [FRONT_TLS_VERSION] = FRONT_resp_tls_version_total,
+        [FRONT_TLS_CERTIFICATE] = FRONT_resp_tls_certificate_total,
+        [FRONT_TLS_BROKEN] = FRONT_resp_tls_broken_total,
+        [FRONT_TLS_LATE] = FRONT_resp_tls_late_total,
+        [FRONT_TLS_CROWDED] = FRONT_resp_tls_crowded_total,
+    };
+
+    front_count(self, counters[outcome]);
+}
+
 void session_forget(struct front *self, struct session *session)
 {
     session_await(self, session, false);

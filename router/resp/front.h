@@ -119,6 +119,19 @@ struct session *front_opened(struct front *front, uint64_t now_us, void *stream,
 void front_bytes(struct front *front, uint64_t now_us, struct session *session, struct span bytes);
 void front_closed(struct front *front, struct session *session);
 
+/* How the handshake of one who connects by TLS has ended; front_opened() follows if it is done. */
+enum front_handshake {
+    FRONT_TLS_DONE,
+    FRONT_TLS_PLAIN,
+    FRONT_TLS_VERSION,
+    FRONT_TLS_CERTIFICATE,
+    FRONT_TLS_BROKEN, /* or what came later */
+    FRONT_TLS_LATE,
+    FRONT_TLS_CROWDED,
+};
+
+void front_shaken(struct front *front, enum front_handshake outcome);
+
 /* All that was handed over has left. */
 void front_drained(struct front *front, uint64_t now_us, struct session *session);
 

@@ -27,7 +27,15 @@
       "closed as all held more than resp_memory, and this one the most")                       \
     X(resp_memory_bytes, "bytes", "of requests and answers of all clients, held (a gauge)")    \
     X(resp_wrong_passwords_total, "commands", "AUTH and HELLO with a wrong user or password")  \
-    X(resp_strangers_total, "connections", "closed as they did not give the password in time")
+    X(resp_strangers_total, "connections", "closed as they did not give the password in time") \
+    X(resp_tls_connections_total, "connections", "by TLS, whose handshake was finished")       \
+    X(resp_tls_plain_total, "connections", "to resp_tls_listen that did not speak TLS")        \
+    X(resp_tls_version_total, "connections", "that know no version of TLS in common with us")  \
+    X(resp_tls_certificate_total, "connections",                                               \
+      "without the certificate that tls_clients asks for")                                     \
+    X(resp_tls_broken_total, "connections", "by TLS, that broke it otherwise")                 \
+    X(resp_tls_late_total, "connections", "that did not finish the handshake in time")         \
+    X(resp_tls_crowded_total, "connections", "that gave way to others in the midst of it")
 
 enum front_counter {
 #define X(name, unit, help) FRONT_##name,

@@ -330,7 +330,7 @@ Test(resp_life, sighup_reaches_all_options_but_the_addresses, .timeout = LIMIT_S
     command_run(&help, span_text(""), "orbloom-router", "--help", NULL);
     command_expect_exit(&help, 0);
     cr_assert_gt(count_options(help.output, &fixed), 10, "%s", help.output);
-    cr_assert_eq(fixed, 2, "resp_listen and resp_socket, not %zu", fixed);
+    cr_assert_eq(fixed, 3, "resp_listen, resp_tls_listen and resp_socket, not %zu", fixed);
     command_forget(&help);
 }
 

@@ -1,5 +1,6 @@
 #include "tests/support/etcd.h"
 
+#include "tests/support/certificates.h"
 #include "tests/support/command.h"
 
 #include <arpa/inet.h>
@@ -68,18 +69,7 @@ void etcd_make(struct etcd *self)
 
 void etcd_make_certificates(struct etcd *self)
 {
-    static const char script[] =
-        "exec >/dev/null 2>&1; cd %s && for who in ca other; do openssl req -x509 -newkey ec "
-        "-pkeyopt "
-        "ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=$who -keyout $who.key -out $who.pem; "
-        "done && printf 'subjectAltName=IP:127.0.0.1\\n' >names && for who in server client; do "
-        "openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=$who "
-        "-keyout $who.key -out $who.csr && openssl x509 -req -in $who.csr -CA ca.pem -CAkey ca.key "
-        "-CAcreateserial -days 2 -extfile names -out $who.pem || exit 1; done";
-    char command[1024];
-
-    (void)snprintf(command, sizeof command, script, self->dir);
-    cr_assert_eq(system(command), 0, "openssl makes no certificates; is it installed? (make deps)");
+    certificates_make(self->dir);
     (void)snprintf(self->tls_endpoint, sizeof self->tls_endpoint, "to be chosen");
     choose_ports(self);
 }

@@ -25,8 +25,8 @@ struct etcd {
 /* Make folder and choose ports, without starting it: nobody listens there. */
 void etcd_make(struct etcd *self);
 
-/* Before it is started: make it take TLS on a port of its own, from clients with a certificate. In
- * its folder are then ca.pem, client.pem and client.key, and other.pem of another authority. */
+/* Before it is started: make it take TLS on a port of its own, from clients with a certificate.
+ * Those of certificates.h are in its folder then. */
 void etcd_make_certificates(struct etcd *self);
 
 /* Start it, for the first time or again on the same data and ports, and wait until it answers. */

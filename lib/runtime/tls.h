@@ -1,0 +1,86 @@
+/* tls.h - the server's end of TLS, as bytes in and bytes out; no socket is known here.
+ *
+ *   bytes of the peer -> tls_receive() -> plain bytes, and what the peer must be sent
+ *   plain bytes       -> tls_send()    -> what the peer must be sent
+ *
+ * TLS 1.2 and 1.3, forward secret ciphers only. No renegotiation, no compression, no early data,
+ * and no session is resumed: whoever connects is looked at anew.
+ *
+ * Bounds:  a connection keeps one record, and while it shakes hands what OpenSSL needs for that:
+ * some 40 KiB. `plain` has room for TLS_PLAIN_BYTES more than what was received. Errors:
+ * tls_identity_read: STATUS_IO, STATUS_INVALID, STATUS_NOMEM, after saying what is wrong. Owner:
+ * who read or created destroys. Connections keep what they need of an identity. Threads: one at a
+ * time for each connection.
+ */
+#ifndef ORBLOOM_RUNTIME_TLS_H
+#define ORBLOOM_RUNTIME_TLS_H
+
+#include "base/buffer.h"
+#include "base/span.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+
+enum { TLS_PLAIN_BYTES = 32 << 10 };
+
+/* Who must show a certificate that the authority has signed? */
+enum tls_clients { TLS_CLIENTS_NONE, TLS_CLIENTS_OPTIONAL, TLS_CLIENTS_REQUIRED };
+
+struct tls_files {
+    const char *certificate; /* PEM: ours, then those that vouch for it */
+    const char *key;         /* PEM, of mode 600 */
+    const char *authority;   /* PEM: those that sign certificates of clients; "": none */
+    enum tls_clients clients;
+};
+
+/* What is shown to peers and asked of them. */
+struct tls_identity;
+
+MUST_USE enum status tls_identity_read(const struct tls_files *files, struct tls_identity **out);
+void tls_identity_destroy(struct tls_identity **identity);
+
+/* "/CN=router-1, valid until Nov 26 12:00:00 2027 GMT" */
+const char *tls_identity_about(const struct tls_identity *identity);
+
+enum tls_state {
+    TLS_SHAKING,
+    TLS_OPEN,
+    TLS_ENDED,  /* the peer has said that nothing follows */
+    TLS_FAILED, /* for tls_outcome() */
+};
+
+/* What has become of a handshake. */
+enum tls_outcome {
+    TLS_DONE,
+    TLS_PLAIN,       /* what came first was text */
+    TLS_VERSION,     /* no version in common */
+    TLS_CERTIFICATE, /* the client's is missing, or nobody knows it */
+    TLS_BROKEN,      /* whatever else; also later than the handshake */
+    TLS_LATE,        /* it took too long; told by who has a clock */
+    TLS_CROWDED,     /* it gave way to others, likewise */
+    TLS_NOUTCOMES
+};
+
+struct tls;
+
+/* STATUS_NOMEM. */
+MUST_USE enum status tls_create(const struct tls_identity *identity, struct tls **out);
+void tls_destroy(struct tls **tls);
+
+/* Append to `plain` what the peer says by `bytes`, and to `out` what it must be sent, also where it
+ * failed. What it said before its end or failure is in `plain`, too. */
+enum tls_state tls_receive(struct tls *self, struct span bytes, struct buffer *plain,
+                           struct buffer *out);
+
+/* Append to `out` what says `plain` to the peer. Nothing before the handshake is over, or after an
+ * end. STATUS_NOMEM: the connection is of no use any more. */
+MUST_USE enum status tls_send(struct tls *self, struct span plain, struct buffer *out);
+
+/* Nothing follows: append close_notify, once. */
+void tls_end(struct tls *self, struct buffer *out);
+
+/* Of what has failed; and why, for people. */
+enum tls_outcome tls_outcome(const struct tls *self);
+const char *tls_reason(const struct tls *self);
+
+#endif
