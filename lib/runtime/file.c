@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK_BYTES = 4096, KEY_FILE_MAX_BYTES = 4096, REASON_BYTES = 160, FOLDER_MODE = 0700 };
+enum { CHUNK_BYTES = 4096, KEY_FILE_MAX_BYTES = 16384, REASON_BYTES = 160, FOLDER_MODE = 0700 };
 
 /* Close without losing the reason of what failed before. */
 static void close_quietly(int descriptor)
