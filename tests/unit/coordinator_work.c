@@ -201,6 +201,41 @@ Test(coordinator_work, a_turn_comes_between)
     close_stage();
 }
 
+static void ask_create(const char *name)
+{
+    struct admin_request create = coordinator_stage_create();
+
+    create.name = name;
+    coordinator_stage_ask(&stage, 7, &create);
+}
+
+/* What is told meanwhile is read elsewhere. */
+Test(coordinator_work, what_stands_still_keeps_its_request)
+{
+    open_stage();
+    ask_create("other");
+    ask(ADMIN_STATUS, 8);
+    pass(SECOND_US);
+    cr_assert_eq(stage.ntold, 1);
+    answer_all();
+    cr_assert_not_null(memory_store_find(&store, "name/other"));
+    close_stage();
+}
+
+/* Nodes that were heard of after it came are no dead ones. */
+Test(coordinator_work, what_stood_still_finds_nodes_alive)
+{
+    open_stage();
+    ask_create("other");
+    pass(SECOND_US);
+    for (uint32_t n = 1; n <= 3; n++) {
+        node_reports(n);
+    }
+    answer_all();
+    cr_assert_not_null(memory_store_find(&store, "filter/2"));
+    close_stage();
+}
+
 /* ---- what does not ---- */
 
 Test(coordinator_work, counters_are_told_at_once)
@@ -532,11 +567,8 @@ static void forget_second_filter(void)
 /* The store is slow enough for all of that to happen before it is read back. */
 Test(coordinator_work, what_was_created_may_be_forgotten_before_it_is_read)
 {
-    struct admin_request create = coordinator_stage_create();
-
     open_stage();
-    create.name = "other";
-    coordinator_stage_ask(&stage, 7, &create);
+    ask_create("other");
     while (memory_store_find(&store, "filter/2") == NULL) {
         cr_assert(answer_one());
     }
