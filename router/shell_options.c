@@ -1,6 +1,7 @@
 /* The table of orbloom-router's options, and what it takes for several of them to go together. */
 #include "router/shell_options.h"
 
+#include <arpa/inet.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,6 +78,18 @@ static const struct option options[] = {
         .unit = "path",
         .range = "a file of mode 600",
         .help = "the password that RESP clients must give, on one line; none: they need none",
+        .live = true,
+    },
+    {
+        .name = "resp_open",
+        .kind = OPTION_CHOICE,
+        .offset = FIELD(resp_open),
+        .size = BYTES(resp_open),
+        .unit = "",
+        .range = "off | on",
+        .value = "off",
+        .help = "on: whoever reaches a resp_listen off loopback needs no password; off: without "
+                "resp_password_file such a router does not start",
         .live = true,
     },
     DAEMON_OPTION_LIVE_DURATION("resp_auth_timeout", FIELD(resp.auth_us), DAEMON_SECOND,
@@ -205,6 +218,29 @@ const struct option_table *router_option_table(void)
     return &table;
 }
 
+/* By its text, as a name may mean another address tomorrow. */
+static bool is_loopback(const char *endpoint)
+{
+    const char *host = strstr(endpoint, "://") + 3; /* The option's kind has it. */
+    const char *colon = strrchr(host, ':');
+    char text[INET6_ADDRSTRLEN];
+    struct in_addr address;
+
+    if (colon == NULL || (size_t)(colon - host) >= sizeof text) {
+        return false;
+    }
+    memcpy(text, host, (size_t)(colon - host));
+    text[colon - host] = '\0';
+    return strcmp(text, "localhost") == 0 || strcmp(text, "[::1]") == 0 ||
+           (inet_pton(AF_INET, text, &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
+}
+
+static bool is_reachable_by_anyone(const struct router_settings *settings)
+{
+    return settings->resp_listen[0] != '\0' && !is_loopback(settings->resp_listen) &&
+           !settings->resp.guarded && strcmp(settings->resp_open, "on") != 0;
+}
+
 enum status router_options_finish(void *context)
 {
     struct router_settings *settings = context;
@@ -219,6 +255,15 @@ enum status router_options_finish(void *context)
     if (settings->resp.max_capacity < settings->resp.capacity) {
         (void)fprintf(stderr,
                       "orbloom-router: resp_max_capacity must not be less than resp_capacity\n");
+        return STATUS_USAGE;
+    }
+    if (is_reachable_by_anyone(settings)) {
+        (void)fprintf(stderr,
+                      "orbloom-router: resp_listen %s is not loopback, and without a password "
+                      "whoever reaches it may read and drop every filter: name a file with one as "
+                      "resp_password_file, listen on loopback, or say resp_open = \"on\" if that "
+                      "is meant\n",
+                      settings->resp_listen);
         return STATUS_USAGE;
     }
     return STATUS_OK;

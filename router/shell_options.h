@@ -17,6 +17,7 @@ struct router_settings {
     char resp_password_file[DAEMON_PATH_BYTES]; /* "": no password */
     uint64_t resp_max_clients;
     double resp_error_rate;
+    char resp_open[4];
     char resp_missing[8];
     char resp_flush[4];
 };

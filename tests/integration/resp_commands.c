@@ -21,7 +21,7 @@ Test(resp_commands, a_client_of_a_redis_cluster_finds_one_node, .timeout = LIMIT
     char text[512];
 
     start();
-    (void)snprintf(text, sizeof text, "resp_listen = \"tcp://*:%u\";\n", port);
+    (void)snprintf(text, sizeof text, "resp_listen = \"tcp://*:%u\";\nresp_open = \"on\";\n", port);
     redis_restart_router(&playground, text);
     (void)snprintf(text, sizeof text,
                    "P='-h 127.0.0.1 -p %u'; redis-cli $P CLUSTER SLOTS | head -4;"
