@@ -19,8 +19,10 @@ static const char *give(struct front *self, struct session *session, struct span
         front_count(self, FRONT_resp_wrong_passwords_total);
         log_limited(&self->stranger_limit, self->now_us, LOG_WARN,
                     "RESP client %s gives a wrong user or password", session->peer);
+        session_slow_down(self, session);
         return WRONG_MESSAGE;
     }
+    session->wrong_passwords = 0;
     session_welcome(self, session);
     return NULL;
 }

@@ -27,7 +27,8 @@
       "closed as all held more than resp_memory, and this one the most")                       \
     X(resp_memory_bytes, "bytes", "of requests and answers of all clients, held (a gauge)")    \
     X(resp_wrong_passwords_total, "commands", "AUTH and HELLO with a wrong user or password")  \
-    X(resp_strangers_total, "connections", "closed as they did not give the password in time")
+    X(resp_strangers_total, "connections", "closed as they did not give the password in time") \
+    X(resp_guessers_total, "connections", "closed as they gave too many wrong passwords")
 
 enum front_counter {
 #define X(name, unit, help) FRONT_##name,
@@ -178,6 +179,9 @@ struct session {
     bool resp3;
     bool stranger; /* has not given the password */
     uint64_t stranger_since_us;
+    uint32_t wrong_passwords; /* since the right one */
+    TAILQ_ENTRY(session) slowed_entry;
+    uint64_t slowed_until_us; /* nothing is taken before; 0: it is not slowed down */
     bool closing; /* nothing more is read; closed once all is answered */
     bool cut;     /* an answer is lost, so that none may follow: closed at once */
     bool closed;  /* stream.close() was called */
@@ -243,6 +247,7 @@ struct front {
     uint32_t nloads;
     struct session_list sessions;
     struct session_list due;
+    struct session_list slowed; /* by wrong passwords */
     uint32_t nsessions;
     uint32_t nclosed;                                  /* of these, not gone yet */
     uint32_t nstrangers;                               /* ... */
@@ -289,6 +294,10 @@ void session_cut(struct front *self, struct session *session);
 /* It has given the password, or is to give it again. */
 void session_welcome(struct front *self, struct session *session);
 void session_estrange(struct front *self, struct session *session);
+
+/* It has given a wrong one: what it sends next waits, longer each time; then the end. */
+void session_slow_down(struct front *self, struct session *session);
+void sessions_let_go_on(struct front *self); /* those that have waited */
 
 /* The rest of a request is awaited, or nothing that was begun is. */
 void session_await(struct front *self, struct session *session, bool awaited);
