@@ -22,9 +22,11 @@ enum {
     COMMAND_READS = 2,
     COMMAND_FAST = 4,
     COMMAND_ADMIN = 8,
-    COMMAND_WAITS = 16,     /* for answers of all earlier ones */
-    COMMAND_UNQUEUED = 32,  /* after MULTI, too */
-    COMMAND_STRANGERS = 64, /* before the password was given, too */
+    COMMAND_WAITS = 16,       /* for answers of all earlier ones */
+    COMMAND_UNQUEUED = 32,    /* after MULTI, too */
+    COMMAND_STRANGERS = 64,   /* before the password was given, too */
+    COMMAND_SUBSCRIBED = 512, /* of a RESP 2 connection with subscriptions, too */
+    COMMAND_ALONE = 1024,     /* never after MULTI */
 };
 
 /* Which arguments are keys, as Redis counts: the command is 0, the last argument -1. */
@@ -149,6 +151,7 @@ COMMAND(expire);
 COMMAND(expireat);
 COMMAND(expiretime);
 COMMAND(flush);
+COMMAND(get);
 COMMAND(hello);
 COMMAND(info);
 COMMAND(keys);
@@ -162,7 +165,9 @@ COMMAND(pexpire);
 COMMAND(pexpireat);
 COMMAND(pexpiretime);
 COMMAND(ping);
+COMMAND(psubscribe);
 COMMAND(pttl);
+COMMAND(punsubscribe);
 COMMAND(quit);
 COMMAND(rename);
 COMMAND(renamenx);
@@ -171,9 +176,11 @@ COMMAND(role);
 COMMAND(scan);
 COMMAND(select);
 COMMAND(slowlog);
+COMMAND(subscribe);
 COMMAND(time);
 COMMAND(ttl);
 COMMAND(type);
+COMMAND(unsubscribe);
 COMMAND(wait);
 
 #endif

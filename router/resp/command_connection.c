@@ -58,7 +58,11 @@ COMMAND(ping)
     if (call == NULL) {
         return TAKEN_DONE;
     }
-    if (count == 1) {
+    if (session_subscribes(session) && !session->resp3) {
+        resp_array(&writer, 2); /* It must look like a message then. */
+        resp_text(&writer, "pong");
+        resp_bulk(&writer, count == 1 ? span_text("") : arguments[1]);
+    } else if (count == 1) {
         resp_simple(&writer, "PONG");
     } else {
         resp_bulk(&writer, arguments[1]);
@@ -108,6 +112,7 @@ COMMAND(reset)
     (void)arguments;
     (void)count;
     session_forget_queue(session);
+    session_unsubscribe(session);
     session_estrange(self, session);
     session->resp3 = false;
     session->label[0] = '\0';

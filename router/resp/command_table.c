@@ -9,17 +9,19 @@
     {                                                   \
         name, arity, flags, {keys}, run, group, help    \
     }
-#define NO_KEY    0, 0, 0
-#define KEY       1, 1, 1
-#define KEYS      1, -1, 1
-#define RENAMED   1, 2, 1
-#define SUB_KEY   2, 2, 1 /* behind the subcommand */
-#define READS     COMMAND_READS
-#define WRITES    COMMAND_WRITES
-#define FAST      COMMAND_FAST
-#define WAITS     COMMAND_WAITS
-#define UNQUEUED  COMMAND_UNQUEUED
-#define STRANGERS COMMAND_STRANGERS
+#define NO_KEY     0, 0, 0
+#define KEY        1, 1, 1
+#define KEYS       1, -1, 1
+#define RENAMED    1, 2, 1
+#define SUB_KEY    2, 2, 1 /* behind the subcommand */
+#define READS      COMMAND_READS
+#define WRITES     COMMAND_WRITES
+#define FAST       COMMAND_FAST
+#define WAITS      COMMAND_WAITS
+#define UNQUEUED   COMMAND_UNQUEUED
+#define STRANGERS  COMMAND_STRANGERS
+#define SUBSCRIBED COMMAND_SUBSCRIBED
+#define ALONE      COMMAND_ALONE
 
 /* By name. */
 static const struct command table[] = {
@@ -74,8 +76,10 @@ static const struct command table[] = {
         "drop every filter, if resp_flush is on"),
     ROW("flushdb", -1, WRITES | WAITS, NO_KEY, command_flush, "server",
         "drop every filter, if resp_flush is on"),
-    ROW("hello", -1, FAST | UNQUEUED | WAITS | STRANGERS, NO_KEY, command_hello, "connection",
-        "choose version 2 or 3 of the protocol"),
+    ROW("get", 2, READS | WAITS, KEY, command_get, "string",
+        "null, as no key has a text; WRONGTYPE of a filter"),
+    ROW("hello", -1, FAST | UNQUEUED | WAITS | STRANGERS, NO_KEY, command_hello,
+        "connection", "choose version 2 or 3 of the protocol"),
     ROW("info", -1, 0, NO_KEY, command_info, "server", "this router and its counters"),
     ROW("keys", 2, READS | WAITS, NO_KEY, command_keys, "generic", "names of filters that match"),
     ROW("latency", -2, COMMAND_ADMIN, NO_KEY, command_latency, "server", "nothing is noted"),
@@ -93,9 +97,14 @@ static const struct command table[] = {
         "as EXPIREAT, in milliseconds"),
     ROW("pexpiretime", 2, READS | WAITS, KEY, command_pexpiretime, "generic",
         "as EXPIRETIME, in milliseconds"),
-    ROW("ping", -1, FAST, NO_KEY, command_ping, "connection", "PONG, or the text again"),
+    ROW("ping", -1, FAST | SUBSCRIBED, NO_KEY, command_ping, "connection",
+        "PONG, or the text again"),
+    ROW("psubscribe", -2, SUBSCRIBED | ALONE, NO_KEY, command_psubscribe, "pubsub",
+        "accepted; no message ever comes"),
     ROW("pttl", 2, READS | WAITS, KEY, command_pttl, "generic", "as TTL, in milliseconds"),
-    ROW("quit", -1, FAST | UNQUEUED | STRANGERS, NO_KEY, command_quit, "connection",
+    ROW("punsubscribe", -1, SUBSCRIBED | ALONE, NO_KEY, command_punsubscribe, "pubsub",
+        "from these patterns, or from all"),
+    ROW("quit", -1, FAST | UNQUEUED | STRANGERS | SUBSCRIBED, NO_KEY, command_quit, "connection",
         "close the connection"),
     ROW("readonly", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; this router serves all"),
     ROW("readwrite", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; this router serves all"),
@@ -103,18 +112,23 @@ static const struct command table[] = {
         "another name, dropping the filter that has it"),
     ROW("renamenx", 3, WRITES | WAITS, RENAMED, command_renamenx, "generic",
         "another name, if no filter has it"),
-    ROW("reset", 1, FAST | UNQUEUED | WAITS | STRANGERS, NO_KEY, command_reset, "connection",
-        "the connection as it began"),
+    ROW("reset", 1, FAST | UNQUEUED | WAITS | STRANGERS | SUBSCRIBED, NO_KEY, command_reset,
+        "connection", "the connection as it began"),
     ROW("role", 1, FAST, NO_KEY, command_role, "server", "master, without replicas of its own"),
     ROW("scan", -2, READS | WAITS, NO_KEY, command_scan, "generic",
         "names of filters, all in one page"),
     ROW("select", 2, FAST, NO_KEY, command_select, "connection", "accepted; there is one database"),
-    ROW("slowlog", -2, COMMAND_ADMIN, NO_KEY, command_slowlog, "server", "nothing is noted"),
+    ROW("slowlog", -2, COMMAND_ADMIN, NO_KEY, command_slowlog, "server",
+        "nothing is noted"),
+    ROW("subscribe", -2, SUBSCRIBED | ALONE, NO_KEY, command_subscribe, "pubsub",
+        "accepted; no message ever comes"),
     ROW("time", 1, FAST, NO_KEY, command_time, "server", "seconds and microseconds since 1970"),
     ROW("ttl", 2, READS | WAITS, KEY, command_ttl, "generic",
         "how long a filter stays, in seconds"),
     ROW("type", 2, READS | WAITS, KEY, command_type, "generic", "MBbloom-- or none"),
     ROW("unlink", -2, WRITES | WAITS, KEYS, command_del, "generic", "drop filters"),
+    ROW("unsubscribe", -1, SUBSCRIBED | ALONE, NO_KEY, command_unsubscribe, "pubsub",
+        "from these channels, or from all"),
     ROW("wait", 3, WAITS, NO_KEY, command_wait, "generic",
         "on how many further replicas this connection's adds are"),
 };

@@ -58,6 +58,7 @@ void session_forget(struct front *self, struct session *session)
     memory_forget(self, session);
     calls_orphan(session);
     session_forget_look(session);
+    session_unsubscribe(session);
     if (session->slowed_until_us != 0) {
         TAILQ_REMOVE(&self->slowed, session, slowed_entry);
     }
@@ -284,7 +285,8 @@ void sessions_run(struct front *self)
 static bool is_idle(const struct front *self, const struct session *session)
 {
     return self->config.idle_us > 0 && session->first == NULL && session->look == NULL &&
-           !session->closing && self->now_us - session->active_us >= self->config.idle_us;
+           !session_subscribes(session) && !session->closing &&
+           self->now_us - session->active_us >= self->config.idle_us;
 }
 
 static bool is_overdue(const struct front *self, const struct session *session)

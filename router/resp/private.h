@@ -69,6 +69,7 @@ enum {
 
 struct call;
 struct gather;
+struct subscriptions;
 
 /* ---- requests to the router ---- */
 
@@ -207,7 +208,8 @@ struct session {
     bool multi_broken;      /* one of them was refused */
     uint32_t nqueued;
     struct buffer queued;
-    char label[FRONT_LABEL_BYTES]; /* CLIENT SETNAME */
+    struct subscriptions *subscriptions; /* NULL: none */
+    char label[FRONT_LABEL_BYTES];       /* CLIENT SETNAME */
     char library[FRONT_LABEL_BYTES];
     char version[FRONT_LABEL_BYTES];
     char peer[FRONT_LABEL_BYTES];
@@ -279,6 +281,12 @@ static inline uint64_t front_deadline_us(const struct front *self)
 
     return self->now_us + (self->waited_us < timeout_us ? timeout_us - self->waited_us : 0);
 }
+
+/* ---- command_subscribe.c ---- */
+
+bool session_subscribes(const struct session *session);
+size_t subscriptions_bytes(const struct session *session);
+void session_unsubscribe(struct session *session); /* from all, saying nothing */
 
 /* ---- session.c: whether a connection goes on ---- */
 
