@@ -114,6 +114,12 @@ bool status_is_there(const struct filter_summary *filter);
 /* NULL: there is none of that name. */
 const struct filter_summary *status_find(const struct admin_reply *reply, const char *name);
 
+/* ---- command_kill.c ---- */
+
+/* Where the client has reached this router, "127.0.0.1:6380"; ":0" by no TCP. */
+void client_address(const struct front *self, const struct session *session, char *text,
+                    size_t size);
+
 /* ---- commands ---- */
 
 #define COMMAND(name)                                                      \
@@ -138,6 +144,7 @@ COMMAND(bf_reserve);
 COMMAND(bf_scandump);
 COMMAND(bf_status);
 COMMAND(client);
+COMMAND(client_kill);
 COMMAND(cluster);
 COMMAND(command);
 COMMAND(config);

@@ -73,24 +73,6 @@ COMMAND(wait)
     return answer_integer(self, session, session->copies > 0 ? session->copies - 1 : 0);
 }
 
-/* ---- ACL ---- */
-
-static COMMAND(acl_whoami)
-{
-    (void)arguments;
-    (void)count;
-    return answer_text(self, session, FRONT_USER);
-}
-
-COMMAND(acl)
-{
-    static const struct subcommand subcommands[] = {
-        {"whoami", 2, command_acl_whoami, "", "Tell which user this connection is"},
-    };
-
-    return SUBCOMMAND_RUN(subcommands);
-}
-
 /* ---- SLOWLOG, LATENCY: nothing is noted ---- */
 
 static COMMAND(none)

@@ -25,7 +25,7 @@
 
 /* By name. */
 static const struct command table[] = {
-    ROW("acl", -2, 0, NO_KEY, command_acl, "server", "WHOAMI: who this connection is"),
+    ROW("acl", -2, 0, NO_KEY, command_acl, "server", "the one user that there is"),
     ROW("asking", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; nothing ever moves"),
     ROW("auth", -2, FAST | UNQUEUED | STRANGERS, NO_KEY, command_auth, "connection",
         "give the password"),

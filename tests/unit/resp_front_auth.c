@@ -166,6 +166,31 @@ Test(resp_auth, an_end_closes_who_waits)
     front_stage_fini(&stage);
 }
 
+Test(resp_auth, acl_tells_of_the_one_user_and_not_of_its_password)
+{
+    start(true);
+    expect("AUTH \"open sesame\"\r\n", "+OK\r\n");
+    expect("ACL LIST\r\nACL USERS\r\n",
+           "*1\r\n$52\r\nuser default on #hidden sanitize-payload ~* &* +@all\r\n"
+           "*1\r\n$7\r\ndefault\r\n");
+    expect("ACL GETUSER default\r\n",
+           "*12\r\n$5\r\nflags\r\n*2\r\n$2\r\non\r\n$16\r\nsanitize-payload\r\n"
+           "$9\r\npasswords\r\n*1\r\n$6\r\nhidden\r\n$8\r\ncommands\r\n$5\r\n+@all\r\n"
+           "$4\r\nkeys\r\n$2\r\n~*\r\n$8\r\nchannels\r\n$2\r\n&*\r\n$9\r\nselectors\r\n*0\r\n");
+    front_stage_fini(&stage);
+    start(false);
+    expect("ACL LIST\r\n", "*1\r\n$51\r\nuser default on nopass sanitize-payload ~* &* +@all\r\n");
+    front_stage_say(&stage, 0, "HELLO 3\r\n");
+    front_stage_expect(&stage, 0, stage.streams[0].text);
+    expect("ACL GETUSER default\r\nACL GETUSER root\r\n",
+           "%6\r\n$5\r\nflags\r\n~3\r\n$2\r\non\r\n$6\r\nnopass\r\n$16\r\nsanitize-payload\r\n"
+           "$9\r\npasswords\r\n*0\r\n$8\r\ncommands\r\n$5\r\n+@all\r\n$4\r\nkeys\r\n$2\r\n~*\r\n"
+           "$8\r\nchannels\r\n$2\r\n&*\r\n$9\r\nselectors\r\n*0\r\n_\r\n");
+    front_stage_say(&stage, 0, "ACL SETUSER default >x\r\n");
+    cr_assert_not_null(strstr(stage.streams[0].text, "resp_password_file"));
+    front_stage_fini(&stage);
+}
+
 Test(resp_auth, hello_takes_it_too)
 {
     start(true);
