@@ -203,6 +203,21 @@ static const struct option options[] = {
         .help = "on: FLUSHALL and FLUSHDB drop every filter of the cluster; off: they are errors",
         .live = true,
     },
+    DAEMON_OPTION_LIVE_DURATION("slowlog_slower_than", FIELD(resp.slow_us), 0, FRONT_SLOW_NEVER_US,
+                                "0us to 1h", "10ms",
+                                "RESP commands that take so long are in SLOWLOG; 0us: all are, 1h: "
+                                "none is"),
+    {
+        .name = "slowlog_items",
+        .kind = OPTION_CHOICE,
+        .offset = FIELD(slowlog_items),
+        .size = BYTES(slowlog_items),
+        .unit = "",
+        .range = "hidden | shown",
+        .value = "hidden",
+        .help = "whether SLOWLOG tells items, or only how long they are",
+        .live = true,
+    },
     DAEMON_OPTION_LOG_LEVEL,
 };
 
@@ -246,6 +261,7 @@ enum status router_options_finish(void *context)
     struct router_settings *settings = context;
 
     settings->resp.guarded = settings->resp_password_file[0] != '\0';
+    settings->resp.slow_items = strcmp(settings->slowlog_items, "shown") == 0;
     settings->resp.flush = strcmp(settings->resp_flush, "on") == 0;
     settings->resp.strict_missing = strcmp(settings->resp_missing, "error") == 0;
     if (settings->resp.rate < LEAST_RATE) {

@@ -127,13 +127,26 @@ static bool is_for_strangers(const struct command *command)
     return command != NULL && (command->flags & COMMAND_STRANGERS) != 0;
 }
 
+/* The call that is still to be answered, if the command has begun one behind `last`. */
+static struct call *begun(const struct session *session, const struct call *last)
+{
+    struct call *call = session->last;
+
+    return call != NULL && call != last && !call->done ? call : NULL;
+}
+
 static enum taken run(struct front *self, struct session *session, const struct command *command,
                       const struct span *arguments, uint32_t count)
 {
+    const struct call *last = session->last;
+
     if (command->run(self, session, arguments, count) == TAKEN_WAIT) {
         return TAKEN_WAIT;
     }
     session->changing = session->changing || changes_filters(command);
+    if (slowlog_is_on(self)) {
+        slowlog_begin(self, session, begun(session, last), command, arguments, count);
+    }
     return TAKEN_DONE;
 }
 

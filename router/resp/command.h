@@ -25,6 +25,8 @@ enum {
     COMMAND_WAITS = 16,       /* for answers of all earlier ones */
     COMMAND_UNQUEUED = 32,    /* after MULTI, too */
     COMMAND_STRANGERS = 64,   /* before the password was given, too */
+    COMMAND_ITEMS = 128,      /* what is no filter's name the slow log hides, as it is the user's */
+    COMMAND_SECRETS = 256,    /* ... and whatever is behind the command, always */
     COMMAND_SUBSCRIBED = 512, /* of a RESP 2 connection with subscriptions, too */
     COMMAND_ALONE = 1024,     /* never after MULTI */
 };

@@ -73,7 +73,7 @@ COMMAND(wait)
     return answer_integer(self, session, session->copies > 0 ? session->copies - 1 : 0);
 }
 
-/* ---- SLOWLOG, LATENCY: nothing is noted ---- */
+/* ---- LATENCY: nothing is noted ---- */
 
 static COMMAND(none)
 {
@@ -87,17 +87,6 @@ static COMMAND(zero)
     (void)arguments;
     (void)count;
     return answer_integer(self, session, 0);
-}
-
-COMMAND(slowlog)
-{
-    static const struct subcommand subcommands[] = {
-        {"get", -2, command_none, " [<count>]", "Nothing: no command is noted as slow"},
-        {"len", 2, command_zero, "", "0, as nothing is noted"},
-        {"reset", 2, command_ok, "", "Accepted"},
-    };
-
-    return SUBCOMMAND_RUN(subcommands);
 }
 
 COMMAND(latency)

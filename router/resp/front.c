@@ -161,6 +161,7 @@ void front_destroy(struct front **front)
     questions_fini(self);
     loads_fini(self);
     gathers_fini(self);
+    slowlog_reset(self);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->frame);
     heap_free(self);

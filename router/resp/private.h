@@ -28,7 +28,8 @@
     X(resp_memory_bytes, "bytes", "of requests and answers of all clients, held (a gauge)")    \
     X(resp_wrong_passwords_total, "commands", "AUTH and HELLO with a wrong user or password")  \
     X(resp_strangers_total, "connections", "closed as they did not give the password in time") \
-    X(resp_guessers_total, "connections", "closed as they gave too many wrong passwords")
+    X(resp_guessers_total, "connections", "closed as they gave too many wrong passwords")      \
+    X(resp_slow_total, "commands", "that took slowlog_slower_than or longer")
 
 enum front_counter {
 #define X(name, unit, help) FRONT_##name,
@@ -59,6 +60,7 @@ enum {
     FRONT_MESSAGE_BYTES = 640,
     FRONT_LABEL_BYTES = 64,
     FRONT_NODE_ID_BYTES = 41, /* 40 hexadecimal digits */
+    FRONT_SLOW_ENTRIES = 128, /* as many as Redis keeps by default */
 };
 
 /* Clients take it for a Redis that knows the commands which they send at first. */
@@ -68,7 +70,9 @@ enum {
 #define FRONT_USER "default"
 
 struct call;
+struct command;
 struct gather;
+struct slow_entry;
 struct subscriptions;
 
 /* ---- requests to the router ---- */
@@ -107,6 +111,7 @@ struct gather {
     size_t counted; /* bytes of it in front.gathered */
     struct call *first;
     struct call *last;
+    uint32_t ncalls;
 };
 
 /* ---- questions to a coordinator or the router ---- */
@@ -147,6 +152,11 @@ struct call {
     uint32_t owed;  /* bytes of `reply`; before it is done, about as many as are to be expected */
     uint32_t first; /* its keys in the gather */
     uint32_t count;
+    uint32_t keys_at;              /* ... and where their bytes begin there */
+    bool gathered;                 /* the gather has its words, for the slow log */
+    const struct command *command; /* NULL: it is not timed */
+    uint64_t begun_us;
+    struct slow_entry *slow; /* its words, for the slow log; NULL: none are kept yet */
     void (*answer)(struct front *self, struct call *call, const struct frame *frame);
     uint64_t detail;     /* for `answer` */
     char *text;          /* ... too: a name, or why it fails; NULL: none */
@@ -183,10 +193,10 @@ struct session {
     uint32_t wrong_passwords; /* since the right one */
     TAILQ_ENTRY(session) slowed_entry;
     uint64_t slowed_until_us; /* nothing is taken before; 0: it is not slowed down */
-    bool closing; /* nothing more is read; closed once all is answered */
-    bool cut;     /* an answer is lost, so that none may follow: closed at once */
-    bool closed;  /* stream.close() was called */
-    bool dropped; /* stream.drop() was called */
+    bool closing;             /* nothing more is read; closed once all is answered */
+    bool cut;                 /* an answer is lost, so that none may follow: closed at once */
+    bool closed;              /* stream.close() was called */
+    bool dropped;             /* stream.drop() was called */
     uint64_t closed_us;
     bool paused;
     bool stalled; /* the next request waits for earlier ones */
@@ -250,6 +260,8 @@ struct front {
     struct session_list sessions;
     struct session_list due;
     struct session_list slowed; /* by wrong passwords */
+    struct slow_entry *slow[FRONT_SLOW_ENTRIES];
+    uint64_t nslow; /* noted ever, each with its number */
     uint32_t nsessions;
     uint32_t nclosed;                                  /* of these, not gone yet */
     uint32_t nstrangers;                               /* ... */
@@ -281,6 +293,34 @@ static inline uint64_t front_deadline_us(const struct front *self)
 
     return self->now_us + (self->waited_us < timeout_us ? timeout_us - self->waited_us : 0);
 }
+
+/* ---- slowlog.c ---- */
+
+static inline bool slowlog_is_on(const struct front *self)
+{
+    return self->config.slow_us < FRONT_SLOW_NEVER_US;
+}
+
+/* It took too long; known once it is answered. */
+static inline bool slowlog_wants(const struct front *self, const struct call *call)
+{
+    return call->command != NULL && slowlog_is_on(self) &&
+           self->now_us - call->begun_us >= self->config.slow_us;
+}
+
+/* The command was carried out: `call` is its answer to come, NULL: it was answered at once. */
+void slowlog_begin(struct front *self, const struct session *session, struct call *call,
+                   const struct command *command, const struct span *arguments, uint32_t count);
+
+/* The words of a slow one whose items are in `gather`, where so many calls follow it. */
+void slowlog_keep_keys(struct front *self, const struct gather *gather, struct call *call,
+                       uint32_t following);
+
+/* It is answered. */
+void slowlog_end(struct front *self, struct call *call);
+
+void slowlog_forget(struct slow_entry *entry); /* or NULL */
+void slowlog_reset(struct front *self);
 
 /* ---- command_subscribe.c ---- */
 

@@ -145,6 +145,7 @@ struct resp_writer call_writer(struct call *call)
 
 static void destroy(struct call *call)
 {
+    slowlog_forget(call->slow);
     buffer_fini(&call->reply);
     heap_free(call->text);
     heap_free(call);
@@ -173,6 +174,9 @@ void call_end(struct front *self, struct call *call, const struct resp_writer *w
 
     assert(!call->done);
     call->done = true;
+    if (slowlog_wants(self, call)) {
+        slowlog_end(self, call);
+    }
     /* No more is owed than what is written. */
     call_expect(call, call->reply.size);
     if (session == NULL) {

@@ -301,6 +301,7 @@ struct front_config front_stage_config(void)
         .timeout_us = 5000000,
         .max_unread = 1 << 20,
         .max_memory = 256 << 20,
+        .slow_us = FRONT_SLOW_NEVER_US,
     };
 }
 
