@@ -1,6 +1,7 @@
 /* The table of orbloom-router's options, and what it takes for several of them to go together. */
 #include "router/shell_options.h"
 
+#include <arpa/inet.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -138,6 +139,18 @@ static const struct option options[] = {
         .help = "the password that RESP clients must give, on one line; none: they need none",
         .live = true,
     },
+    {
+        .name = "resp_open",
+        .kind = OPTION_CHOICE,
+        .offset = FIELD(resp_open),
+        .size = BYTES(resp_open),
+        .unit = "",
+        .range = "off | on",
+        .value = "off",
+        .help = "on: whoever reaches a resp_listen off loopback needs no password; off: without "
+                "resp_password_file such a router does not start",
+        .live = true,
+    },
     DAEMON_OPTION_LIVE_DURATION("resp_auth_timeout", FIELD(resp.auth_us), DAEMON_SECOND,
                                 3600 * DAEMON_SECOND, "1s to 1h", "10s",
                                 "a RESP connection that has not given the password within this is "
@@ -249,6 +262,21 @@ static const struct option options[] = {
         .help = "on: FLUSHALL and FLUSHDB drop every filter of the cluster; off: they are errors",
         .live = true,
     },
+    DAEMON_OPTION_LIVE_DURATION("slowlog_slower_than", FIELD(resp.slow_us), 0, FRONT_SLOW_NEVER_US,
+                                "0us to 1h", "10ms",
+                                "RESP commands that take so long are in SLOWLOG; 0us: all are, 1h: "
+                                "none is"),
+    {
+        .name = "slowlog_items",
+        .kind = OPTION_CHOICE,
+        .offset = FIELD(slowlog_items),
+        .size = BYTES(slowlog_items),
+        .unit = "",
+        .range = "hidden | shown",
+        .value = "hidden",
+        .help = "whether SLOWLOG tells items, or only how long they are",
+        .live = true,
+    },
     DAEMON_OPTION_LOG_LEVEL,
 };
 
@@ -311,11 +339,58 @@ static enum status finish_tls(struct router_settings *settings)
     return STATUS_OK;
 }
 
+/* By its text, as a name may mean another address tomorrow. */
+static bool is_loopback(const char *endpoint)
+{
+    const char *host = strstr(endpoint, "://") + 3; /* The option's kind has it. */
+    const char *colon = strrchr(host, ':');
+    char text[INET6_ADDRSTRLEN];
+    struct in_addr address;
+
+    if (colon == NULL || (size_t)(colon - host) >= sizeof text) {
+        return false;
+    }
+    memcpy(text, host, (size_t)(colon - host));
+    text[colon - host] = '\0';
+    return strcmp(text, "localhost") == 0 || strcmp(text, "[::1]") == 0 ||
+           (inet_pton(AF_INET, text, &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
+}
+
+/* The first address where whoever reaches it gets in without a word; NULL: there is none. */
+static const char *open_door(const struct router_settings *settings)
+{
+    bool required = settings->tls.clients == TLS_CLIENTS_REQUIRED;
+
+    if (settings->resp.guarded || strcmp(settings->resp_open, "on") == 0) {
+        return NULL;
+    }
+    if (settings->resp_listen[0] != '\0' && !is_loopback(settings->resp_listen)) {
+        return settings->resp_listen;
+    }
+    return settings->resp_tls_listen[0] != '\0' && !required &&
+                   !is_loopback(settings->resp_tls_listen)
+               ? settings->resp_tls_listen
+               : NULL;
+}
+
+static enum status refuse_open_door(const char *door)
+{
+    (void)fprintf(stderr,
+                  "orbloom-router: %s is not loopback, and without a password whoever reaches it "
+                  "may read and drop every filter: name a file with one as resp_password_file, "
+                  "listen on loopback, or say resp_open = \"on\" if that is meant\n",
+                  door);
+    return STATUS_USAGE;
+}
+
 enum status router_options_finish(void *context)
 {
     struct router_settings *settings = context;
+    enum status status;
+    const char *door;
 
     settings->resp.guarded = settings->resp_password_file[0] != '\0';
+    settings->resp.slow_items = strcmp(settings->slowlog_items, "shown") == 0;
     settings->resp.flush = strcmp(settings->resp_flush, "on") == 0;
     settings->resp.strict_missing = strcmp(settings->resp_missing, "error") == 0;
     if (settings->resp.rate < LEAST_RATE) {
@@ -324,5 +399,7 @@ enum status router_options_finish(void *context)
     if (settings->resp.max_capacity < settings->resp.capacity) {
         return refuse("resp_max_capacity must not be less than resp_capacity");
     }
-    return finish_tls(settings);
+    status = finish_tls(settings);
+    door = open_door(settings);
+    return status == STATUS_OK && door != NULL ? refuse_open_door(door) : status;
 }

@@ -24,6 +24,8 @@ struct router_settings {
     struct tls_files tls; /* these, in one */
     uint64_t resp_max_clients;
     double resp_error_rate;
+    char resp_open[4];
+    char slowlog_items[8];
     char resp_missing[8];
     char resp_flush[4];
 };

@@ -118,6 +118,16 @@ void resp_array(struct resp_writer *self, size_t count)
     put_head(self, '*', (int64_t)count);
 }
 
+void resp_set(struct resp_writer *self, size_t count)
+{
+    put_head(self, self->resp3 ? '~' : '*', (int64_t)count);
+}
+
+void resp_push(struct resp_writer *self, size_t count)
+{
+    put_head(self, self->resp3 ? '>' : '*', (int64_t)count);
+}
+
 void resp_map(struct resp_writer *self, size_t pairs)
 {
     put_head(self, self->resp3 ? '%' : '*', (int64_t)(self->resp3 ? pairs : 2 * pairs));

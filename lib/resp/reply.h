@@ -1,7 +1,8 @@
 /* reply.h - answers in RESP 2 or 3, appended to a buffer.
  *
  * What RESP 2 has no type for goes as Redis sends it there: a boolean as :1 or :0, a map as an
- * array of twice as many, null as an empty bulk of length -1, a double as text.
+ * array of twice as many, a set and a push as an array, null as an empty bulk of length -1, a
+ * double as text.
  *
  * Errors:  none here; a buffer that is full or out of memory stays as it was, and `failed` is set:
  *          the connection can't be served any more.
@@ -40,5 +41,9 @@ void resp_null(struct resp_writer *self);
 /* So many elements, or pairs, follow. */
 void resp_array(struct resp_writer *self, size_t count);
 void resp_map(struct resp_writer *self, size_t pairs);
+void resp_set(struct resp_writer *self, size_t count);
+
+/* ... of what is no answer, but is told by the way. */
+void resp_push(struct resp_writer *self, size_t count);
 
 #endif

@@ -69,14 +69,18 @@ static enum taken queue(struct front *self, struct session *session, const struc
     return answer_simple(self, session, "QUEUED");
 }
 
+static bool is_queued(const struct session *session, const struct command *command)
+{
+    return session->multi && (command->flags & COMMAND_UNQUEUED) == 0;
+}
+
 /* What changes filters themselves is settled before anything else looks at one. */
 static bool must_wait(const struct session *session, const struct command *command)
 {
-    bool queued = session->multi && (command->flags & COMMAND_UNQUEUED) == 0;
     bool looks = (command->flags & (COMMAND_READS | COMMAND_WRITES)) != 0;
     bool waits = (command->flags & COMMAND_WAITS) != 0 || (session->changing && looks);
 
-    return waits && !queued && session->first != NULL;
+    return waits && !is_queued(session, command) && session->first != NULL;
 }
 
 static bool changes_filters(const struct command *command)
@@ -98,10 +102,90 @@ static enum taken refuse_late(struct front *self, struct session *session)
                         "changed, send it again if it is still meant");
 }
 
+/* RESP 2 has nothing that would tell a message from an answer, so there are few answers then. */
+static bool is_shut_out(const struct session *session, const struct command *command)
+{
+    return session_subscribes(session) && !session->resp3 &&
+           (command->flags & COMMAND_SUBSCRIBED) == 0;
+}
+
+static enum taken refuse_shut_out(struct front *self, struct session *session,
+                                  const struct command *command)
+{
+    char text[FRONT_MESSAGE_BYTES];
+
+    (void)snprintf(text, sizeof text,
+                   "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "
+                   "RESET are allowed in this context",
+                   command->name);
+    return answer_error(self, session, text);
+}
+
 /* Others are not even told which commands there are. */
 static bool is_for_strangers(const struct command *command)
 {
     return command != NULL && (command->flags & COMMAND_STRANGERS) != 0;
+}
+
+/* The call that is still to be answered, if the command has begun one behind `last`. */
+static struct call *begun(const struct session *session, const struct call *last)
+{
+    struct call *call = session->last;
+
+    return call != NULL && call != last && !call->done ? call : NULL;
+}
+
+static enum taken run(struct front *self, struct session *session, const struct command *command,
+                      const struct span *arguments, uint32_t count)
+{
+    const struct call *last = session->last;
+
+    if (command->run(self, session, arguments, count) == TAKEN_WAIT) {
+        return TAKEN_WAIT;
+    }
+    session->changing = session->changing || changes_filters(command);
+    if (slowlog_is_on(self)) {
+        slowlog_begin(self, session, begun(session, last), command, arguments, count);
+    }
+    return TAKEN_DONE;
+}
+
+/* Refused, queued or carried out. */
+static enum taken carry_out(struct front *self, struct session *session,
+                            const struct command *command, const struct span *arguments,
+                            uint32_t count)
+{
+    if (!arity_fits(command->arity, count)) {
+        return answer_arity(self, session, command->name);
+    }
+    if (is_shut_out(session, command)) {
+        return refuse_shut_out(self, session, command);
+    }
+    if (session->multi && (command->flags & COMMAND_ALONE) != 0) {
+        return answer_error(self, session, "ERR Command not allowed inside a transaction");
+    }
+    if (is_queued(session, command)) {
+        return queue(self, session, arguments, count);
+    }
+    if (is_late(self, command)) {
+        return refuse_late(self, session);
+    }
+    return run(self, session, command, arguments, count);
+}
+
+static enum taken take(struct front *self, struct session *session, const struct command *command,
+                       const struct span *arguments, uint32_t count)
+{
+    if (session->stranger && !is_for_strangers(command)) {
+        return answer_error(self, session, "NOAUTH Authentication required.");
+    }
+    if (command == NULL) {
+        return refuse_unknown(self, session, arguments, count);
+    }
+    if (must_wait(session, command)) {
+        return TAKEN_WAIT;
+    }
+    return carry_out(self, session, command, arguments, count);
 }
 
 enum taken command_take(struct front *self, struct session *session, const struct span *arguments,
@@ -113,33 +197,9 @@ enum taken command_take(struct front *self, struct session *session, const struc
     if (command == NULL && is_web(arguments[0])) {
         return refuse_web(self, session);
     }
-    if (session->stranger && !is_for_strangers(command)) {
-        front_count(self, FRONT_resp_commands_total);
-        return answer_error(self, session, "NOAUTH Authentication required.");
-    }
-    if (command != NULL && must_wait(session, command)) {
+    if (take(self, session, command, arguments, count) == TAKEN_WAIT) {
         return TAKEN_WAIT;
     }
-    if (command == NULL) {
-        front_count(self, FRONT_resp_commands_total);
-        return refuse_unknown(self, session, arguments, count);
-    }
-    if (!arity_fits(command->arity, count)) {
-        front_count(self, FRONT_resp_commands_total);
-        return answer_arity(self, session, command->name);
-    }
-    if (session->multi && (command->flags & COMMAND_UNQUEUED) == 0) {
-        front_count(self, FRONT_resp_commands_total);
-        return queue(self, session, arguments, count);
-    }
-    if (is_late(self, command)) {
-        front_count(self, FRONT_resp_commands_total);
-        return refuse_late(self, session);
-    }
-    if (command->run(self, session, arguments, count) == TAKEN_WAIT) {
-        return TAKEN_WAIT;
-    }
-    session->changing = session->changing || changes_filters(command);
     front_count(self, FRONT_resp_commands_total);
     return TAKEN_DONE;
 }

@@ -22,9 +22,13 @@ enum {
     COMMAND_READS = 2,
     COMMAND_FAST = 4,
     COMMAND_ADMIN = 8,
-    COMMAND_WAITS = 16,     /* for answers of all earlier ones */
-    COMMAND_UNQUEUED = 32,  /* after MULTI, too */
-    COMMAND_STRANGERS = 64, /* before the password was given, too */
+    COMMAND_WAITS = 16,       /* for answers of all earlier ones */
+    COMMAND_UNQUEUED = 32,    /* after MULTI, too */
+    COMMAND_STRANGERS = 64,   /* before the password was given, too */
+    COMMAND_ITEMS = 128,      /* what is no filter's name the slow log hides, as it is the user's */
+    COMMAND_SECRETS = 256,    /* ... and whatever is behind the command, always */
+    COMMAND_SUBSCRIBED = 512, /* of a RESP 2 connection with subscriptions, too */
+    COMMAND_ALONE = 1024,     /* never after MULTI */
 };
 
 /* Which arguments are keys, as Redis counts: the command is 0, the last argument -1. */
@@ -112,6 +116,12 @@ bool status_is_there(const struct filter_summary *filter);
 /* NULL: there is none of that name. */
 const struct filter_summary *status_find(const struct admin_reply *reply, const char *name);
 
+/* ---- command_kill.c ---- */
+
+/* Where the client has reached this router, "127.0.0.1:6380"; ":0" by no TCP. */
+void client_address(const struct front *self, const struct session *session, char *text,
+                    size_t size);
+
 /* ---- commands ---- */
 
 #define COMMAND(name)                                                      \
@@ -136,6 +146,7 @@ COMMAND(bf_reserve);
 COMMAND(bf_scandump);
 COMMAND(bf_status);
 COMMAND(client);
+COMMAND(client_kill);
 COMMAND(cluster);
 COMMAND(command);
 COMMAND(config);
@@ -149,6 +160,7 @@ COMMAND(expire);
 COMMAND(expireat);
 COMMAND(expiretime);
 COMMAND(flush);
+COMMAND(get);
 COMMAND(hello);
 COMMAND(info);
 COMMAND(keys);
@@ -162,7 +174,9 @@ COMMAND(pexpire);
 COMMAND(pexpireat);
 COMMAND(pexpiretime);
 COMMAND(ping);
+COMMAND(psubscribe);
 COMMAND(pttl);
+COMMAND(punsubscribe);
 COMMAND(quit);
 COMMAND(rename);
 COMMAND(renamenx);
@@ -171,9 +185,11 @@ COMMAND(role);
 COMMAND(scan);
 COMMAND(select);
 COMMAND(slowlog);
+COMMAND(subscribe);
 COMMAND(time);
 COMMAND(ttl);
 COMMAND(type);
+COMMAND(unsubscribe);
 COMMAND(wait);
 
 #endif

@@ -19,8 +19,10 @@ static const char *give(struct front *self, struct session *session, struct span
         front_count(self, FRONT_resp_wrong_passwords_total);
         log_limited(&self->stranger_limit, self->now_us, LOG_WARN,
                     "RESP client %s gives a wrong user or password", session->peer);
+        session_slow_down(self, session);
         return WRONG_MESSAGE;
     }
+    session->wrong_passwords = 0;
     session_welcome(self, session);
     return NULL;
 }
@@ -56,7 +58,11 @@ COMMAND(ping)
     if (call == NULL) {
         return TAKEN_DONE;
     }
-    if (count == 1) {
+    if (session_subscribes(session) && !session->resp3) {
+        resp_array(&writer, 2); /* It must look like a message then. */
+        resp_text(&writer, "pong");
+        resp_bulk(&writer, count == 1 ? span_text("") : arguments[1]);
+    } else if (count == 1) {
         resp_simple(&writer, "PONG");
     } else {
         resp_bulk(&writer, arguments[1]);
@@ -106,6 +112,7 @@ COMMAND(reset)
     (void)arguments;
     (void)count;
     session_forget_queue(session);
+    session_unsubscribe(session);
     session_estrange(self, session);
     session->resp3 = false;
     session->label[0] = '\0';
@@ -238,13 +245,16 @@ COMMAND(hello)
 static void write_client(const struct front *self, const struct session *session, char *text,
                          size_t size)
 {
+    char address[2 * FRONT_LABEL_BYTES];
+
+    client_address(self, session, address, sizeof address);
     (void)snprintf(text, size,
-                   "id=%llu addr=%s name=%s age=%llu idle=%llu db=0 multi=%d resp=%d lib-name=%s "
-                   "lib-ver=%s\n",
-                   (unsigned long long)session->id, session->peer, session->label,
+                   "id=%llu addr=%s laddr=%s name=%s age=%llu idle=%llu db=0 multi=%d user=%s "
+                   "resp=%d lib-name=%s lib-ver=%s\n",
+                   (unsigned long long)session->id, session->peer, address, session->label,
                    (unsigned long long)((self->now_us - session->opened_us) / 1000000),
                    (unsigned long long)((self->now_us - session->active_us) / 1000000),
-                   session->multi ? (int)session->nqueued : -1, session->resp3 ? 3 : 2,
+                   session->multi ? (int)session->nqueued : -1, FRONT_USER, session->resp3 ? 3 : 2,
                    session->library, session->version);
 }
 
@@ -254,7 +264,7 @@ static enum taken show_clients(struct front *self, struct session *session, bool
     struct call *call = call_now(self, session, &writer);
     struct buffer text;
     const struct session *one;
-    char line[6 * FRONT_LABEL_BYTES];
+    char line[10 * FRONT_LABEL_BYTES];
 
     if (call == NULL) {
         return TAKEN_DONE;
@@ -341,6 +351,8 @@ COMMAND(client)
         {"getname", 2, command_client_getname, "", "The name of this connection"},
         {"id", 2, command_client_id, "", "The number of this connection"},
         {"info", 2, command_client_info, "", "This connection, on one line"},
+        {"kill", -3, command_client_kill, " (<ip:port>|<option> <value> [<option> <value> ...])",
+         "Close connections: ID, ADDR, LADDR, TYPE, USER, MAXAGE seconds, SKIPME yes or no"},
         {"list", -2, command_client_list, "", "All connections of this router, a line each"},
         {"no-evict", 3, command_ok, " (ON|OFF)", "Accepted: no connection is ever evicted"},
         {"no-touch", 3, command_ok, " (ON|OFF)",

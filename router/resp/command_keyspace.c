@@ -75,6 +75,43 @@ COMMAND(type)
     return TAKEN_DONE;
 }
 
+/* No key has a text here: there is none, or it is a filter. */
+static void got(struct front *self, struct call *call, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    struct resp_writer writer;
+
+    if (!status_is_answer(reply)) {
+        call_fail_status(self, call, reply->status, reply->message);
+    } else if (status_find(reply, call->text) != NULL) {
+        call_fail(self, call, "WRONGTYPE Operation against a key holding the wrong kind of value");
+    } else {
+        writer = call_writer(call);
+        resp_null(&writer);
+        call_end(self, call, &writer);
+    }
+}
+
+COMMAND(get)
+{
+    char name[DOCUMENT_NAME_BYTES];
+    struct frame frame = status_frame(name);
+    struct resp_writer writer;
+    struct call *call;
+
+    (void)count;
+    if (argument_name(arguments[1], name)) {
+        question_for_call(self, session, &frame, name, false, got, 0);
+        return TAKEN_DONE;
+    }
+    call = call_now(self, session, &writer);
+    if (call != NULL) {
+        resp_null(&writer);
+        call_end(self, call, &writer);
+    }
+    return TAKEN_DONE;
+}
+
 /* ---- several: each is asked about by itself, and those that count are counted ---- */
 
 /* call->first: still unanswered, call->count: so many so far. */

@@ -73,25 +73,7 @@ COMMAND(wait)
     return answer_integer(self, session, session->copies > 0 ? session->copies - 1 : 0);
 }
 
-/* ---- ACL ---- */
-
-static COMMAND(acl_whoami)
-{
-    (void)arguments;
-    (void)count;
-    return answer_text(self, session, FRONT_USER);
-}
-
-COMMAND(acl)
-{
-    static const struct subcommand subcommands[] = {
-        {"whoami", 2, command_acl_whoami, "", "Tell which user this connection is"},
-    };
-
-    return SUBCOMMAND_RUN(subcommands);
-}
-
-/* ---- SLOWLOG, LATENCY: nothing is noted ---- */
+/* ---- LATENCY: nothing is noted ---- */
 
 static COMMAND(none)
 {
@@ -105,17 +87,6 @@ static COMMAND(zero)
     (void)arguments;
     (void)count;
     return answer_integer(self, session, 0);
-}
-
-COMMAND(slowlog)
-{
-    static const struct subcommand subcommands[] = {
-        {"get", -2, command_none, " [<count>]", "Nothing: no command is noted as slow"},
-        {"len", 2, command_zero, "", "0, as nothing is noted"},
-        {"reset", 2, command_ok, "", "Accepted"},
-    };
-
-    return SUBCOMMAND_RUN(subcommands);
 }
 
 COMMAND(latency)
@@ -135,11 +106,12 @@ COMMAND(latency)
  * kept by nodes. */
 static const struct {
     const char *name;
-    const char *value;
+    const char *value; /* NULL: seconds of silence until a connection is closed */
 } parameters[] = {
     {"appendonly", "no"},
     {"databases", "16"},
     {"save", ""},
+    {"timeout", NULL},
 };
 
 enum { PARAMETERS = sizeof parameters / sizeof parameters[0] };
@@ -160,6 +132,15 @@ static bool any_matches(const struct span *patterns, uint32_t count, const char 
     return false;
 }
 
+static void write_parameter(const struct front *self, struct resp_writer *writer, size_t at)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof text, "%" PRIu64, self->config.idle_us / 1000000);
+    resp_text(writer, parameters[at].name);
+    resp_text(writer, parameters[at].value != NULL ? parameters[at].value : text);
+}
+
 static COMMAND(config_get)
 {
     struct resp_writer writer;
@@ -177,8 +158,7 @@ static COMMAND(config_get)
     resp_map(&writer, pairs);
     for (size_t i = 0; i < PARAMETERS; i++) {
         if (wanted[i]) {
-            resp_text(&writer, parameters[i].name);
-            resp_text(&writer, parameters[i].value);
+            write_parameter(self, &writer, i);
         }
     }
     call_end(self, call, &writer);

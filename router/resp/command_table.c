@@ -9,41 +9,45 @@
     {                                                   \
         name, arity, flags, {keys}, run, group, help    \
     }
-#define NO_KEY    0, 0, 0
-#define KEY       1, 1, 1
-#define KEYS      1, -1, 1
-#define RENAMED   1, 2, 1
-#define SUB_KEY   2, 2, 1 /* behind the subcommand */
-#define READS     COMMAND_READS
-#define WRITES    COMMAND_WRITES
-#define FAST      COMMAND_FAST
-#define WAITS     COMMAND_WAITS
-#define UNQUEUED  COMMAND_UNQUEUED
-#define STRANGERS COMMAND_STRANGERS
+#define NO_KEY     0, 0, 0
+#define KEY        1, 1, 1
+#define KEYS       1, -1, 1
+#define RENAMED    1, 2, 1
+#define SUB_KEY    2, 2, 1 /* behind the subcommand */
+#define READS      COMMAND_READS
+#define WRITES     COMMAND_WRITES
+#define FAST       COMMAND_FAST
+#define WAITS      COMMAND_WAITS
+#define UNQUEUED   COMMAND_UNQUEUED
+#define STRANGERS  COMMAND_STRANGERS
+#define ITEMS      COMMAND_ITEMS
+#define SECRETS    COMMAND_SECRETS
+#define SUBSCRIBED COMMAND_SUBSCRIBED
+#define ALONE      COMMAND_ALONE
 
 /* By name. */
 static const struct command table[] = {
-    ROW("acl", -2, 0, NO_KEY, command_acl, "server", "WHOAMI: who this connection is"),
+    ROW("acl", -2, SECRETS, NO_KEY, command_acl, "server", "the one user that there is"),
     ROW("asking", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; nothing ever moves"),
-    ROW("auth", -2, FAST | UNQUEUED | STRANGERS, NO_KEY, command_auth, "connection",
+    ROW("auth", -2, FAST | UNQUEUED | STRANGERS | SECRETS, NO_KEY, command_auth, "connection",
         "give the password"),
-    ROW("bf.add", 3, WRITES, KEY, command_bf_add, "bf", "add an item; 1: it is new"),
+    ROW("bf.add", 3, WRITES | ITEMS, KEY, command_bf_add, "bf", "add an item; 1: it is new"),
     ROW("bf.card", 2, READS | WAITS, KEY, command_bf_card, "bf",
         "about how many items a filter holds"),
     ROW("bf.debug", 2, READS | WAITS, KEY, command_bf_debug, "bf", "the layers of a filter"),
-    ROW("bf.del", -2, WRITES, KEY, command_bf_del, "bf", "not possible: an error says so"),
-    ROW("bf.exists", 3, READS, KEY, command_bf_exists, "bf", "0: the item was never added"),
+    ROW("bf.del", -2, WRITES | ITEMS, KEY, command_bf_del, "bf", "not possible: an error says so"),
+    ROW("bf.exists", 3, READS | ITEMS, KEY, command_bf_exists, "bf", "0: the item was never added"),
     ROW("bf.expand", -2, WRITES | WAITS, KEY, command_bf_expand, "bf",
         "another CAPACITY or ERROR while it serves; ABORT takes it back"),
     ROW("bf.info", -2, READS | WAITS, KEY, command_bf_info, "bf",
         "capacity, size and items of a filter"),
-    ROW("bf.insert", -4, WRITES, KEY, command_bf_insert, "bf",
+    ROW("bf.insert", -4, WRITES | ITEMS, KEY, command_bf_insert, "bf",
         "add items, making the filter as asked"),
-    ROW("bf.loadchunk", 4, WRITES | WAITS, KEY, command_bf_loadchunk, "bf",
+    ROW("bf.loadchunk", 4, WRITES | WAITS | SECRETS, KEY, command_bf_loadchunk, "bf",
         "one chunk of a dump into a filter that it makes"),
-    ROW("bf.madd", -3, WRITES, KEY, command_bf_madd, "bf", "add items; 1: new"),
-    ROW("bf.mexists", -3, READS, KEY, command_bf_mexists, "bf", "look items up"),
-    ROW("bf.rebuild", -3, WRITES | WAITS, KEY, command_bf_rebuild, "bf",
+    ROW("bf.madd", -3, WRITES | ITEMS, KEY, command_bf_madd, "bf", "add items; 1: new"),
+    ROW("bf.mexists", -3, READS | ITEMS, KEY, command_bf_mexists, "bf", "look items up"),
+    ROW("bf.rebuild", -3, WRITES | WAITS | ITEMS, KEY, command_bf_rebuild, "bf",
         "BEGIN, FEED item..., COMMIT [YES], ABORT: replace its items by a list"),
     ROW("bf.reserve", -4, WRITES | WAITS, KEY, command_bf_reserve, "bf", "make a filter"),
     ROW("bf.scandump", 3, READS | WAITS, KEY, command_bf_scandump, "bf", "one chunk of a filter"),
@@ -59,7 +63,7 @@ static const struct command table[] = {
     ROW("del", -2, WRITES | WAITS, KEYS, command_del, "generic", "drop filters"),
     ROW("discard", 1, FAST | UNQUEUED, NO_KEY, command_discard, "transactions",
         "forget the queued commands"),
-    ROW("echo", 2, FAST, NO_KEY, command_echo, "connection", "the text again"),
+    ROW("echo", 2, FAST | ITEMS, NO_KEY, command_echo, "connection", "the text again"),
     ROW("exec", 1, UNQUEUED | WAITS, NO_KEY, command_exec, "transactions",
         "run the queued commands"),
     ROW("exists", -2, READS | WAITS, KEYS, command_exists, "generic",
@@ -74,8 +78,10 @@ static const struct command table[] = {
         "drop every filter, if resp_flush is on"),
     ROW("flushdb", -1, WRITES | WAITS, NO_KEY, command_flush, "server",
         "drop every filter, if resp_flush is on"),
-    ROW("hello", -1, FAST | UNQUEUED | WAITS | STRANGERS, NO_KEY, command_hello, "connection",
-        "choose version 2 or 3 of the protocol"),
+    ROW("get", 2, READS | WAITS, KEY, command_get, "string",
+        "null, as no key has a text; WRONGTYPE of a filter"),
+    ROW("hello", -1, FAST | UNQUEUED | WAITS | STRANGERS | SECRETS, NO_KEY, command_hello,
+        "connection", "choose version 2 or 3 of the protocol"),
     ROW("info", -1, 0, NO_KEY, command_info, "server", "this router and its counters"),
     ROW("keys", 2, READS | WAITS, NO_KEY, command_keys, "generic", "names of filters that match"),
     ROW("latency", -2, COMMAND_ADMIN, NO_KEY, command_latency, "server", "nothing is noted"),
@@ -93,9 +99,14 @@ static const struct command table[] = {
         "as EXPIREAT, in milliseconds"),
     ROW("pexpiretime", 2, READS | WAITS, KEY, command_pexpiretime, "generic",
         "as EXPIRETIME, in milliseconds"),
-    ROW("ping", -1, FAST, NO_KEY, command_ping, "connection", "PONG, or the text again"),
+    ROW("ping", -1, FAST | ITEMS | SUBSCRIBED, NO_KEY, command_ping, "connection",
+        "PONG, or the text again"),
+    ROW("psubscribe", -2, SUBSCRIBED | ALONE, NO_KEY, command_psubscribe, "pubsub",
+        "accepted; no message ever comes"),
     ROW("pttl", 2, READS | WAITS, KEY, command_pttl, "generic", "as TTL, in milliseconds"),
-    ROW("quit", -1, FAST | UNQUEUED | STRANGERS, NO_KEY, command_quit, "connection",
+    ROW("punsubscribe", -1, SUBSCRIBED | ALONE, NO_KEY, command_punsubscribe, "pubsub",
+        "from these patterns, or from all"),
+    ROW("quit", -1, FAST | UNQUEUED | STRANGERS | SUBSCRIBED, NO_KEY, command_quit, "connection",
         "close the connection"),
     ROW("readonly", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; this router serves all"),
     ROW("readwrite", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; this router serves all"),
@@ -103,18 +114,23 @@ static const struct command table[] = {
         "another name, dropping the filter that has it"),
     ROW("renamenx", 3, WRITES | WAITS, RENAMED, command_renamenx, "generic",
         "another name, if no filter has it"),
-    ROW("reset", 1, FAST | UNQUEUED | WAITS | STRANGERS, NO_KEY, command_reset, "connection",
-        "the connection as it began"),
+    ROW("reset", 1, FAST | UNQUEUED | WAITS | STRANGERS | SUBSCRIBED, NO_KEY, command_reset,
+        "connection", "the connection as it began"),
     ROW("role", 1, FAST, NO_KEY, command_role, "server", "master, without replicas of its own"),
     ROW("scan", -2, READS | WAITS, NO_KEY, command_scan, "generic",
         "names of filters, all in one page"),
     ROW("select", 2, FAST, NO_KEY, command_select, "connection", "accepted; there is one database"),
-    ROW("slowlog", -2, COMMAND_ADMIN, NO_KEY, command_slowlog, "server", "nothing is noted"),
+    ROW("slowlog", -2, COMMAND_ADMIN, NO_KEY, command_slowlog, "server",
+        "commands that took too long"),
+    ROW("subscribe", -2, SUBSCRIBED | ALONE, NO_KEY, command_subscribe, "pubsub",
+        "accepted; no message ever comes"),
     ROW("time", 1, FAST, NO_KEY, command_time, "server", "seconds and microseconds since 1970"),
     ROW("ttl", 2, READS | WAITS, KEY, command_ttl, "generic",
         "how long a filter stays, in seconds"),
     ROW("type", 2, READS | WAITS, KEY, command_type, "generic", "MBbloom-- or none"),
     ROW("unlink", -2, WRITES | WAITS, KEYS, command_del, "generic", "drop filters"),
+    ROW("unsubscribe", -1, SUBSCRIBED | ALONE, NO_KEY, command_unsubscribe, "pubsub",
+        "from these channels, or from all"),
     ROW("wait", 3, WAITS, NO_KEY, command_wait, "generic",
         "on how many further replicas this connection's adds are"),
 };

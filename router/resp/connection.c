@@ -73,6 +73,10 @@ void session_forget(struct front *self, struct session *session)
     memory_forget(self, session);
     calls_orphan(session);
     session_forget_look(session);
+    session_unsubscribe(session);
+    if (session->slowed_until_us != 0) {
+        TAILQ_REMOVE(&self->slowed, session, slowed_entry);
+    }
     session_welcome(self, session); /* It is nobody by now. */
     if (session->due) {
         TAILQ_REMOVE(&self->due, session, due_entry);
@@ -163,8 +167,8 @@ static bool has_room(const struct front *self, const struct session *session)
 
 static bool may_take(const struct session *session)
 {
-    return !session->closing && !session->stalled && session->ncalls < FRONT_MAX_CALLS &&
-           session->taken < session->input.size;
+    return !session->closing && !session->stalled && session->slowed_until_us == 0 &&
+           session->ncalls < FRONT_MAX_CALLS && session->taken < session->input.size;
 }
 
 /* False: no further one can be taken now. */
@@ -219,7 +223,8 @@ static void send(struct front *self, struct session *session)
 static void pause_or_go_on(struct front *self, struct session *session)
 {
     bool pause = session->closing || self->draining || session->stalled ||
-                 session->ncalls >= FRONT_MAX_CALLS || !has_room(self, session);
+                 session->slowed_until_us != 0 || session->ncalls >= FRONT_MAX_CALLS ||
+                 !has_room(self, session);
 
     if (pause != session->paused) {
         session->paused = pause;
@@ -295,7 +300,8 @@ void sessions_run(struct front *self)
 static bool is_idle(const struct front *self, const struct session *session)
 {
     return self->config.idle_us > 0 && session->first == NULL && session->look == NULL &&
-           !session->closing && self->now_us - session->active_us >= self->config.idle_us;
+           !session_subscribes(session) && !session->closing &&
+           self->now_us - session->active_us >= self->config.idle_us;
 }
 
 static bool is_overdue(const struct front *self, const struct session *session)

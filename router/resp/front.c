@@ -139,6 +139,7 @@ enum status front_create(const struct front_config *config, const struct router_
     TAILQ_INIT(&self->loads);
     TAILQ_INIT(&self->sessions);
     TAILQ_INIT(&self->due);
+    TAILQ_INIT(&self->slowed);
     memory_init(self);
     *out = self;
     return STATUS_OK;
@@ -160,6 +161,7 @@ void front_destroy(struct front **front)
     questions_fini(self);
     loads_fini(self);
     gathers_fini(self);
+    slowlog_reset(self);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->frame);
     heap_free(self);
@@ -239,7 +241,8 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
 static bool is_waiting(const struct front *self)
 {
     return self->ngathers > 0 || self->nquestions > 0 || self->nloads > 0 || self->nclosed > 0 ||
-           self->nstrangers > 0 || (self->nbegun > 0 && self->config.request_us > 0) ||
+           self->nstrangers > 0 || !TAILQ_EMPTY(&self->slowed) ||
+           (self->nbegun > 0 && self->config.request_us > 0) ||
            (self->config.idle_us > 0 && self->nsessions > 0) || memory_is_loose(self);
 }
 
@@ -291,6 +294,7 @@ static void on_time(void *context, uint64_t now_us)
         questions_tick(self);
         loads_tick(self);
         gathers_tick(self);
+        sessions_let_go_on(self);
         sessions_tick(self);
         self->next_tick_us = is_waiting(self) ? now_us + TICK_US : ACTOR_NEVER;
     }

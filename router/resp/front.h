@@ -29,6 +29,9 @@
 
 enum { FRONT_HOST_BYTES = 64 };
 
+/* From here on nothing is slow, as no command is answered so late. */
+#define FRONT_SLOW_NEVER_US (UINT64_C(3600) * 1000000)
+
 struct front_config {
     uint64_t capacity;     /* of filters that an add creates */
     double rate;           /* ... and their error rate */
@@ -43,6 +46,9 @@ struct front_config {
     bool guarded;          /* clients must give the password ... */
     struct password password;
     uint64_t auth_us; /* ... within this */
+    uint64_t
+        slow_us;     /* commands that take so long are in the slow log; FRONT_SLOW_NEVER_US: none */
+    bool slow_items; /* ... with their items */
 };
 
 /* Where a connection reached this router. */

@@ -224,6 +224,7 @@ static void join(struct gather *gather, struct call *call)
         gather->first = call;
     }
     gather->last = call;
+    gather->ncalls++;
 }
 
 bool gather_keys(struct front *self, struct session *session, const struct gather_kind *kind,
@@ -253,6 +254,8 @@ bool gather_keys(struct front *self, struct session *session, const struct gathe
     call->many = many;
     call->first = gather->count - count;
     call->count = count;
+    call->keys_at = (uint32_t)(gather->keys.size - gather_key_bytes(keys, count));
+    call->gathered = kind->operation != OPERATION_FEED;
     join(gather, call);
     return true;
 }
@@ -384,15 +387,26 @@ static void note_copies(const struct gather *gather, const struct call *call,
     session->waited = false;
 }
 
+/* The slow log has its words from here, as they were not kept for those that are fast. */
+static void time_it(struct front *self, const struct gather *gather, struct call *call,
+                    uint32_t following)
+{
+    if (call->gathered && slowlog_wants(self, call)) {
+        slowlog_keep_keys(self, gather, call, following);
+    }
+}
+
 /* Every command gets its part, or the error where there is no reply; the connection may go on. */
 static void settle(struct front *self, struct gather *gather, const struct client_reply *reply,
                    const char *error)
 {
     struct call *call = gather->first;
+    uint32_t following = gather->ncalls;
 
     while (call != NULL) {
         struct call *next = call->next_shared;
 
+        time_it(self, gather, call, --following);
         if (call->session != NULL) {
             forget_add(call->session, gather);
             if (gather->kind.operation != OPERATION_CHECK) {
@@ -486,9 +500,11 @@ static void miss(struct front *self, struct gather *gather)
         fail(self, gather, STATUS_NOT_FOUND, "");
     } else {
         struct call *next;
+        uint32_t following = gather->ncalls;
 
         for (struct call *call = gather->first; call != NULL; call = next) {
             next = call->next_shared;
+            time_it(self, gather, call, --following);
             answer_missing(self, call);
         }
         destroy(self, gather);
@@ -625,6 +641,7 @@ void gathers_fini(struct front *self)
             while (call != NULL) {
                 struct call *next = call->next_shared;
 
+                slowlog_forget(call->slow);
                 buffer_fini(&call->reply);
                 heap_free(call);
                 call = next;

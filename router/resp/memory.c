@@ -45,11 +45,12 @@ static size_t weight(const struct front *self, const struct session *session)
 {
     size_t unsent = self->streams.unsent(self->streams.context, session->stream);
 
-    return session->dropped ? 0
-                            : session->input.capacity + session->out.capacity +
-                                  session->queued.capacity + session->request.words.capacity +
-                                  session->request.capacity * sizeof(struct span) + unsent +
-                                  session->owed + session->ncalls * sizeof(struct call);
+    return session->dropped
+               ? 0
+               : session->input.capacity + session->out.capacity + session->queued.capacity +
+                     session->request.words.capacity + subscriptions_bytes(session) +
+                     session->request.capacity * sizeof(struct span) + unsent + session->owed +
+                     session->ncalls * sizeof(struct call);
 }
 
 static uint32_t class_of(size_t bytes)

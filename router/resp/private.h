@@ -35,7 +35,9 @@
       "without the certificate that tls_clients asks for")                                     \
     X(resp_tls_broken_total, "connections", "by TLS, that broke it otherwise")                 \
     X(resp_tls_late_total, "connections", "that did not finish the handshake in time")         \
-    X(resp_tls_crowded_total, "connections", "that gave way to others in the midst of it")
+    X(resp_tls_crowded_total, "connections", "that gave way to others in the midst of it")     \
+    X(resp_guessers_total, "connections", "closed as they gave too many wrong passwords")      \
+    X(resp_slow_total, "commands", "that took slowlog_slower_than or longer")
 
 enum front_counter {
 #define X(name, unit, help) FRONT_##name,
@@ -66,6 +68,7 @@ enum {
     FRONT_MESSAGE_BYTES = 640,
     FRONT_LABEL_BYTES = 64,
     FRONT_NODE_ID_BYTES = 41, /* 40 hexadecimal digits */
+    FRONT_SLOW_ENTRIES = 128, /* as many as Redis keeps by default */
 };
 
 /* Clients take it for a Redis that knows the commands which they send at first. */
@@ -75,7 +78,10 @@ enum {
 #define FRONT_USER "default"
 
 struct call;
+struct command;
 struct gather;
+struct slow_entry;
+struct subscriptions;
 
 /* ---- requests to the router ---- */
 
@@ -113,6 +119,7 @@ struct gather {
     size_t counted; /* bytes of it in front.gathered */
     struct call *first;
     struct call *last;
+    uint32_t ncalls;
 };
 
 /* ---- questions to a coordinator or the router ---- */
@@ -153,6 +160,11 @@ struct call {
     uint32_t owed;  /* bytes of `reply`; before it is done, about as many as are to be expected */
     uint32_t first; /* its keys in the gather */
     uint32_t count;
+    uint32_t keys_at;              /* ... and where their bytes begin there */
+    bool gathered;                 /* the gather has its words, for the slow log */
+    const struct command *command; /* NULL: it is not timed */
+    uint64_t begun_us;
+    struct slow_entry *slow; /* its words, for the slow log; NULL: none are kept yet */
     void (*answer)(struct front *self, struct call *call, const struct frame *frame);
     uint64_t detail;     /* for `answer` */
     char *text;          /* ... too: a name, or why it fails; NULL: none */
@@ -186,10 +198,13 @@ struct session {
     bool resp3;
     bool stranger; /* has not given the password */
     uint64_t stranger_since_us;
-    bool closing; /* nothing more is read; closed once all is answered */
-    bool cut;     /* an answer is lost, so that none may follow: closed at once */
-    bool closed;  /* stream.close() was called */
-    bool dropped; /* stream.drop() was called */
+    uint32_t wrong_passwords; /* since the right one */
+    TAILQ_ENTRY(session) slowed_entry;
+    uint64_t slowed_until_us; /* nothing is taken before; 0: it is not slowed down */
+    bool closing;             /* nothing more is read; closed once all is answered */
+    bool cut;                 /* an answer is lost, so that none may follow: closed at once */
+    bool closed;              /* stream.close() was called */
+    bool dropped;             /* stream.drop() was called */
     uint64_t closed_us;
     bool paused;
     bool stalled; /* the next request waits for earlier ones */
@@ -211,7 +226,8 @@ struct session {
     bool multi_broken;      /* one of them was refused */
     uint32_t nqueued;
     struct buffer queued;
-    char label[FRONT_LABEL_BYTES]; /* CLIENT SETNAME */
+    struct subscriptions *subscriptions; /* NULL: none */
+    char label[FRONT_LABEL_BYTES];       /* CLIENT SETNAME */
     char library[FRONT_LABEL_BYTES];
     char version[FRONT_LABEL_BYTES];
     char peer[FRONT_LABEL_BYTES];
@@ -251,6 +267,9 @@ struct front {
     uint32_t nloads;
     struct session_list sessions;
     struct session_list due;
+    struct session_list slowed; /* by wrong passwords */
+    struct slow_entry *slow[FRONT_SLOW_ENTRIES];
+    uint64_t nslow; /* noted ever, each with its number */
     uint32_t nsessions;
     uint32_t nclosed;                                  /* of these, not gone yet */
     uint32_t nstrangers;                               /* ... */
@@ -283,6 +302,40 @@ static inline uint64_t front_deadline_us(const struct front *self)
     return self->now_us + (self->waited_us < timeout_us ? timeout_us - self->waited_us : 0);
 }
 
+/* ---- slowlog.c ---- */
+
+static inline bool slowlog_is_on(const struct front *self)
+{
+    return self->config.slow_us < FRONT_SLOW_NEVER_US;
+}
+
+/* It took too long; known once it is answered. */
+static inline bool slowlog_wants(const struct front *self, const struct call *call)
+{
+    return call->command != NULL && slowlog_is_on(self) &&
+           self->now_us - call->begun_us >= self->config.slow_us;
+}
+
+/* The command was carried out: `call` is its answer to come, NULL: it was answered at once. */
+void slowlog_begin(struct front *self, const struct session *session, struct call *call,
+                   const struct command *command, const struct span *arguments, uint32_t count);
+
+/* The words of a slow one whose items are in `gather`, where so many calls follow it. */
+void slowlog_keep_keys(struct front *self, const struct gather *gather, struct call *call,
+                       uint32_t following);
+
+/* It is answered. */
+void slowlog_end(struct front *self, struct call *call);
+
+void slowlog_forget(struct slow_entry *entry); /* or NULL */
+void slowlog_reset(struct front *self);
+
+/* ---- command_subscribe.c ---- */
+
+bool session_subscribes(const struct session *session);
+size_t subscriptions_bytes(const struct session *session);
+void session_unsubscribe(struct session *session); /* from all, saying nothing */
+
 /* ---- session.c: whether a connection goes on ---- */
 
 /* It may go on, or has something to send; done at the end of the turn. */
@@ -297,6 +350,10 @@ void session_cut(struct front *self, struct session *session);
 /* It has given the password, or is to give it again. */
 void session_welcome(struct front *self, struct session *session);
 void session_estrange(struct front *self, struct session *session);
+
+/* It has given a wrong one: what it sends next waits, longer each time; then the end. */
+void session_slow_down(struct front *self, struct session *session);
+void sessions_let_go_on(struct front *self); /* those that have waited */
 
 /* The rest of a request is awaited, or nothing that was begun is. */
 void session_await(struct front *self, struct session *session, bool awaited);

@@ -6,7 +6,13 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { REPLY_BYTES = 64 << 20 };
+enum {
+    REPLY_BYTES = 64 << 20,
+    FREE_WRONG = 1,  /* a slip of the finger */
+    MOST_WRONG = 10, /* then it is closed */
+    FIRST_WAIT_US = 100000,
+    MOST_DOUBLINGS = 4,
+};
 
 /* ---- whether it goes on ---- */
 
@@ -41,6 +47,47 @@ void session_estrange(struct front *self, struct session *session)
     session->stranger_since_us = self->now_us;
     self->nstrangers += self->config.guarded && !session->stranger;
     session->stranger = self->config.guarded;
+}
+
+static void let_go_on(struct front *self, struct session *session)
+{
+    TAILQ_REMOVE(&self->slowed, session, slowed_entry);
+    session->slowed_until_us = 0;
+    session_stir(self, session);
+}
+
+/* Only this connection waits: others, and the loop, go on. */
+void session_slow_down(struct front *self, struct session *session)
+{
+    uint32_t wrong = ++session->wrong_passwords;
+    uint32_t doublings = wrong - FREE_WRONG - 1;
+
+    if (wrong <= FREE_WRONG || session->closing) {
+        return;
+    }
+    if (wrong >= MOST_WRONG) {
+        front_count(self, FRONT_resp_guessers_total);
+        session_close(self, session);
+        return;
+    }
+    doublings = doublings < MOST_DOUBLINGS ? doublings : MOST_DOUBLINGS;
+    assert(session->slowed_until_us == 0);
+    session->slowed_until_us = self->now_us + ((uint64_t)FIRST_WAIT_US << doublings);
+    TAILQ_INSERT_TAIL(&self->slowed, session, slowed_entry);
+}
+
+void sessions_let_go_on(struct front *self)
+{
+    struct session *session = TAILQ_FIRST(&self->slowed);
+
+    while (session != NULL) {
+        struct session *next = TAILQ_NEXT(session, slowed_entry);
+
+        if (self->now_us >= session->slowed_until_us) {
+            let_go_on(self, session);
+        }
+        session = next;
+    }
 }
 
 /* The rest of a request is awaited, or nothing that was begun is. */
@@ -98,6 +145,7 @@ struct resp_writer call_writer(struct call *call)
 
 static void destroy(struct call *call)
 {
+    slowlog_forget(call->slow);
     buffer_fini(&call->reply);
     heap_free(call->text);
     heap_free(call);
@@ -126,6 +174,9 @@ void call_end(struct front *self, struct call *call, const struct resp_writer *w
 
     assert(!call->done);
     call->done = true;
+    if (slowlog_wants(self, call)) {
+        slowlog_end(self, call);
+    }
     /* No more is owed than what is written. */
     call_expect(call, call->reply.size);
     if (session == NULL) {

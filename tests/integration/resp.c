@@ -298,6 +298,9 @@ Test(resp, options_that_can_not_be_are_refused, .timeout = LIMIT_S)
         {"resp_capacity = \"2M\";\nresp_max_capacity = \"1M\";\n", "resp_max_capacity must not"},
         {"resp_missing = \"perhaps\";\n", "resp_missing"},
         {"resp_max_unread = \"1KiB\";\n", "resp_max_unread"},
+        {"resp_listen = \"tcp://*:6380\";\n", "name a file with one as resp_password_file"},
+        {"resp_listen = \"tcp://10.0.0.1:6380\";\n", "say resp_open = \"on\" if that is meant"},
+        {"resp_listen = \"tcp://127.0.0.1.example:6380\";\n", "is not loopback"},
     };
     char text[512];
 

@@ -21,7 +21,7 @@ Test(resp_commands, a_client_of_a_redis_cluster_finds_one_node, .timeout = LIMIT
     char text[512];
 
     start();
-    (void)snprintf(text, sizeof text, "resp_listen = \"tcp://*:%u\";\n", port);
+    (void)snprintf(text, sizeof text, "resp_listen = \"tcp://*:%u\";\nresp_open = \"on\";\n", port);
     redis_restart_router(&playground, text);
     (void)snprintf(text, sizeof text,
                    "P='-h 127.0.0.1 -p %u'; redis-cli $P CLUSTER SLOTS | head -4;"
@@ -45,6 +45,25 @@ Test(resp_commands, the_time_and_what_a_filter_takes, .timeout = LIMIT_S)
                 "redis-cli $S OBJECT ENCODING f; redis-cli $S MEMORY USAGE none;"
                 "redis-cli $S CLUSTER COUNTKEYSINSLOT $(redis-cli $S CLUSTER KEYSLOT f)",
                 "now\nOK\nsame\nraw\n\n1\n");
+    playground_stop(&playground);
+}
+
+/* ... by redis-cli, which shows what it takes for an answer and what for a message. */
+Test(resp_commands, slow_commands_subscriptions_and_the_one_user, .timeout = LIMIT_S)
+{
+    start();
+    redis_restart_router(&playground, "slowlog_slower_than = \"0us\";\n");
+    redis_shell(path,
+                "redis-cli $S BF.ADD f secret; redis-cli $S --csv SLOWLOG GET 1 | cut -d, -f1,4-6;"
+                "redis-cli $S -3 SLOWLOG GET -1 | grep -c secret; redis-cli $S SLOWLOG RESET",
+                "1\n0,\"bf.add\",\"f\",\"(6 bytes hidden)\"\n0\nOK\n");
+    redis_shell(path,
+                "redis-cli $S GET none; redis-cli $S GET f; timeout 1 redis-cli $S SUBSCRIBE c;"
+                "redis-cli $S ACL USERS; redis-cli $S CLIENT KILL ID 999999;"
+                "(sleep 3 | redis-cli $S) >/dev/null 2>&1 & sleep 0.5; redis-cli $S CLIENT KILL "
+                "TYPE normal",
+                "\nWRONGTYPE Operation against a key holding the wrong kind of value\n\n"
+                "subscribe\nc\n1\ndefault\n0\n1\n");
     playground_stop(&playground);
 }
 

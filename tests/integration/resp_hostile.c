@@ -79,7 +79,7 @@ static void send_command(int fd, const char *name, const struct span *arguments,
 /* They end or bend the connection itself. */
 static bool is_apart(const char *name)
 {
-    static const char *const names[] = {"quit", "hello", "reset", "multi", "client"};
+    static const char *const names[] = {"quit", "hello", "reset", "multi", "client", "auth"};
     bool apart = false;
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -146,6 +146,10 @@ Test(resp_hostile, every_command_outlives_nonsense, .timeout = LIMIT_S)
     for (size_t i = 0; i < count; i++) {
         int fd = resp_peer_dial(path, 0);
 
+        if (strstr(names[i], "subscribe") != NULL) { /* RESP 2 takes no ECHO then. */
+            resp_peer_send(fd, span_text("HELLO 3\r\nECHO =-=\r\n"));
+            (void)reply_before(fd, "$3\r\n=-=\r\n");
+        }
         if (!is_apart(names[i])) {
             send_nonsense(fd, names[i]);
         }
@@ -364,8 +368,7 @@ Test(resp_hostile, a_web_page_can_not_have_a_browser_send_commands, .timeout = L
     resp_peer_expect_end(page, "-ERR this is no HTTP server\r\n");
     page = resp_peer_dial(path, 0);
     resp_peer_send(page, span_text("GET / HTTP/1.1\r\nHost: localhost\r\n\r\nDEL kept\r\n"));
-    resp_peer_expect_end(page,
-                         "-ERR unknown command 'GET', with args beginning with: '/' 'HTTP/1.1' "
-                         "\r\n-ERR this is no HTTP server\r\n");
+    resp_peer_expect_end(page, "-ERR wrong number of arguments for 'get' command\r\n"
+                               "-ERR this is no HTTP server\r\n");
     end(good);
 }

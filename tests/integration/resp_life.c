@@ -385,6 +385,7 @@ Test(resp_life, sighup_refuses_a_bad_file_as_a_whole, .timeout = LIMIT_S)
 
     start();
     fd = resp_peer_dial(path, 0);
+    expect_refused(fd, "resp_listen = \"tcp://*:*\";\n", "resp_listen tcp://*:* is not loopback");
     expect_refused(fd, "resp_missing = \"error\";\nresp_max_capacity = \"1\";\n",
                    "resp_max_capacity must not be less");
     expect_refused(fd, "resp_timeuot = \"1s\";\n",

@@ -141,6 +141,18 @@ void front_stage_info(struct front_stage *self, size_t at, const struct info_rep
     front_stage_turn(self);
 }
 
+void front_stage_stats(struct front_stage *self, size_t at)
+{
+    const struct frame frame = {.kind = FRAME_STATS_REPLY,
+                                .correlation = self->asked[at].correlation,
+                                .body.stats_reply = {.program = "", .name = ""}};
+
+    cr_assert_lt(at, self->nasked, "not asked");
+    cr_assert_eq(self->asked[at].kind, FRAME_STATS_REQUEST);
+    tell_front(self, &frame);
+    front_stage_turn(self);
+}
+
 /* ---- streams ---- */
 
 static void stream_send(void *context, void *of, struct span bytes)
@@ -301,6 +313,7 @@ struct front_config front_stage_config(void)
         .timeout_us = 5000000,
         .max_unread = 1 << 20,
         .max_memory = 256 << 20,
+        .slow_us = FRONT_SLOW_NEVER_US,
     };
 }
 

@@ -95,6 +95,9 @@ void front_stage_reply(struct front_stage *self, size_t at, enum status status,
 /* The router answers request `at`, which was for a filter's description. */
 void front_stage_info(struct front_stage *self, size_t at, const struct info_reply *reply);
 
+/* ... which was for its counters: it has none. */
+void front_stage_stats(struct front_stage *self, size_t at);
+
 /* What is sent next; looks of changes are answered by the way, unless `looks` is set. False:
  * nothing is. */
 bool front_stage_take(struct front_stage *self, struct fake_sent *sent);

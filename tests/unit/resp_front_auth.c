@@ -84,12 +84,110 @@ Test(resp_auth, nothing_else_does)
 {
     start(true);
     expect("AUTH wrong\r\nAUTH \"open sesam\"\r\nAUTH \"\"\r\nAUTH \"open sesame\\x00\"\r\n",
-           WRONG WRONG WRONG WRONG);
-    expect("AUTH root \"open sesame\"\r\nAUTH \"\" \"open sesame\"\r\n", WRONG WRONG);
+           WRONG WRONG);
+    front_stage_pass(&stage, SECOND);
+    front_stage_expect(&stage, 0, WRONG WRONG);
+    front_stage_pass(&stage, SECOND);
+    expect("AUTH root \"open sesame\"\r\nAUTH \"\" \"open sesame\"\r\n", WRONG);
+    front_stage_pass(&stage, SECOND);
+    front_stage_expect(&stage, 0, WRONG);
+    front_stage_pass(&stage, 2 * SECOND);
     expect("AUTH\r\n", "-ERR wrong number of arguments for 'auth' command\r\n");
     expect("AUTH default \"open sesame\" x\r\n", "-ERR syntax error\r\n");
     expect("PING\r\n", NOAUTH);
     cr_assert_eq(front_stage_counter(&stage, "resp_wrong_passwords_total"), 6);
+    front_stage_fini(&stage);
+}
+
+/* How long after the last of `wrong` further wrong passwords another command is answered, in
+ * steps of 50 ms. */
+static uint64_t wait_after_wrong(void)
+{
+    uint64_t begin_us = stage.now_us;
+
+    front_stage_say(&stage, 0, "AUTH wrong\r\nPING\r\n");
+    while (stage.streams[0].size == strlen(WRONG)) {
+        front_stage_pass(&stage, SECOND / 20);
+        cr_assert_lt(stage.now_us - begin_us, 5 * SECOND);
+    }
+    front_stage_expect(&stage, 0, WRONG NOAUTH);
+    return stage.now_us - begin_us;
+}
+
+/* ... and neither do others wait meanwhile, nor is anything read of it. */
+Test(resp_auth, who_guesses_waits_longer_each_time_until_the_end)
+{
+    static const uint64_t least_ms[] = {0, 100, 200, 400, 800, 1600, 1600, 1600, 1600};
+
+    start(true);
+    front_stage_say(&stage, 1, "AUTH \"open sesame\"\r\n");
+    front_stage_expect(&stage, 1, "+OK\r\n");
+    for (size_t i = 0; i < sizeof least_ms / sizeof least_ms[0]; i++) {
+        uint64_t waited_ms = wait_after_wrong() / 1000;
+
+        cr_assert(waited_ms >= least_ms[i] && waited_ms <= least_ms[i] + 100, "%zu: %lu", i,
+                  (unsigned long)waited_ms);
+        front_stage_say(&stage, 1, "PING\r\n");
+        front_stage_expect(&stage, 1, "+PONG\r\n");
+    }
+    expect("AUTH wrong\r\nPING\r\n", WRONG);
+    cr_assert(stage.streams[0].closed);
+    cr_assert_not(stage.streams[1].closed);
+    cr_assert_eq(front_stage_counter(&stage, "resp_guessers_total"), 1);
+    cr_assert_eq(front_stage_counter(&stage, "resp_wrong_passwords_total"), 10);
+    front_stage_fini(&stage);
+}
+
+Test(resp_auth, who_waits_is_not_read_from_and_may_go)
+{
+    start(true);
+    expect("AUTH wrong\r\nAUTH wrong\r\nAUTH \"open sesame\"\r\n", WRONG WRONG);
+    cr_assert_not(stage.streams[0].reading);
+    front_stage_pass(&stage, SECOND / 5);
+    front_stage_expect(&stage, 0, "+OK\r\n");
+    cr_assert(stage.streams[0].reading);
+    expect("AUTH wrong\r\nPING\r\n", WRONG "+PONG\r\n"); /* The right one forgot the others. */
+    expect("AUTH wrong\r\nPING\r\n", WRONG);
+    front_stage_gone(&stage, 0);
+    front_stage_gone(&stage, 1);
+    front_stage_pass(&stage, 2 * SECOND);
+    cr_assert_eq(stage.actor.next_us(stage.actor.self), ACTOR_NEVER, "no timer without need");
+    front_stage_fini(&stage);
+}
+
+/* An end does not wait for it. */
+Test(resp_auth, an_end_closes_who_waits)
+{
+    start(true);
+    expect("AUTH wrong\r\nAUTH wrong\r\nPING\r\n", WRONG WRONG);
+    front_drain(stage.front, stage.now_us, 5 * SECOND);
+    front_stage_turn(&stage);
+    cr_assert(stage.streams[0].closed);
+    front_stage_fini(&stage);
+}
+
+Test(resp_auth, acl_tells_of_the_one_user_and_not_of_its_password)
+{
+    start(true);
+    expect("AUTH \"open sesame\"\r\n", "+OK\r\n");
+    expect("ACL LIST\r\nACL USERS\r\n",
+           "*1\r\n$52\r\nuser default on #hidden sanitize-payload ~* &* +@all\r\n"
+           "*1\r\n$7\r\ndefault\r\n");
+    expect("ACL GETUSER default\r\n",
+           "*12\r\n$5\r\nflags\r\n*2\r\n$2\r\non\r\n$16\r\nsanitize-payload\r\n"
+           "$9\r\npasswords\r\n*1\r\n$6\r\nhidden\r\n$8\r\ncommands\r\n$5\r\n+@all\r\n"
+           "$4\r\nkeys\r\n$2\r\n~*\r\n$8\r\nchannels\r\n$2\r\n&*\r\n$9\r\nselectors\r\n*0\r\n");
+    front_stage_fini(&stage);
+    start(false);
+    expect("ACL LIST\r\n", "*1\r\n$51\r\nuser default on nopass sanitize-payload ~* &* +@all\r\n");
+    front_stage_say(&stage, 0, "HELLO 3\r\n");
+    front_stage_expect(&stage, 0, stage.streams[0].text);
+    expect("ACL GETUSER default\r\nACL GETUSER root\r\n",
+           "%6\r\n$5\r\nflags\r\n~3\r\n$2\r\non\r\n$6\r\nnopass\r\n$16\r\nsanitize-payload\r\n"
+           "$9\r\npasswords\r\n*0\r\n$8\r\ncommands\r\n$5\r\n+@all\r\n$4\r\nkeys\r\n$2\r\n~*\r\n"
+           "$8\r\nchannels\r\n$2\r\n&*\r\n$9\r\nselectors\r\n*0\r\n_\r\n");
+    front_stage_say(&stage, 0, "ACL SETUSER default >x\r\n");
+    cr_assert_not_null(strstr(stage.streams[0].text, "resp_password_file"));
     front_stage_fini(&stage);
 }
 

@@ -29,7 +29,7 @@ Test(resp_server, it_has_one_user_no_replicas_and_nothing_noted)
     expect("ROLE\r\n", "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
     expect("ACL WHOAMI\r\n", "$7\r\ndefault\r\n");
     expect("acl whoami x\r\n", "-ERR wrong number of arguments for 'acl|whoami' command\r\n");
-    expect("ACL setuser\r\n", "-ERR unknown subcommand 'setuser'. Try ACL HELP.\r\n");
+    expect("ACL genpass\r\n", "-ERR unknown subcommand 'genpass'. Try ACL HELP.\r\n");
     expect("SLOWLOG GET 5\r\nSLOWLOG LEN\r\nSLOWLOG RESET\r\n", "*0\r\n:0\r\n+OK\r\n");
     expect("LATENCY LATEST\r\nLATENCY RESET\r\n", "*0\r\n:0\r\n");
     expect("READONLY\r\nREADWRITE\r\nASKING\r\n", "+OK\r\n+OK\r\n+OK\r\n");

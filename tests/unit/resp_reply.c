@@ -34,6 +34,8 @@ static void write_all(void)
     resp_null(&writer);
     resp_array(&writer, 2);
     resp_map(&writer, 3);
+    resp_set(&writer, 4);
+    resp_push(&writer, 5);
 }
 
 static void expect_all(const char *types, const char *end)
@@ -57,7 +59,7 @@ Test(resp_reply, in_version_2)
 {
     open_writer(false, 4096);
     write_all();
-    expect_all(":1\r\n:0\r\n$3\r\n0.5\r\n", "$-1\r\n*2\r\n*6\r\n");
+    expect_all(":1\r\n:0\r\n$3\r\n0.5\r\n", "$-1\r\n*2\r\n*6\r\n*4\r\n*5\r\n");
     buffer_fini(&out);
 }
 
@@ -65,7 +67,7 @@ Test(resp_reply, in_version_3)
 {
     open_writer(true, 4096);
     write_all();
-    expect_all("#t\r\n#f\r\n,0.5\r\n", "_\r\n*2\r\n%3\r\n");
+    expect_all("#t\r\n#f\r\n,0.5\r\n", "_\r\n*2\r\n%3\r\n~4\r\n>5\r\n");
     buffer_fini(&out);
 }
 
