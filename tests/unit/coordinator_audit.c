@@ -1,5 +1,6 @@
 /* What operators change is noted: a line each, with what became of it, once; and what can't be
  * written is counted, and holds nothing up. */
+#include "base/heap.h"
 #include "coordinator/audit.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
@@ -50,6 +51,7 @@ static void close_stage(void)
 {
     coordinator_stage_fini(&stage);
     memory_store_fini(&store);
+    cr_assert_eq(heap_live(), 0);
 }
 
 /* The line that was written last says all of these, up to NULL. */
@@ -197,6 +199,65 @@ Test(coordinator_audit, what_an_operator_waits_for_at_the_end_is_noted)
     command(&create);
     close_stage();
     EXPECT_LINE(1, "\"action\":\"create\"", "\"filter_id\":1", "\"outcome\":\"DEADLINE\"");
+}
+
+/* ---- with a store that takes its time ---- */
+
+/* With filter 1, and all nodes heard of. */
+static void open_slow_stage(void)
+{
+    memory_store_init(&store);
+    coordinator_stage_init(&stage, &store.store);
+    cr_assert_eq(coordinator_stage_make_filter(&stage), FIRST);
+    coordinator_stage_fini(&stage);
+    job_lanes_init(&lanes);
+    coordinator_stage_lanes = &lanes;
+    coordinator_stage_audit = &sink;
+    coordinator_stage_init(&stage, &store.store);
+    for (uint32_t n = 1; n <= 3; n++) {
+        struct sync_request request = coordinator_stage_node(n);
+
+        (void)coordinator_stage_sync(&stage, n, &request);
+        job_lanes_drain(&lanes, stage.now_us);
+        coordinator_stage_collect(&stage);
+    }
+}
+
+static void ask_to_drop(void)
+{
+    struct admin_request request = coordinator_stage_drop();
+
+    request.successor = "";
+    request.filter_id = FIRST;
+    coordinator_stage_ask(&stage, 8, &request);
+}
+
+Test(coordinator_audit, what_is_refused_as_the_store_is_silent_is_noted_once)
+{
+    open_slow_stage();
+    ask_to_drop();
+    stage.now_us += COORDINATOR_STAGE_TIMEOUT_MS * UINT64_C(1000);
+    stage.actor.time(stage.actor.self, stage.now_us);
+    coordinator_stage_collect(&stage);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_UNAVAILABLE);
+    cr_assert(job_lanes_run(&lanes, JOB_BACKGROUND));
+    EXPECT_LINE(1, "\"action\":\"drop\"", "\"filter_id\":1", "\"outcome\":\"UNAVAILABLE\"");
+    job_lanes_drain(&lanes, stage.now_us);
+    cr_assert_eq(log_file.count, 1);
+    close_stage();
+}
+
+Test(coordinator_audit, what_stands_still_at_the_end_is_noted_once)
+{
+    open_slow_stage();
+    ask_to_drop();
+    cr_assert(job_lanes_run(&lanes, JOB_COMMIT));
+    cr_assert(job_lanes_finish(&lanes, JOB_COMMIT, stage.now_us)); /* It writes by now. */
+    cr_assert_eq(log_file.count, 0);
+    job_lanes_stop(&lanes);
+    close_stage();
+    EXPECT_LINE(1, "\"action\":\"drop\"", "\"filter_id\":1", "\"outcome\":\"");
+    cr_assert_null(strstr(log_file.lines[0], "\"OK\""), "%s", log_file.lines[0]);
 }
 
 /* ---- on a lane ---- */
