@@ -147,8 +147,8 @@ static const struct option options[] = {
         .unit = "",
         .range = "off | on",
         .value = "off",
-        .help = "on: whoever reaches a resp_listen off loopback needs no password; off: without "
-                "resp_password_file such a router does not start",
+        .help = "on: whoever reaches RESP off loopback needs no password; off: without "
+                "resp_password_file (or tls_clients = required) such a router does not start",
         .live = true,
     },
     DAEMON_OPTION_LIVE_DURATION("resp_auth_timeout", FIELD(resp.auth_us), DAEMON_SECOND,
