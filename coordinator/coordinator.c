@@ -334,11 +334,15 @@ static void serve_aside(struct coordinator *self, uint64_t now_us, const struct 
     audit_resume(&self->audit, standing);
 }
 
-/* So that the answer arrives before its operator gives up. */
-static uint64_t patience_us(const struct admin_request *request)
+/* So that the answer arrives before its operator gives up. Who does not say when that is waits. */
+static uint64_t patient_until_us(const struct admin_request *request, uint64_t now_us)
 {
-    return request->action == ADMIN_STATUS ? PATIENCE_US
-                                           : (uint64_t)request->timeout_ms * 1000 / 5 * 4;
+    uint64_t wanted_us = (uint64_t)request->timeout_ms * 1000;
+
+    if (request->action == ADMIN_STATUS) {
+        return now_us + PATIENCE_US;
+    }
+    return wanted_us > 0 ? now_us + wanted_us / 5 * 4 : ACTOR_NEVER;
 }
 
 /* It is going to wait for the store, and may be for what stands still; until when? */
@@ -353,7 +357,7 @@ static uint64_t note_waiting(struct coordinator *self, uint64_t now_us, struct s
         frame.body.sync_request.role == SYNC_NODE) {
         coordinator_note_alive(self, now_us, &frame.body.sync_request);
     }
-    return frame.kind == FRAME_ADMIN_REQUEST ? now_us + patience_us(&frame.body.admin_request)
+    return frame.kind == FRAME_ADMIN_REQUEST ? patient_until_us(&frame.body.admin_request, now_us)
                                              : ACTOR_NEVER;
 }
 

@@ -313,6 +313,19 @@ Test(coordinator_work, a_command_that_waits_is_refused_in_time)
     expect_refusal(true);
 }
 
+Test(coordinator_work, who_does_not_say_for_how_long_waits)
+{
+    const struct admin_request look = {.action = ADMIN_LOOK, .name = "urls", .successor = ""};
+
+    open_stage();
+    coordinator_stage_ask(&stage, 7, &look);
+    pass(60 * (uint64_t)SECOND_US);
+    cr_assert_eq(stage.ntold, 0);
+    answer_all();
+    cr_assert_eq(stage.told[0].status, STATUS_OK, "%s", stage.told[0].message);
+    close_stage();
+}
+
 /* Whether it is written is not known then: its operator is told what became of it, and nothing
  * before. */
 Test(coordinator_work, a_command_that_has_begun_is_not_refused)

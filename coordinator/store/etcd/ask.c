@@ -23,7 +23,7 @@ enum status etcd_refuse_answer(struct store_etcd *self, const char *what)
     return STATUS_IO;
 }
 
-/* Waiting for an answer keeps the whole coordinator waiting: not again and again. */
+/* Waiting for an answer keeps all changes waiting: not again and again. */
 static bool rests(struct store_etcd *self)
 {
     return self->down && hub_now_us() < self->retry_us &&

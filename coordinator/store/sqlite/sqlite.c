@@ -192,7 +192,7 @@ static void assert_swaps(const struct store_swap *swaps, size_t count)
     }
 }
 
-/* Whoever waits keeps the whole coordinator waiting: for a lock that somebody keeps only once. From
+/* Whoever waits keeps all changes waiting: for a lock that somebody keeps only once. From
  * then on it is tried without waiting, until it is had. */
 static enum status take_lock(struct store_sqlite *self)
 {
