@@ -356,38 +356,37 @@ static bool is_loopback(const char *endpoint)
            (inet_pton(AF_INET, text, &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
 }
 
-/* The first address where whoever reaches it gets in without a word; NULL: there is none. */
-static const char *open_door(const struct router_settings *settings)
+/* Whoever reaches `endpoint`, the option's, gets in without a word; so it must be meant. */
+static enum status check_door(const struct router_settings *settings, const char *option,
+                              const char *endpoint)
 {
-    bool required = settings->tls.clients == TLS_CLIENTS_REQUIRED;
-
-    if (settings->resp.guarded || strcmp(settings->resp_open, "on") == 0) {
-        return NULL;
+    if (endpoint[0] == '\0' || is_loopback(endpoint) || settings->resp.guarded ||
+        strcmp(settings->resp_open, "on") == 0) {
+        return STATUS_OK;
     }
-    if (settings->resp_listen[0] != '\0' && !is_loopback(settings->resp_listen)) {
-        return settings->resp_listen;
-    }
-    return settings->resp_tls_listen[0] != '\0' && !required &&
-                   !is_loopback(settings->resp_tls_listen)
-               ? settings->resp_tls_listen
-               : NULL;
+    (void)fprintf(
+        stderr,
+        "orbloom-router: %s %s is not loopback, and without a password whoever reaches it "
+        "may read and drop every filter: name a file with one as resp_password_file, "
+        "listen on loopback, or say resp_open = \"on\" if that is meant\n",
+        option, endpoint);
+    return STATUS_USAGE;
 }
 
-static enum status refuse_open_door(const char *door)
+static enum status check_doors(const struct router_settings *settings)
 {
-    (void)fprintf(stderr,
-                  "orbloom-router: %s is not loopback, and without a password whoever reaches it "
-                  "may read and drop every filter: name a file with one as resp_password_file, "
-                  "listen on loopback, or say resp_open = \"on\" if that is meant\n",
-                  door);
-    return STATUS_USAGE;
+    enum status status = check_door(settings, "resp_listen", settings->resp_listen);
+
+    /* A certificate that must be shown is as good as a password. */
+    return status == STATUS_OK && settings->tls.clients != TLS_CLIENTS_REQUIRED
+               ? check_door(settings, "resp_tls_listen", settings->resp_tls_listen)
+               : status;
 }
 
 enum status router_options_finish(void *context)
 {
     struct router_settings *settings = context;
     enum status status;
-    const char *door;
 
     settings->resp.guarded = settings->resp_password_file[0] != '\0';
     settings->resp.slow_items = strcmp(settings->slowlog_items, "shown") == 0;
@@ -400,6 +399,5 @@ enum status router_options_finish(void *context)
         return refuse("resp_max_capacity must not be less than resp_capacity");
     }
     status = finish_tls(settings);
-    door = open_door(settings);
-    return status == STATUS_OK && door != NULL ? refuse_open_door(door) : status;
+    return status == STATUS_OK ? check_doors(settings) : status;
 }
