@@ -12,7 +12,7 @@
  * last; and a command whose time is nearly over is refused, as nothing was begun for it.
  *
  * Of a node only the newest report waits, in the place of the oldest. Each of the two queues has a
- * bound; what comes first then is dropped, as nodes repeat it, and all others are told OVERLOADED.
+ * bound; a request beyond it is told OVERLOADED, an answer is dropped: whoever asked asks again.
  *
  * Units:   microseconds of the actor's clock.
  * Errors:  work_init: STATUS_NOMEM. Where a store answers without lanes (effects.submit is NULL)
