@@ -84,13 +84,38 @@ void hub_stream_close(struct hub_stream *stream)
 
 /* ---- what comes ---- */
 
+/* libuv goes on reading a stream whose peer sends as fast as it is read, and a crowd of these made
+ * a turn of the loop last for as long as all that they send. So a stream gets no room once it has
+ * had its part; the rest is read in the next turn. */
+static bool had_its_part(struct hub_stream *stream)
+{
+    struct hub_streams *streams = stream->streams;
+
+    if (streams->read_last != stream) {
+        streams->read_last = stream;
+        streams->read_in_a_row = 0;
+    }
+    if (streams->read_in_a_row < STREAM_TURN_BYTES) {
+        return false;
+    }
+    streams->read_in_a_row = 0;
+    return true;
+}
+
 static void give_room(uv_handle_t *handle, size_t suggested, uv_buf_t *room)
 {
     struct hub_stream *stream = handle->data;
+    unsigned size = stream->shaking ? STREAM_SHAKING_BYTES : STREAM_READ_BYTES;
 
     (void)suggested;
-    *room = uv_buf_init(stream->streams->room,
-                        stream->shaking ? STREAM_SHAKING_BYTES : STREAM_READ_BYTES);
+    *room = uv_buf_init(stream->streams->room, had_its_part(stream) ? 0 : size);
+}
+
+/* False: it had no room. */
+static bool has_read(struct hub_stream *stream, ssize_t size)
+{
+    stream->streams->read_in_a_row += size > 0 ? (size_t)size : 0;
+    return size != UV_ENOBUFS;
 }
 
 static void on_read(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
@@ -98,6 +123,9 @@ static void on_read(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
     struct hub_stream *stream = uv->data;
     struct hub_streams *streams = stream->streams;
 
+    if (!has_read(stream, size)) {
+        return;
+    }
     if (size < 0) {
         hub_stream_tls_left(stream);
         hub_stream_drop(stream); /* Whoever has closed does not read the rest. */
@@ -131,7 +159,7 @@ static void on_rest(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
 
     (void)room;
     stream->stirred = true;
-    if (size < 0) {
+    if (has_read(stream, size) && size < 0) {
         hub_stream_drop(stream);
     }
 }

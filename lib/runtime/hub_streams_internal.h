@@ -15,6 +15,7 @@
 
 enum {
     STREAM_READ_BYTES = 64 << 10,
+    STREAM_TURN_BYTES = 128 << 10,  /* of one stream before others have their turn */
     STREAM_SHAKING_BYTES = 4 << 10, /* read at a time while hands are shaken */
     STREAM_SHAKING_MOST = 1024,     /* ... at once; beyond it the oldest one gives way */
     STREAM_LISTENERS = 3,           /* an address, a path and an address for TLS, in this order */
@@ -71,7 +72,9 @@ struct hub_streams {
     char endpoint[HUB_ENDPOINT_BYTES];
     char tls_endpoint[HUB_ENDPOINT_BYTES];
     char path[HUB_ENDPOINT_BYTES];
-    char room[STREAM_READ_BYTES]; /* what is read is handed over before the next is */
+    const struct hub_stream *read_last; /* only compared: it may be gone */
+    size_t read_in_a_row;               /* bytes */
+    char room[STREAM_READ_BYTES];       /* what is read is handed over before the next is */
 
     /* By TLS only. */
     struct tls_source *tls;
