@@ -26,10 +26,25 @@ enum { PEER_ID_BYTES = 15 };
 
 #define ACTOR_NEVER UINT64_MAX
 
+/* Who a peer has proved to be. Of one that came by a plain transport nothing is known, and nothing
+ * is refused for that. */
+enum peer_role {
+    PEER_ANYBODY = 0,
+    PEER_CLIENT, /* these three: a user */
+    PEER_MONITOR,
+    PEER_ADMIN,
+    PEER_ROUTER, /* these: whoever holds the cluster key */
+    PEER_NODE,
+    PEER_COORDINATOR,
+    PEER_NROLES
+};
+
 /* Who sent a request, so that it can be answered: a routing id of the server socket. */
 struct peer {
     uint8_t size;
     uint8_t id[PEER_ID_BYTES];
+    uint8_t role;  /* enum peer_role */
+    uint32_t user; /* id in the record of users; 0: it is none */
 };
 
 /* What an actor can do to the world. */
