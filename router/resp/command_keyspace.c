@@ -202,24 +202,30 @@ COMMAND(del)
 
 /* ---- all ---- */
 
-static uint32_t matching(const struct admin_reply *reply, const char *pattern)
+static bool is_listed(const struct call *call, const struct filter_summary *filter,
+                      const char *pattern)
+{
+    return status_is_there(filter) && call_sees(call, filter->name) &&
+           fnmatch(pattern, filter->name, 0) == 0;
+}
+
+static uint32_t matching(const struct call *call, const struct admin_reply *reply,
+                         const char *pattern)
 {
     uint32_t count = 0;
 
     for (size_t i = 0; i < reply->nfilters; i++) {
-        count += status_is_there(&reply->filters[i]) &&
-                 fnmatch(pattern, reply->filters[i].name, 0) == 0;
+        count += is_listed(call, &reply->filters[i], pattern);
     }
     return count;
 }
 
-static void write_names(struct resp_writer *writer, const struct admin_reply *reply,
-                        const char *pattern)
+static void write_names(struct resp_writer *writer, const struct call *call,
+                        const struct admin_reply *reply)
 {
-    resp_array(writer, matching(reply, pattern));
+    resp_array(writer, matching(call, reply, call->text));
     for (size_t i = 0; i < reply->nfilters; i++) {
-        if (status_is_there(&reply->filters[i]) &&
-            fnmatch(pattern, reply->filters[i].name, 0) == 0) {
+        if (is_listed(call, &reply->filters[i], call->text)) {
             resp_text(writer, reply->filters[i].name);
         }
     }
@@ -238,13 +244,13 @@ static void listed(struct front *self, struct call *call, const struct frame *fr
     }
     writer = call_writer(call);
     if (call->detail == LIST_COUNT) {
-        resp_integer(&writer, matching(reply, "*"));
+        resp_integer(&writer, matching(call, reply, "*"));
     } else {
         if (call->detail == LIST_PAGE) {
             resp_array(&writer, 2);
             resp_text(&writer, "0");
         }
-        write_names(&writer, reply, call->text);
+        write_names(&writer, call, reply);
     }
     call_end(self, call, &writer);
 }

@@ -43,7 +43,7 @@ static bool has_room(const struct gather *gather, const struct span *keys, uint3
 static bool is_kind(const struct gather *gather, const struct gather_kind *kind)
 {
     return gather->kind.operation == kind->operation && gather->kind.make == kind->make &&
-           strcmp(gather->kind.name, kind->name) == 0;
+           gather->kind.user == kind->user && strcmp(gather->kind.name, kind->name) == 0;
 }
 
 /* FNV-1a. Whoever fills one bucket only makes it slow for as long as requests are gathered: a
@@ -494,7 +494,11 @@ static void answer_missing(struct front *self, struct call *call)
 /* No such filter: a check finds nothing in it, unless that is to be an error. */
 static void miss(struct front *self, struct gather *gather)
 {
-    if (is_add(gather) && gather->kind.make != MAKE_NEVER && gather->attempts < TRIES) {
+    if (is_add(gather) && gather->kind.make == MAKE_DENIED) {
+        front_count(self, FRONT_resp_forbidden_total);
+        settle(self, gather, NULL,
+               "NOPERM the filter is missing, and the user may not make one by adding to it");
+    } else if (is_add(gather) && gather->kind.make != MAKE_NEVER && gather->attempts < TRIES) {
         make_filter(self, gather);
     } else if (gather->kind.operation != OPERATION_CHECK || self->config.strict_missing) {
         fail(self, gather, STATUS_NOT_FOUND, "");
