@@ -138,7 +138,7 @@ static void note_failure(struct call *call, enum status status, const char *mess
 {
     char text[FRONT_MESSAGE_BYTES];
 
-    (void)snprintf(text, sizeof text, "%s %s", status_code(status), message);
+    (void)snprintf(text, sizeof text, "%s %s", front_code(call->user, status), message);
     if (call->text == NULL) {
         call->text = heap_strdup(text);
         call->unknown = call->text == NULL;
@@ -181,7 +181,7 @@ static enum taken ask_each(struct front *self, struct session *session,
 
         frame.body.admin_request.action = action;
         if (argument_name(arguments[i], name)) {
-            question_ask(self, &frame, deadline_us, one_of_several, call);
+            question_ask(self, call->user, &frame, deadline_us, one_of_several, call);
         } else {
             counted(self, call, false);
         }
@@ -450,7 +450,7 @@ static void drop_all(struct front *self, struct call *call, const struct admin_r
         frame.body.admin_request.action = ADMIN_DROP;
         frame.body.admin_request.filter_id = reply->filters[i].id;
         call->first++;
-        question_ask(self, &frame, call->detail, dropped, call);
+        question_ask(self, call->user, &frame, call->detail, dropped, call);
     }
     finish(self, call);
 }
@@ -473,7 +473,7 @@ static void flush_list(struct front *self, struct call *call)
 {
     struct frame frame = status_frame("");
 
-    question_ask(self, &frame, call->detail, flush_listed, call);
+    question_ask(self, call->user, &frame, call->detail, flush_listed, call);
 }
 
 COMMAND(flush)

@@ -105,6 +105,9 @@ struct front_users_source {
 
     const struct user_list *(*users)(void *context);
     bool (*heard)(void *context);
+
+    /* A token was used; coordinators are told by and by. NULL: nobody is. */
+    void (*note)(void *context, const struct user_use *use);
 };
 
 /* Without it there are no users. Once, before anything happens. */

@@ -433,7 +433,8 @@ static void fail(struct front *self, struct gather *gather, enum status status, 
     } else if (status == STATUS_NOT_FOUND) {
         (void)snprintf(error, sizeof error, "ERR not found");
     } else {
-        (void)snprintf(error, sizeof error, "%s %s", status_code(status), message);
+        (void)snprintf(error, sizeof error, "%s %s", front_code(gather->kind.user, status),
+                       message);
     }
     settle(self, gather, NULL, error);
 }
@@ -474,7 +475,7 @@ static void make_filter(struct front *self, struct gather *gather)
 
     /* No answer of the router is awaited meanwhile. */
     gather->number = 0;
-    question_ask(self, &frame, gather->deadline_us, made, gather);
+    question_ask(self, gather->kind.user, &frame, gather->deadline_us, made, gather);
 }
 
 /* Nothing is in it. */

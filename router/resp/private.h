@@ -72,6 +72,7 @@ enum {
     FRONT_MESSAGE_BYTES = 640,
     FRONT_LABEL_BYTES = 64,
     FRONT_NODE_ID_BYTES = 41, /* 40 hexadecimal digits */
+    FRONT_NOTE_US = 60000000, /* how often a token that is in use is told of */
     FRONT_SLOW_ENTRIES = 128, /* as many as Redis keeps by default */
 };
 
@@ -180,6 +181,7 @@ struct call {
 /* Which rebuild a FEED is for, as a coordinator is asked before its items are read. */
 struct feed_look {
     struct session *session; /* NULL: gone */
+    uint32_t user;
     bool done;
     uint64_t deadline_us;
     uint64_t filter_id;
@@ -217,6 +219,7 @@ struct session {
     char login_name[USER_NAME_BYTES]; /* LOGIN_TOKEN: its user ... */
     uint32_t login_id;                /* ... the id of that ... */
     uint32_t login_token;             /* ... and of the token */
+    uint64_t noted_us;                /* when it was told last that this is in use */
     uint64_t expires_ms;              /* the token does then; 0: never */
     char *subject;                    /* of its certificate; NULL: it has shown none */
     uint64_t unsure_us;               /* since when it waits to hear of users; 0: it does not */
@@ -329,6 +332,12 @@ static inline uint64_t front_deadline_us(const struct front *self)
     uint64_t timeout_us = self->config.timeout_us;
 
     return self->now_us + (self->waited_us < timeout_us ? timeout_us - self->waited_us : 0);
+}
+
+/* The first word of an error. What a user may not do is told as Redis tells it. */
+static inline const char *front_code(uint32_t user, enum status status)
+{
+    return user != 0 && status == STATUS_UNAUTHENTIC ? "NOPERM" : status_code(status);
 }
 
 /* ---- slowlog.c ---- */
@@ -451,11 +460,18 @@ void session_log_out(struct front *self, struct session *session);
 /* Who it is by now. */
 void session_settle(struct front *self, struct session *session);
 
-/* ... if its token has expired meanwhile. */
+/* Coordinators get to know that its token is in use. */
+void session_note(struct front *self, struct session *session);
+
+/* Before a command: its token may have expired meanwhile; that it is used is told again. */
 static inline void session_look(struct front *self, struct session *session)
 {
     if (session->expires_ms != 0 && front_date_ms(self) >= session->expires_ms) {
         session_settle(self, session);
+    }
+    if (session->login == LOGIN_TOKEN && session->who != NULL &&
+        self->now_us - session->noted_us >= FRONT_NOTE_US) {
+        session_note(self, session);
     }
 }
 
@@ -540,10 +556,11 @@ void gathers_tick(struct front *self);
 
 /* ---- question.c ---- */
 
-/* An admin request, of a coordinator. Before a change what it is to name is looked at, and again
- * when that has moved. */
-void question_ask(struct front *self, struct frame *frame, uint64_t deadline_us, question_done done,
-                  void *owner);
+/* An admin request, of a coordinator, in the name of a user (by id; 0: of the router itself), who
+ * is judged there, too. Before a change what it is to name is looked at, and again when that has
+ * moved. */
+void question_ask(struct front *self, uint32_t user, struct frame *frame, uint64_t deadline_us,
+                  question_done done, void *owner);
 
 /* Ask, and let `answer` answer the command. */
 void question_for_call(struct front *self, struct session *session, struct frame *frame,

@@ -220,7 +220,7 @@ void call_fail_status(struct front *self, struct call *call, enum status status,
     char text[FRONT_MESSAGE_BYTES];
 
     (void)snprintf(text, sizeof text, "%s%s %s", status == STATUS_INVALID ? "ERR " : "",
-                   status_code(status), message);
+                   front_code(call->user, status), message);
     call_fail(self, call, text);
 }
 

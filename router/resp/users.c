@@ -272,6 +272,18 @@ bool session_is_crowded(const struct front *self, const struct session *session)
            self->user_sessions[user - self->users.users] > user->limits.connections;
 }
 
+void session_note(struct front *self, struct session *session)
+{
+    const struct user_use use = {.user = session->login_id,
+                                 .credential = session->login_token,
+                                 .at_ms = front_date_ms(self)};
+
+    session->noted_us = self->now_us;
+    if (self->users_source.note != NULL) {
+        self->users_source.note(self->users_source.context, &use);
+    }
+}
+
 /* It has said who it is. */
 static void log_in(struct front *self, struct session *session, enum login login)
 {
@@ -335,6 +347,7 @@ static const char *give_token(struct front *self, struct session *session, const
     session->login_id = user->id;
     session->login_token = user->tokens[at].id;
     log_in(self, session, LOGIN_TOKEN);
+    session_note(self, session);
     return NULL;
 }
 

@@ -227,6 +227,14 @@ static const struct user_list *users(void *context)
     return &self->users;
 }
 
+static void note(void *context, const struct user_use *use)
+{
+    struct front_stage *self = context;
+
+    self->use = *use;
+    self->nuses++;
+}
+
 static bool heard(void *context)
 {
     const struct front_stage *self = context;
@@ -356,7 +364,8 @@ void front_stage_init(struct front_stage *self, const struct front_config *confi
         .work = router_work,
     };
 
-    const struct front_users_source source = {.context = self, .users = users, .heard = heard};
+    const struct front_users_source source = {
+        .context = self, .users = users, .heard = heard, .note = note};
 
     *self = (struct front_stage){.now_us = 1000000};
     fake_init(&self->fake);

@@ -836,3 +836,111 @@ Test(resp_users, without_memory_the_former_record_holds)
            "-NOPERM User crawler has no permissions to run the 'bf.add' command\r\n");
     finish();
 }
+
+/* ---- what is told to coordinators ---- */
+
+Test(resp_users, a_change_names_its_user)
+{
+    static const char *const said[] = {
+        "DEL crawl:new\r\n",
+        "RENAME crawl:new crawl:new\r\n",
+        "BF.RESERVE crawl:new 0.01 10\r\n",
+        "EXPIRE crawl:new 10\r\n",
+        "KEYS *\r\n",
+        "BF.STATUS\r\n",
+        "EXISTS crawl:a\r\n",
+        "BF.REBUILD crawl:a FEED x\r\n",
+        "BF.REBUILD crawl:new BEGIN\r\n",
+    };
+
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        start_as("crawler", "alpha");
+        front_stage_say(&stage, 0, said[i]);
+        cr_assert_str_eq(front_stage_question(&stage).body.admin_request.user, "crawler", "%s",
+                         said[i]);
+        finish();
+    }
+}
+
+Test(resp_users, so_does_a_filter_that_an_add_makes)
+{
+    struct frame question;
+
+    start_as("maker", "mtoken");
+    front_stage_say(&stage, 0, "BF.ADD made:x a\r\n");
+    miss();
+    question = front_stage_question(&stage);
+    cr_assert_eq(question.body.admin_request.action, ADMIN_CREATE);
+    cr_assert_str_eq(question.body.admin_request.user, "maker");
+    front_stage_answer(&stage, &question, STATUS_UNAUTHENTIC, false);
+    front_stage_expect(&stage, 0, "-NOPERM said so\r\n");
+    finish();
+}
+
+Test(resp_users, who_is_no_user_is_not_named)
+{
+    const struct front_config config = front_stage_config();
+    struct frame question;
+
+    start_empty(&config);
+    front_stage_open(&stage, 0);
+    front_stage_say(&stage, 0, "DEL f\r\n");
+    question = front_stage_question(&stage);
+    cr_assert_str_eq(question.body.admin_request.user, "");
+    front_stage_answer(&stage, &question, STATUS_UNAUTHENTIC, false);
+    front_stage_expect(&stage, 0, "-UNAUTHENTIC said so\r\n");
+    finish();
+}
+
+Test(resp_users, what_a_coordinator_refuses_is_refused)
+{
+    struct frame question;
+
+    start_as("crawler", "alpha");
+    front_stage_say(&stage, 0, "BF.RESERVE crawl:new 0.01 10\r\n");
+    question = front_stage_question(&stage);
+    front_stage_answer(&stage, &question, STATUS_UNAUTHENTIC, false);
+    front_stage_expect(&stage, 0, "-NOPERM said so\r\n");
+    finish();
+}
+
+/* In the midst of a command of two questions. */
+Test(resp_users, who_is_deleted_meanwhile_asks_for_nothing_more)
+{
+    struct frame question;
+
+    start_as("crawler", "alpha");
+    front_stage_say(&stage, 0, "BF.REBUILD crawl:new BEGIN\r\n");
+    question = front_stage_question(&stage);
+    named("crawler")->id = ++stage.users.last_id; /* another of that name */
+    seal_record(&stage.users);
+    front_stage_turn(&stage);
+    {
+        const struct filter_summary filter = front_stage_filter("crawl:new");
+
+        front_stage_answer_filter(&stage, &question, &filter);
+    }
+    front_stage_expect(&stage, 0, "-NOPERM the user has been deleted meanwhile\r\n");
+    cr_assert_not(is_asked());
+    finish();
+}
+
+Test(resp_users, that_a_token_is_used_is_told_each_minute)
+{
+    start_as("crawler", "alpha");
+    cr_assert_eq(stage.nuses, 1);
+    cr_assert_eq(stage.use.user, named("crawler")->id);
+    cr_assert_eq(stage.use.credential, named("crawler")->tokens[0].id);
+    cr_assert_eq(stage.use.at_ms, UINT64_C(1700000000000));
+    front_stage_pass(&stage, 59 * (uint64_t)SECOND);
+    expect("PING\r\n", "+PONG\r\n");
+    cr_assert_eq(stage.nuses, 1);
+    front_stage_pass(&stage, SECOND);
+    stage.later_ms = 60000;
+    expect("PING\r\nPING\r\n", "+PONG\r\n+PONG\r\n");
+    cr_assert_eq(stage.nuses, 2);
+    cr_assert_eq(stage.use.at_ms, UINT64_C(1700000060000));
+    expect("AUTH crawler wrong\r\n", WRONG);
+    cr_assert_eq(stage.nuses, 2);
+    finish();
+}
