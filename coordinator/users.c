@@ -553,10 +553,12 @@ static bool may(const struct user *user, const struct admin_request *request)
     case ADMIN_CREATE:
     case ADMIN_DROP:
     case ADMIN_EXPAND:
-    case ADMIN_REBUILD:
     case ADMIN_EXPIRE:
     case ADMIN_LOAD:
         return user_may(user, USER_CREATE, request->name);
+    case ADMIN_REBUILD: /* Who may feed a list may say how much of it was. */
+        return user_may(user, request->rebuild.step == REBUILD_FED ? USER_WRITE : USER_CREATE,
+                        request->name);
     case ADMIN_RENAME:
         return user_may(user, USER_CREATE, request->name) && user_may(user, USER_CREATE, target);
     case ADMIN_LOOK:
