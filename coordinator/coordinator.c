@@ -86,7 +86,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     signatures_fini(&self->signatures);
     age_fini(self);
     notes_fini(&self->notes);
-    users_fini(self);
+    users_release(self);
     heap_free(self->usage);
     codec_arena_destroy(&self->arena);
     codec_arena_destroy(&self->aside_arena);

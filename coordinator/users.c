@@ -393,7 +393,7 @@ void coordinator_on_user_change(struct coordinator *self, uint64_t now_us, const
 
 /* ---- when credentials were used ---- */
 
-void users_fini(struct coordinator *self)
+void users_release(struct coordinator *self)
 {
     heap_free(self->users.uses);
     self->users = (struct users_held){0};

@@ -7,7 +7,7 @@
  * cluster, and everybody where transport is plain) is not restricted, unless they name a user.
  *
  * Errors:  as said at each function.
- * Owner:   the coordinator; users_fini().
+ * Owner:   the coordinator; users_release().
  * Threads: none.
  */
 #ifndef ORBLOOM_COORDINATOR_USERS_H
@@ -38,7 +38,7 @@ void users_note_uses(struct coordinator *self, const struct user_use *uses, size
 /* What the store has of it. */
 #define USERS_USES_KEY "uses"
 void users_take_uses(struct coordinator *self, uint64_t version, struct span value);
-void users_fini(struct coordinator *self);
+void users_release(struct coordinator *self);
 
 void coordinator_on_user_list(struct coordinator *self, uint64_t now_us, const struct peer *from,
                               const struct frame *frame);
