@@ -123,9 +123,9 @@ Test(resp_users, without_a_coordinator, .timeout = LIMIT_S)
         "NOAUTH Authentication required.\n\n");
     redis_restart_router(&playground, "resp_timeout = \"500ms\";\n");
     expect("redis-cli $S BF.EXISTS crawl:a y | cut -c 1-60; as crawler BF.EXISTS crawl:a y 2>&1 | "
-           "head -1 | cut -c 1-65",
-           "UNAVAILABLE this router has just started and has not heard w\n"
-           "AUTH failed: UNAVAILABLE this router has just started and has not\n");
+           "head -1 | cut -c 1-42",
+           "UNAVAILABLE this router has just started and has not heard w\n\n"
+           "AUTH failed: UNAVAILABLE this router has j\n");
     playground_restart(&playground, "coordinator");
     expect("await crawler; as crawler BF.EXISTS crawl:a y; redis-cli $S PING",
            "1\nNOAUTH Authentication required.\n\n");
