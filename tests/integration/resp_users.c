@@ -25,7 +25,7 @@ static void expect(const char *script, const char *output)
         "redis-cli $S --no-auth-warning --user $n --pass \"$n-token-0123456789\" \"$@\"; }; "
         "try() { for i in $(seq 200); do \"$@\" && return; sleep 0.1; done; echo in vain: \"$@\"; "
         "}; "
-        "is_in() { as $1 PING 2>&1 | grep -q PONG; }; is_out() { ! is_in $1; }; "
+        "is_in() { as $1 ACL WHOAMI 2>&1 | grep -qx $1; }; is_out() { ! is_in $1; }; "
         "await() { try is_in $1; }; gone() { try is_out $1; }";
     char text[MOST_TEXT];
     int size = snprintf(text, sizeof text, "PATH=%s:$PATH; D=%s; %s; %s", command_bin_dir(),
