@@ -449,7 +449,8 @@ static void entry_free(struct audit_entry *entry)
     }
 }
 
-void audit_begin(struct audit *self, const struct peer *from, const struct admin_request *request)
+void audit_begin(struct audit *self, const struct peer *from, const char *who,
+                 const struct admin_request *request)
 {
     struct audit_entry *entry;
 
@@ -470,8 +471,8 @@ void audit_begin(struct audit *self, const struct peer *from, const struct admin
     if (request->name[0] != '\0') {
         put_text(entry, subject(request->action), request->name);
     }
-    if (request->user != NULL && request->user[0] != '\0') {
-        put_text(entry, "user", request->user);
+    if (who != NULL) {
+        put_text(entry, "user", who);
     }
     put_parameters(entry, request);
     put_peer(entry, from);

@@ -53,8 +53,9 @@ void audit_init(struct audit *self, const struct audit_sink *sink, const struct 
 void audit_leave_lanes(struct audit *self);
 void audit_fini(struct audit *self);
 
-/* A command begins. */
-void audit_begin(struct audit *self, const struct peer *from, const struct admin_request *request);
+/* A command begins. `who`: the user's name; NULL: nobody's. */
+void audit_begin(struct audit *self, const struct peer *from, const char *who,
+                 const struct admin_request *request);
 
 /* It is answered. Without one under way, or one that is not noted, nothing is done. */
 void audit_end(struct audit *self, uint64_t now_us, const struct admin_reply *reply);

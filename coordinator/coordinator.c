@@ -10,6 +10,7 @@
 #include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
 #include "coordinator/rounds.h"
+#include "coordinator/users.h"
 #include "proto/admin_message.h"
 #include "proto/answers.h"
 
@@ -85,6 +86,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     signatures_fini(&self->signatures);
     age_fini(self);
     notes_fini(&self->notes);
+    users_fini(self);
     heap_free(self->usage);
     codec_arena_destroy(&self->arena);
     codec_arena_destroy(&self->aside_arena);
@@ -118,7 +120,7 @@ static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct
 /* Does it give numbers away? */
 static bool is_change(enum admin_action action)
 {
-    return admin_is_change(action) && action < ADMIN_MAP_BACKUP;
+    return admin_is_change(action) && (action < ADMIN_MAP_BACKUP || action == ADMIN_USER_CHANGE);
 }
 
 /* Only where that is in use; see lib/map/feature.h. */
@@ -128,6 +130,9 @@ static enum feature feature_of(const struct admin_request *request)
 
     if (request->action == ADMIN_RENAME) {
         return FEATURE_RENAMES;
+    }
+    if (request->action == ADMIN_USER_CHANGE) {
+        return FEATURE_USERS;
     }
     if (request->action == ADMIN_EXPIRE && !request->expire.never) {
         return FEATURE_EXPIRY;
@@ -141,9 +146,12 @@ static bool admit(struct coordinator *self, uint64_t now_us, const struct peer *
 {
     const struct admin_request *request = &frame->body.admin_request;
     char message[COORDINATOR_MESSAGE_BYTES] = "";
-    enum status status = read;
+    enum status status = users_judge(self, from, request, message);
 
     if (status != STATUS_OK) {
+        /* Whatever can be read: by the record as it was known last. */
+    } else if (read != STATUS_OK) {
+        status = read;
         records_tell(self, status, "read", message, sizeof message);
     } else if (is_change(request->action) && age_reason(self) != NULL) {
         status = STATUS_CONFLICT;
@@ -182,6 +190,8 @@ static const struct {
     {ADMIN_REBALANCE, coordinator_on_rebalance},
     {ADMIN_UPGRADE_STATUS, coordinator_on_upgrade},
     {ADMIN_UPGRADE_FINALIZE, coordinator_on_upgrade},
+    {ADMIN_USER_LIST, coordinator_on_user_list},
+    {ADMIN_USER_CHANGE, coordinator_on_user_change},
 };
 
 /* NULL: of another version, or status. */
@@ -220,11 +230,24 @@ static void carry_out(struct coordinator *self, uint64_t now_us, const struct pe
         on_status(self, now_us, from, frame, read);
         return;
     }
-    if (command == NULL) {
-        refuse_frame(self, now_us, from, frame, STATUS_INVALID);
-    } else if (admit(self, now_us, from, frame, read)) {
+    assert(command != NULL); /* Others are not decoded. */
+    if (admit(self, now_us, from, frame, read)) {
         command(self, now_us, from, frame);
     }
+}
+
+/* Of one who is not known it says whose name was given. */
+static void begin_audit(struct coordinator *self, const struct peer *from,
+                        const struct admin_request *request)
+{
+    struct users_asker asker = users_asker(self, from, request);
+    bool named = request->user != NULL && request->user[0] != '\0';
+
+    audit_begin(&self->audit, from,
+                asker.user != NULL ? asker.user->name
+                : named            ? request->user
+                                   : NULL,
+                request);
 }
 
 static void on_admin(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -233,7 +256,7 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     enum status read = records_fresh(self);
 
     if (work_begin(self)) {
-        audit_begin(&self->audit, from, &frame->body.admin_request);
+        begin_audit(self, from, &frame->body.admin_request);
         carry_out(self, now_us, from, frame, read);
         order_end(self);
         /* Each is answered by now, or waits. */
@@ -322,7 +345,7 @@ static void refuse_aside(struct coordinator *self, uint64_t now_us, const struct
                    "the store has not answered for %s, and nothing was changed; see the "
                    "coordinator's log, and retry",
                    waited);
-    audit_begin(&self->audit, &item->from, &frame.body.admin_request);
+    begin_audit(self, &item->from, &frame.body.admin_request);
     coordinator_answer(self, &item->from, frame.correlation, STATUS_UNAVAILABLE, false, message);
 }
 

@@ -164,7 +164,7 @@ Test(coordinator_audit, a_name_can_not_make_a_second_line)
     struct audit audit;
 
     audit_init(&audit, &sink, &(struct effects){0}, "c", &lost);
-    audit_begin(&audit, &peer, &request);
+    audit_begin(&audit, &peer, NULL, &request);
     audit_end(&audit, 0, &(struct admin_reply){.status = STATUS_INVALID});
     audit_fini(&audit);
     EXPECT_LINE(1, "\"filter\":\"a\\u0022\\u000a{\\u005c\\u00ff\",\"peer\":\"00ab\"",
@@ -267,7 +267,7 @@ static void note(struct audit *audit, const char *name)
     const struct peer peer = {.size = 1};
     const struct admin_request request = {.action = ADMIN_DROP, .name = name};
 
-    audit_begin(audit, &peer, &request);
+    audit_begin(audit, &peer, NULL, &request);
     audit_end(audit, 0, &(struct admin_reply){.status = STATUS_OK});
 }
 
