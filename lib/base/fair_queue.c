@@ -16,6 +16,7 @@ struct fair_flow {
     uint32_t name;
     int64_t left;   /* of its turn; below 0: it owes that */
     uint64_t round; /* that it had its last turn in */
+    uint64_t waiting;
     struct fair_entry_list entries;
 };
 
@@ -95,6 +96,7 @@ enum status fair_queue_push(struct fair_queue *self, uint32_t name, struct fair_
     entry->flow = flow;
     entry->cost = cost;
     TAILQ_INSERT_TAIL(&flow->entries, entry, entry);
+    flow->waiting += cost;
     self->count++;
     return STATUS_OK;
 }
@@ -124,8 +126,9 @@ static void take_out(struct fair_queue *self, struct fair_entry *entry)
 {
     struct fair_flow *flow = entry->flow;
 
-    assert(self->count > 0);
+    assert(self->count > 0 && flow->waiting >= entry->cost);
     TAILQ_REMOVE(&flow->entries, entry, entry);
+    flow->waiting -= entry->cost;
     entry->flow = NULL;
     self->count--;
     if (TAILQ_EMPTY(&flow->entries)) {
@@ -161,6 +164,13 @@ struct fair_entry *fair_queue_pop(struct fair_queue *self)
     take_out(self, entry);
     end_turn(self, flow);
     return entry;
+}
+
+uint64_t fair_queue_waiting(const struct fair_queue *self, uint32_t name)
+{
+    const struct fair_flow *flow = find(self, name);
+
+    return flow != NULL ? flow->waiting : 0;
 }
 
 void fair_queue_charge(struct fair_queue *self, uint32_t name, uint64_t cost)

@@ -58,6 +58,9 @@ MUST_USE enum status fair_queue_push(struct fair_queue *self, uint32_t flow,
 /* Whose turn it is; NULL: nobody waits. */
 struct fair_entry *fair_queue_pop(struct fair_queue *self);
 
+/* What the entries of a flow that wait cost together, as far as was said. */
+uint64_t fair_queue_waiting(const struct fair_queue *self, uint32_t flow);
+
 /* It was taken, and has cost so much more than was said. */
 void fair_queue_charge(struct fair_queue *self, uint32_t flow, uint64_t cost);
 
