@@ -114,6 +114,7 @@ struct gather {
     struct gather_list *list;  /* that it is in */
     struct gather *next_alike; /* open, and in the same bucket */
     struct gather_kind kind;
+    uint32_t user; /* whose all of it is: limits and turns are by user; 0: nobody's in particular */
     uint32_t slot;
     uint64_t number; /* names the request that is under way; 0: none is */
     uint32_t attempts;
