@@ -2,7 +2,7 @@
  * filters that are missing are made. */
 #include "base/bits.h"
 #include "base/heap.h"
-#include "router/resp/private.h"
+#include "router/resp/command.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -499,7 +499,7 @@ static void answer_missing(struct front *self, struct call *call)
 static void miss(struct front *self, struct gather *gather)
 {
     if (is_add(gather) && gather->kind.make == MAKE_DENIED) {
-        front_count(self, FRONT_resp_forbidden_total);
+        rights_note_denied(self, gather);
         settle(self, gather, NULL,
                "NOPERM the filter is missing, and the user may not make one by adding to it");
     } else if (is_add(gather) && gather->kind.make != MAKE_NEVER && gather->attempts < TRIES) {

@@ -338,7 +338,7 @@ Test(coordinator_audit, of_lines_that_wait_there_is_a_bound)
     }
     cr_assert_gt(lost, 0);
     cr_assert_lt(lost, (uint64_t)MANY);
-    cr_assert_leq(audit.waiting.size, (size_t)AUDIT_WAITING_BYTES);
+    cr_assert_leq(audit.log.waiting.size, (size_t)AUDIT_WAITING_BYTES);
     job_lanes_stop(&lanes);
     log_file.refuses = true;
     audit_leave_lanes(&audit);
