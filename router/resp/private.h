@@ -457,7 +457,7 @@ void users_reopen(struct front *self);
  * it has not heard. Until it has, those who ask for what needs a right wait. */
 bool users_unsure(const struct front *self);
 void users_tick(struct front *self); /* some have waited for long enough */
-void users_fini(struct front *self);
+void users_forget(struct front *self);
 
 /* Milliseconds since 1970. */
 uint64_t front_date_ms(const struct front *self);
