@@ -543,7 +543,8 @@ void gather_on_reply(struct front *self, const struct frame *frame)
     } else if (reply->status == STATUS_FULL) {
         settle(self, gather, reply, "ERR non scaling filter is full");
     } else {
-        (void)snprintf(error, sizeof error, "%s %s", status_code(reply->status), reply->message);
+        (void)snprintf(error, sizeof error, "%s %s", front_code(gather->user, reply->status),
+                       reply->message);
         settle(self, gather, reply, error);
     }
 }
