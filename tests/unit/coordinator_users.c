@@ -404,6 +404,29 @@ Test(coordinator_users, the_latest_use_of_each_credential_is_kept)
     cr_assert_eq(stage.coordinator->users.nuses, 2, "of what is there");
 }
 
+Test(coordinator_users, other_coordinators_hear_of_uses_by_the_store)
+{
+    const struct user_use first = {1, 1, 500};
+    const struct user_use second = {1, 1, 900};
+    struct coordinator_stage other;
+
+    make("crawler", TOKEN_A);
+    users_note_uses(stage.coordinator, &first, 1);
+    coordinator_stage_turn(&stage);
+    cr_assert_not_null(memory_store_find(&store, USERS_USES_KEY));
+    users_note_uses(stage.coordinator, &second, 1);
+    coordinator_stage_turn(&stage);
+    coordinator_stage_init(&other, &store.store);
+    cr_assert_eq(other.coordinator->users.nuses, 1);
+    cr_assert_eq(other.coordinator->users.uses[0].at_ms, 500, "once a minute");
+    coordinator_stage_fini(&other);
+    coordinator_stage_pass(&stage, 61000000);
+    coordinator_stage_turn(&stage);
+    coordinator_stage_init(&other, &store.store);
+    cr_assert_eq(other.coordinator->users.uses[0].at_ms, 900);
+    coordinator_stage_fini(&other);
+}
+
 /* ---- a coordinator that comes later, and another key ---- */
 
 Test(coordinator_users, are_known_to_a_coordinator_that_starts)
