@@ -167,7 +167,7 @@ void front_destroy(struct front **front)
         audit_log_leave_lanes(&self->audit);
     }
     audit_log_fini(&self->audit);
-    users_fini(self);
+    users_forget(self);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->frame);
     heap_free(self);

@@ -102,7 +102,6 @@ struct gather_kind {
     enum operation operation;
     enum make make;
     struct create_parameters create; /* MAKE_ASKED: then it is shared by no other command */
-    uint32_t user;                   /* in whose name it is made; 0: nobody's */
     uint64_t filter_id;              /* feed: of this one ... */
     uint32_t keyset;                 /* ... into this keyset; shared by no other command either */
     uint64_t deadline_us;            /* feed */
@@ -118,6 +117,7 @@ struct gather {
     struct gather_list *list;  /* that it is in */
     struct gather *next_alike; /* open, and in the same bucket */
     struct gather_kind kind;
+    uint32_t user; /* whose all of it is: limits and turns are by user; 0: nobody's in particular */
     uint32_t slot;
     uint64_t number; /* names the request that is under way; 0: none is */
     uint32_t attempts;
@@ -456,7 +456,7 @@ void users_reopen(struct front *self);
  * it has not heard. Until it has, those who ask for what needs a right wait. */
 bool users_unsure(const struct front *self);
 void users_tick(struct front *self); /* some have waited for long enough */
-void users_fini(struct front *self);
+void users_forget(struct front *self);
 
 /* Milliseconds since 1970. */
 uint64_t front_date_ms(const struct front *self);

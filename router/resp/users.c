@@ -255,7 +255,7 @@ void users_reopen(struct front *self)
     open_secret(self);
 }
 
-void users_fini(struct front *self)
+void users_forget(struct front *self)
 {
     user_list_fini(&self->users);
     heap_free(self->user_sessions);
