@@ -191,6 +191,7 @@ struct sync_request {
     size_t ndocuments;
     struct cluster_id cluster; /* that its data belong to; none: it has none that say so */
     uint64_t features;         /* that it knows */
+    bool curve;                /* nodes: it speaks CURVE at its endpoint */
 };
 
 struct sealed_secret {
