@@ -367,6 +367,7 @@ struct frame_face {
     enum frame_kind kind; /* FRAME_NONE: it can't be told */
     uint64_t correlation;
     bool from_node; /* a sync request in the role of a node */
+    bool undecided; /* no kind, as more fields come first than are looked at: it may be any */
 };
 
 struct frame_face codec_peek(struct span bytes);
