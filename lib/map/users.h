@@ -123,8 +123,8 @@ void user_list_fini(struct user_list *self);
 /* A copy that owns what it has. STATUS_NOMEM; then *out is empty. */
 MUST_USE enum status user_list_copy(const struct user_list *self, struct user_list *out);
 
-/* Names, patterns, order, bounds, ids, no key of two users. STATUS_MALFORMED with *reason set to a
- * constant text. */
+/* Names, patterns, order, bounds, ids, no key or subject of two users. STATUS_MALFORMED with
+ * *reason set to a constant text; STATUS_NOMEM: it was not judged. */
 MUST_USE enum status user_list_validate(const struct user_list *self, const char **reason);
 
 bool user_name_valid(const char *name);
