@@ -8,11 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_DIGITS = 2 * USER_KEY_BYTES, FORMAT = 1, VALUE_BYTES = USER_NAME_BYTES + KEY_DIGITS };
+enum { KEY_DIGITS = 2 * CURVE_KEY_BYTES, FORMAT = 1, VALUE_BYTES = USER_NAME_BYTES + KEY_DIGITS };
 
-_Static_assert(USER_KEY_BYTES == crypto_box_PUBLICKEYBYTES &&
-                   USER_KEY_BYTES == crypto_box_SECRETKEYBYTES &&
-                   USER_KEY_BYTES == crypto_box_SEEDBYTES,
+_Static_assert((int)CURVE_KEY_BYTES == (int)USER_KEY_BYTES &&
+                   CURVE_KEY_BYTES == crypto_box_PUBLICKEYBYTES &&
+                   CURVE_KEY_BYTES == crypto_box_SECRETKEYBYTES &&
+                   CURVE_KEY_BYTES == crypto_box_SEEDBYTES,
                "keys of Curve25519");
 
 /* ---- roles ---- */
@@ -39,12 +40,27 @@ bool user_role_parse(const char *text, enum user_role *role)
 
 /* ---- keys ---- */
 
-void credential_pair(const uint8_t seed[USER_KEY_BYTES], uint8_t public[USER_KEY_BYTES],
-                     uint8_t secret[USER_KEY_BYTES])
+void credential_pair(const uint8_t seed[CURVE_KEY_BYTES], struct curve_pair *pair)
 {
-    int failed = crypto_box_seed_keypair(public, secret, seed);
+    int failed = crypto_box_seed_keypair(pair->public, pair->secret, seed);
 
     assert(failed == 0); /* It has no way to. */
+}
+
+void credential_trust(struct credential *self, const struct cluster_key *ring)
+{
+    struct curve_pair pair;
+
+    for (int kind = 0; kind < CURVE_NKINDS; kind++) {
+        struct credential_keys *keys = &self->processes[kind];
+
+        keys->count = ring->count;
+        for (uint32_t i = 0; i < ring->count; i++) {
+            seal_curve_pair(&ring->keys[i], (enum curve_kind)kind, &pair);
+            memcpy(keys->keys[i], pair.public, sizeof pair.public);
+        }
+    }
+    sodium_memzero(&pair, sizeof pair);
 }
 
 void credential_wipe(struct credential *self)
@@ -59,8 +75,12 @@ static bool same_keys(const struct credential_keys *a, const struct credential_k
 
 bool credential_same_cluster(const struct credential *a, const struct credential *b)
 {
-    return same_keys(&a->routers, &b->routers) && same_keys(&a->nodes, &b->nodes) &&
-           same_keys(&a->coordinators, &b->coordinators);
+    bool same = true;
+
+    for (int kind = 0; kind < CURVE_NKINDS && same; kind++) {
+        same = same_keys(&a->processes[kind], &b->processes[kind]);
+    }
+    return same;
 }
 
 /* ---- reading ---- */
@@ -110,7 +130,8 @@ static enum status take_role(struct reading *self, const char *value)
                : refuse(self, "a role is client, monitor or admin");
 }
 
-static enum status take_digits(struct reading *self, const char *value, uint8_t key[USER_KEY_BYTES])
+static enum status take_digits(struct reading *self, const char *value,
+                               uint8_t key[CURVE_KEY_BYTES])
 {
     size_t size = 0;
     size_t digits = strlen(value);
@@ -119,10 +140,10 @@ static enum status take_digits(struct reading *self, const char *value, uint8_t 
     if (digits != KEY_DIGITS) {
         status = refuse(self, "a key has %d hexadecimal digits, and this one %zu", KEY_DIGITS,
                         digits);
-    } else if (sodium_hex2bin(key, USER_KEY_BYTES, value, digits, NULL, &size, NULL) != 0 ||
-               size != USER_KEY_BYTES) {
+    } else if (sodium_hex2bin(key, CURVE_KEY_BYTES, value, digits, NULL, &size, NULL) != 0 ||
+               size != CURVE_KEY_BYTES) {
         status = refuse(self, "a key has %d hexadecimal digits, and nothing else", KEY_DIGITS);
-    } else if (sodium_is_zero(key, USER_KEY_BYTES)) {
+    } else if (sodium_is_zero(key, CURVE_KEY_BYTES)) {
         status = refuse(self, "a key of zeros is none");
     }
     return status;
@@ -130,12 +151,12 @@ static enum status take_digits(struct reading *self, const char *value, uint8_t 
 
 static enum status take_public(struct reading *self, const char *value)
 {
-    return take_digits(self, value, self->credential.public);
+    return take_digits(self, value, self->credential.pair.public);
 }
 
 static enum status take_secret(struct reading *self, const char *value)
 {
-    return take_digits(self, value, self->credential.secret);
+    return take_digits(self, value, self->credential.pair.secret);
 }
 
 static enum status take_process(struct reading *self, const char *value,
@@ -149,7 +170,7 @@ static enum status take_process(struct reading *self, const char *value,
     }
     status = take_digits(self, value, keys->keys[keys->count]);
     for (uint32_t i = 0; i < keys->count && status == STATUS_OK; i++) {
-        if (memcmp(keys->keys[i], keys->keys[keys->count], USER_KEY_BYTES) == 0) {
+        if (memcmp(keys->keys[i], keys->keys[keys->count], CURVE_KEY_BYTES) == 0) {
             status = refuse(self, "the same key once more");
         }
     }
@@ -159,17 +180,17 @@ static enum status take_process(struct reading *self, const char *value,
 
 static enum status take_router(struct reading *self, const char *value)
 {
-    return take_process(self, value, &self->credential.routers);
+    return take_process(self, value, &self->credential.processes[CURVE_ROUTER]);
 }
 
 static enum status take_node(struct reading *self, const char *value)
 {
-    return take_process(self, value, &self->credential.nodes);
+    return take_process(self, value, &self->credential.processes[CURVE_NODE]);
 }
 
 static enum status take_coordinator(struct reading *self, const char *value)
 {
-    return take_process(self, value, &self->credential.coordinators);
+    return take_process(self, value, &self->credential.processes[CURVE_COORDINATOR]);
 }
 
 static const struct {
@@ -248,7 +269,7 @@ static enum status read_line(struct reading *self, struct span line)
 /* Of the whole file. */
 static enum status judge(struct reading *self)
 {
-    uint8_t public[USER_KEY_BYTES];
+    uint8_t public[CURVE_KEY_BYTES];
 
     self->line = 0;
     if ((self->seen & 1) == 0) {
@@ -260,8 +281,8 @@ static enum status judge(struct reading *self)
             return refuse(self, "it has no line \"%s ...\"", words[i].word);
         }
     }
-    if (crypto_scalarmult_base(public, self->credential.secret) != 0 ||
-        memcmp(public, self->credential.public, sizeof public) != 0) {
+    if (crypto_scalarmult_base(public, self->credential.pair.secret) != 0 ||
+        memcmp(public, self->credential.pair.public, sizeof public) != 0) {
         return refuse(self, "its public key is not that of its secret one");
     }
     return STATUS_OK;
@@ -308,12 +329,12 @@ static enum status put(struct buffer *out, const char *word, const char *value)
     return status;
 }
 
-static enum status put_key(struct buffer *out, const char *word, const uint8_t key[USER_KEY_BYTES])
+static enum status put_key(struct buffer *out, const char *word, const uint8_t key[CURVE_KEY_BYTES])
 {
     char digits[KEY_DIGITS + 1];
     enum status status;
 
-    (void)sodium_bin2hex(digits, sizeof digits, key, USER_KEY_BYTES);
+    (void)sodium_bin2hex(digits, sizeof digits, key, CURVE_KEY_BYTES);
     status = put(out, word, digits);
     sodium_memzero(digits, sizeof digits);
     return status;
@@ -343,11 +364,12 @@ enum status credential_write(const struct credential *self, struct buffer *out)
     status = status == STATUS_OK ? put(out, words[0].word, "1") : status;
     status = status == STATUS_OK ? put(out, "user", self->user) : status;
     status = status == STATUS_OK ? put(out, "role", user_role_name(self->role)) : status;
-    status = status == STATUS_OK ? put_key(out, "public", self->public) : status;
-    status = status == STATUS_OK ? put_key(out, "secret", self->secret) : status;
-    status = status == STATUS_OK ? put_keys(out, "router", &self->routers) : status;
-    status = status == STATUS_OK ? put_keys(out, "node", &self->nodes) : status;
-    status = status == STATUS_OK ? put_keys(out, "coordinator", &self->coordinators) : status;
+    status = status == STATUS_OK ? put_key(out, "public", self->pair.public) : status;
+    status = status == STATUS_OK ? put_key(out, "secret", self->pair.secret) : status;
+    status = status == STATUS_OK ? put_keys(out, "router", &self->processes[CURVE_ROUTER]) : status;
+    status = status == STATUS_OK ? put_keys(out, "node", &self->processes[CURVE_NODE]) : status;
+    status = status == STATUS_OK ? put_keys(out, "coordinator", &self->processes[CURVE_COORDINATOR])
+                                 : status;
     if (status != STATUS_OK) {
         out->size = before;
     }

@@ -32,23 +32,22 @@ enum { CREDENTIAL_TEXT_BYTES = 4096, CREDENTIAL_REASON_BYTES = 160 };
 
 /* Public keys of one kind of process, one of each key of the ring. */
 struct credential_keys {
-    uint8_t keys[CLUSTER_KEY_MAX][USER_KEY_BYTES];
+    uint8_t keys[CLUSTER_KEY_MAX][CURVE_KEY_BYTES];
     uint32_t count;
 };
 
 struct credential {
     char user[USER_NAME_BYTES];
     enum user_role role;
-    uint8_t public[USER_KEY_BYTES];
-    uint8_t secret[USER_KEY_BYTES];
-    struct credential_keys routers;
-    struct credential_keys nodes;
-    struct credential_keys coordinators;
+    struct curve_pair pair;
+    struct credential_keys processes[CURVE_NKINDS];
 };
 
 /* The pair that 32 random bytes make. */
-void credential_pair(const uint8_t seed[USER_KEY_BYTES], uint8_t public[USER_KEY_BYTES],
-                     uint8_t secret[USER_KEY_BYTES]);
+void credential_pair(const uint8_t seed[CURVE_KEY_BYTES], struct curve_pair *pair);
+
+/* The public keys that the ring gives processes. */
+void credential_trust(struct credential *self, const struct cluster_key *ring);
 
 MUST_USE enum status credential_parse(struct span text, struct credential *out, char *reason,
                                       size_t size);

@@ -31,14 +31,14 @@ TestSuite(credential_file, .init = setup, .fini = teardown);
 
 static struct credential sample(void)
 {
-    uint8_t seed[USER_KEY_BYTES] = {9};
+    uint8_t seed[CURVE_KEY_BYTES] = {9};
     struct credential self = {.user = "crawler", .role = USER_CLIENT};
 
-    credential_pair(seed, self.public, self.secret);
-    self.routers.count = self.nodes.count = self.coordinators.count = 1;
-    memset(self.routers.keys[0], 1, USER_KEY_BYTES);
-    memset(self.nodes.keys[0], 2, USER_KEY_BYTES);
-    memset(self.coordinators.keys[0], 3, USER_KEY_BYTES);
+    credential_pair(seed, &self.pair);
+    for (int kind = 0; kind < CURVE_NKINDS; kind++) {
+        self.processes[kind].count = 1;
+        memset(self.processes[kind].keys[0], kind + 1, CURVE_KEY_BYTES);
+    }
     return self;
 }
 

@@ -27,19 +27,19 @@ static void fill(struct credential_keys *keys, uint32_t count, uint8_t first)
 {
     keys->count = count;
     for (uint32_t i = 0; i < count; i++) {
-        memset(keys->keys[i], first + (int)i, USER_KEY_BYTES);
+        memset(keys->keys[i], first + (int)i, CURVE_KEY_BYTES);
     }
 }
 
 static struct credential sample(uint32_t keys)
 {
-    uint8_t seed[USER_KEY_BYTES] = {1, 2, 3};
+    uint8_t seed[CURVE_KEY_BYTES] = {1, 2, 3};
     struct credential self = {.user = "crawler", .role = USER_MONITOR};
 
-    credential_pair(seed, self.public, self.secret);
-    fill(&self.routers, keys, 0x11);
-    fill(&self.nodes, keys, 0x31);
-    fill(&self.coordinators, keys, 0x51);
+    credential_pair(seed, &self.pair);
+    fill(&self.processes[CURVE_ROUTER], keys, 0x11);
+    fill(&self.processes[CURVE_NODE], keys, 0x31);
+    fill(&self.processes[CURVE_COORDINATOR], keys, 0x51);
     return self;
 }
 
@@ -52,15 +52,14 @@ static enum status parse(const char *content, struct credential *out)
 /* X25519 of the first half of the seed's SHA-512, by other means than this code. */
 Test(credential, a_pair_comes_of_its_seed)
 {
-    uint8_t seed[USER_KEY_BYTES];
-    uint8_t public[USER_KEY_BYTES];
-    uint8_t secret[USER_KEY_BYTES];
-    char hex[2 * USER_KEY_BYTES + 1] = "";
+    uint8_t seed[CURVE_KEY_BYTES];
+    struct curve_pair pair;
+    char hex[2 * CURVE_KEY_BYTES + 1] = "";
 
     memset(seed, 7, sizeof seed);
-    credential_pair(seed, public, secret);
-    for (size_t i = 0; i < sizeof public; i++) {
-        (void)snprintf(hex + 2 * i, 3, "%02x", public[i]);
+    credential_pair(seed, &pair);
+    for (size_t i = 0; i < sizeof pair.public; i++) {
+        (void)snprintf(hex + 2 * i, 3, "%02x", pair.public[i]);
     }
     cr_assert_str_eq(hex, "761d88ec830413919dfe9d4d1d56f17e653c8c994082df5b137b90a0ae6edf74");
 }
@@ -77,11 +76,11 @@ Test(credential, what_is_written_is_read)
                      "%s", reason);
         cr_assert_str_eq(after.user, "crawler");
         cr_assert_eq(after.role, USER_MONITOR);
-        cr_assert_arr_eq(after.public, before.public, USER_KEY_BYTES);
-        cr_assert_arr_eq(after.secret, before.secret, USER_KEY_BYTES);
-        cr_assert_eq(after.nodes.count, keys);
+        cr_assert_arr_eq(after.pair.public, before.pair.public, CURVE_KEY_BYTES);
+        cr_assert_arr_eq(after.pair.secret, before.pair.secret, CURVE_KEY_BYTES);
+        cr_assert_eq(after.processes[CURVE_NODE].count, keys);
         cr_assert(credential_same_cluster(&before, &after));
-        after.nodes.keys[keys - 1][3] ^= 1;
+        after.processes[CURVE_NODE].keys[keys - 1][3] ^= 1;
         cr_assert_not(credential_same_cluster(&before, &after));
     }
 }
@@ -103,20 +102,21 @@ Test(credential, what_is_written_is_read)
 static const char *paired(const char *content)
 {
     static char out[2 * CREDENTIAL_TEXT_BYTES];
-    uint8_t seed[USER_KEY_BYTES];
-    uint8_t keys[2][USER_KEY_BYTES];
+    uint8_t seed[CURVE_KEY_BYTES];
+    struct curve_pair pair;
     static const char *const words[] = {"PUBLICKEY", "SECRETKEY"};
     size_t used = 0;
 
     memset(seed, 7, sizeof seed);
-    credential_pair(seed, keys[0], keys[1]);
+    credential_pair(seed, &pair);
     while (*content != '\0') {
         bool placed = false;
 
         for (int w = 0; w < 2 && !placed; w++) {
             if (strncmp(content, words[w], strlen(words[w])) == 0) {
-                for (size_t i = 0; i < USER_KEY_BYTES; i++) {
-                    used += (size_t)snprintf(out + used, 3, "%02x", keys[w][i]);
+                for (size_t i = 0; i < CURVE_KEY_BYTES; i++) {
+                    used += (size_t)snprintf(out + used, 3, "%02x",
+                                             (w == 0 ? pair.public : pair.secret)[i]);
                 }
                 content += strlen(words[w]);
                 placed = true;
@@ -139,8 +139,8 @@ Test(credential, blanks_comments_and_any_order_are_fine)
         parse(paired("# of ours\n\n  " REST "\t" PAIR "\r\n" ROLE USER "orbloom-credential \t1  "),
               &out),
         STATUS_OK, "%s", reason);
-    cr_assert_eq(out.routers.keys[0][0], 1);
-    cr_assert_eq(out.coordinators.keys[0][0], 3);
+    cr_assert_eq(out.processes[CURVE_ROUTER].keys[0][0], 1);
+    cr_assert_eq(out.processes[CURVE_COORDINATOR].keys[0][0], 3);
 }
 
 Test(credential, each_fault_is_named_with_its_line)
@@ -226,9 +226,30 @@ Test(credential, garbage_does_no_harm)
         text.data[at] = (uint8_t)random_next(&random);
         if (credential_parse(span_of(text.data, text.size - (size_t)random_below(&random, 3)), &out,
                              reason, sizeof reason) == STATUS_OK) {
-            cr_assert_arr_eq(out.secret, before.secret, USER_KEY_BYTES);
+            cr_assert_arr_eq(out.pair.secret, before.pair.secret, CURVE_KEY_BYTES);
         }
         text.data[at] = was;
+    }
+}
+
+Test(credential, it_trusts_the_processes_of_all_keys_of_a_ring)
+{
+    uint8_t master[SEAL_KEY_BYTES] = {1};
+    struct credential self = {.user = "x", .role = USER_CLIENT};
+    struct cluster_key ring;
+    struct curve_pair pair;
+    uint32_t at;
+
+    cluster_key_derive(master, &ring);
+    master[0] = 2;
+    cr_assert_eq(cluster_key_add(&ring, master, &at), STATUS_OK);
+    credential_trust(&self, &ring);
+    for (int kind = 0; kind < CURVE_NKINDS; kind++) {
+        cr_assert_eq(self.processes[kind].count, 2);
+        for (uint32_t i = 0; i < 2; i++) {
+            seal_curve_pair(&ring.keys[i], (enum curve_kind)kind, &pair);
+            cr_assert_arr_eq(self.processes[kind].keys[i], pair.public, CURVE_KEY_BYTES);
+        }
     }
 }
 
