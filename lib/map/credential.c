@@ -47,40 +47,9 @@ void credential_pair(const uint8_t seed[CURVE_KEY_BYTES], struct curve_pair *pai
     assert(failed == 0); /* It has no way to. */
 }
 
-void credential_trust(struct credential *self, const struct cluster_key *ring)
-{
-    struct curve_pair pair;
-
-    for (int kind = 0; kind < CURVE_NKINDS; kind++) {
-        struct credential_keys *keys = &self->processes[kind];
-
-        keys->count = ring->count;
-        for (uint32_t i = 0; i < ring->count; i++) {
-            seal_curve_pair(&ring->keys[i], (enum curve_kind)kind, &pair);
-            memcpy(keys->keys[i], pair.public, sizeof pair.public);
-        }
-    }
-    sodium_memzero(&pair, sizeof pair);
-}
-
 void credential_wipe(struct credential *self)
 {
     sodium_memzero(self, sizeof *self);
-}
-
-static bool same_keys(const struct credential_keys *a, const struct credential_keys *b)
-{
-    return a->count == b->count && memcmp(a->keys, b->keys, a->count * sizeof a->keys[0]) == 0;
-}
-
-bool credential_same_cluster(const struct credential *a, const struct credential *b)
-{
-    bool same = true;
-
-    for (int kind = 0; kind < CURVE_NKINDS && same; kind++) {
-        same = same_keys(&a->processes[kind], &b->processes[kind]);
-    }
-    return same;
 }
 
 /* ---- reading ---- */
@@ -159,8 +128,7 @@ static enum status take_secret(struct reading *self, const char *value)
     return take_digits(self, value, self->credential.pair.secret);
 }
 
-static enum status take_process(struct reading *self, const char *value,
-                                struct credential_keys *keys)
+static enum status take_process(struct reading *self, const char *value, struct public_keys *keys)
 {
     enum status status;
 
@@ -180,17 +148,17 @@ static enum status take_process(struct reading *self, const char *value,
 
 static enum status take_router(struct reading *self, const char *value)
 {
-    return take_process(self, value, &self->credential.processes[CURVE_ROUTER]);
+    return take_process(self, value, &self->credential.processes.of[CURVE_ROUTER]);
 }
 
 static enum status take_node(struct reading *self, const char *value)
 {
-    return take_process(self, value, &self->credential.processes[CURVE_NODE]);
+    return take_process(self, value, &self->credential.processes.of[CURVE_NODE]);
 }
 
 static enum status take_coordinator(struct reading *self, const char *value)
 {
-    return take_process(self, value, &self->credential.processes[CURVE_COORDINATOR]);
+    return take_process(self, value, &self->credential.processes.of[CURVE_COORDINATOR]);
 }
 
 static const struct {
@@ -340,8 +308,7 @@ static enum status put_key(struct buffer *out, const char *word, const uint8_t k
     return status;
 }
 
-static enum status put_keys(struct buffer *out, const char *word,
-                            const struct credential_keys *keys)
+static enum status put_keys(struct buffer *out, const char *word, const struct public_keys *keys)
 {
     enum status status = STATUS_OK;
 
@@ -366,10 +333,12 @@ enum status credential_write(const struct credential *self, struct buffer *out)
     status = status == STATUS_OK ? put(out, "role", user_role_name(self->role)) : status;
     status = status == STATUS_OK ? put_key(out, "public", self->pair.public) : status;
     status = status == STATUS_OK ? put_key(out, "secret", self->pair.secret) : status;
-    status = status == STATUS_OK ? put_keys(out, "router", &self->processes[CURVE_ROUTER]) : status;
-    status = status == STATUS_OK ? put_keys(out, "node", &self->processes[CURVE_NODE]) : status;
-    status = status == STATUS_OK ? put_keys(out, "coordinator", &self->processes[CURVE_COORDINATOR])
+    status = status == STATUS_OK ? put_keys(out, "router", &self->processes.of[CURVE_ROUTER])
                                  : status;
+    status = status == STATUS_OK ? put_keys(out, "node", &self->processes.of[CURVE_NODE]) : status;
+    status = status == STATUS_OK
+                 ? put_keys(out, "coordinator", &self->processes.of[CURVE_COORDINATOR])
+                 : status;
     if (status != STATUS_OK) {
         out->size = before;
     }

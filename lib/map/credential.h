@@ -25,29 +25,19 @@
 #define ORBLOOM_MAP_CREDENTIAL_H
 
 #include "base/buffer.h"
-#include "map/seal.h"
-#include "map/users.h"
+#include "map/identity.h"
 
 enum { CREDENTIAL_TEXT_BYTES = 4096, CREDENTIAL_REASON_BYTES = 160 };
-
-/* Public keys of one kind of process, one of each key of the ring. */
-struct credential_keys {
-    uint8_t keys[CLUSTER_KEY_MAX][CURVE_KEY_BYTES];
-    uint32_t count;
-};
 
 struct credential {
     char user[USER_NAME_BYTES];
     enum user_role role;
     struct curve_pair pair;
-    struct credential_keys processes[CURVE_NKINDS];
+    struct process_keys processes;
 };
 
 /* The pair that 32 random bytes make. */
 void credential_pair(const uint8_t seed[CURVE_KEY_BYTES], struct curve_pair *pair);
-
-/* The public keys that the ring gives processes. */
-void credential_trust(struct credential *self, const struct cluster_key *ring);
 
 MUST_USE enum status credential_parse(struct span text, struct credential *out, char *reason,
                                       size_t size);
@@ -57,9 +47,6 @@ MUST_USE enum status credential_read(void *credential, struct span text, char *r
 
 /* Append the file's text, with what people should know of it at its head. */
 MUST_USE enum status credential_write(const struct credential *self, struct buffer *out);
-
-/* Have both the same public keys of processes, in the same order? */
-bool credential_same_cluster(const struct credential *a, const struct credential *b);
 
 void credential_wipe(struct credential *self);
 

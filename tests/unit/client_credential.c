@@ -36,8 +36,8 @@ static struct credential sample(void)
 
     credential_pair(seed, &self.pair);
     for (int kind = 0; kind < CURVE_NKINDS; kind++) {
-        self.processes[kind].count = 1;
-        memset(self.processes[kind].keys[0], kind + 1, CURVE_KEY_BYTES);
+        self.processes.of[kind].count = 1;
+        memset(self.processes.of[kind].keys[0], kind + 1, CURVE_KEY_BYTES);
     }
     return self;
 }

@@ -23,7 +23,7 @@ static void teardown(void)
 
 TestSuite(credential, .init = setup, .fini = teardown);
 
-static void fill(struct credential_keys *keys, uint32_t count, uint8_t first)
+static void fill(struct public_keys *keys, uint32_t count, uint8_t first)
 {
     keys->count = count;
     for (uint32_t i = 0; i < count; i++) {
@@ -37,9 +37,9 @@ static struct credential sample(uint32_t keys)
     struct credential self = {.user = "crawler", .role = USER_MONITOR};
 
     credential_pair(seed, &self.pair);
-    fill(&self.processes[CURVE_ROUTER], keys, 0x11);
-    fill(&self.processes[CURVE_NODE], keys, 0x31);
-    fill(&self.processes[CURVE_COORDINATOR], keys, 0x51);
+    fill(&self.processes.of[CURVE_ROUTER], keys, 0x11);
+    fill(&self.processes.of[CURVE_NODE], keys, 0x31);
+    fill(&self.processes.of[CURVE_COORDINATOR], keys, 0x51);
     return self;
 }
 
@@ -78,10 +78,10 @@ Test(credential, what_is_written_is_read)
         cr_assert_eq(after.role, USER_MONITOR);
         cr_assert_arr_eq(after.pair.public, before.pair.public, CURVE_KEY_BYTES);
         cr_assert_arr_eq(after.pair.secret, before.pair.secret, CURVE_KEY_BYTES);
-        cr_assert_eq(after.processes[CURVE_NODE].count, keys);
-        cr_assert(credential_same_cluster(&before, &after));
-        after.processes[CURVE_NODE].keys[keys - 1][3] ^= 1;
-        cr_assert_not(credential_same_cluster(&before, &after));
+        cr_assert_eq(after.processes.of[CURVE_NODE].count, keys);
+        cr_assert(process_keys_equal(&before.processes, &after.processes));
+        after.processes.of[CURVE_NODE].keys[keys - 1][3] ^= 1;
+        cr_assert_not(process_keys_equal(&before.processes, &after.processes));
     }
 }
 
@@ -139,8 +139,8 @@ Test(credential, blanks_comments_and_any_order_are_fine)
         parse(paired("# of ours\n\n  " REST "\t" PAIR "\r\n" ROLE USER "orbloom-credential \t1  "),
               &out),
         STATUS_OK, "%s", reason);
-    cr_assert_eq(out.processes[CURVE_ROUTER].keys[0][0], 1);
-    cr_assert_eq(out.processes[CURVE_COORDINATOR].keys[0][0], 3);
+    cr_assert_eq(out.processes.of[CURVE_ROUTER].keys[0][0], 1);
+    cr_assert_eq(out.processes.of[CURVE_COORDINATOR].keys[0][0], 3);
 }
 
 Test(credential, each_fault_is_named_with_its_line)
@@ -229,27 +229,6 @@ Test(credential, garbage_does_no_harm)
             cr_assert_arr_eq(out.pair.secret, before.pair.secret, CURVE_KEY_BYTES);
         }
         text.data[at] = was;
-    }
-}
-
-Test(credential, it_trusts_the_processes_of_all_keys_of_a_ring)
-{
-    uint8_t master[SEAL_KEY_BYTES] = {1};
-    struct credential self = {.user = "x", .role = USER_CLIENT};
-    struct cluster_key ring;
-    struct curve_pair pair;
-    uint32_t at;
-
-    cluster_key_derive(master, &ring);
-    master[0] = 2;
-    cr_assert_eq(cluster_key_add(&ring, master, &at), STATUS_OK);
-    credential_trust(&self, &ring);
-    for (int kind = 0; kind < CURVE_NKINDS; kind++) {
-        cr_assert_eq(self.processes[kind].count, 2);
-        for (uint32_t i = 0; i < 2; i++) {
-            seal_curve_pair(&ring.keys[i], (enum curve_kind)kind, &pair);
-            cr_assert_arr_eq(self.processes[kind].keys[i], pair.public, CURVE_KEY_BYTES);
-        }
     }
 }
 
