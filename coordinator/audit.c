@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE_BYTES = 512, TIME_BYTES = 64, DAY_MS = 24 * 3600 * 1000 };
+enum { PIECE_BYTES = 512, TIME_BYTES = 64, DAY_MS = 24 * 3600 * 1000, SHOWN_USERS = 128 };
 
 struct audit_entry {
     struct buffer text; /* members of the object, each after a comma */
@@ -123,6 +123,9 @@ static const char *action_word(enum admin_action action)
         return "map restore";
     case ADMIN_UPGRADE_FINALIZE:
         return "upgrade finalize";
+    case ADMIN_USER_CHANGE:
+        return "user change";
+    case ADMIN_USER_LIST:
     case ADMIN_STATUS:
     case ADMIN_LOOK:
     case ADMIN_UPGRADE_STATUS:
@@ -232,6 +235,65 @@ static void put_confirmed_off(struct audit_entry *self, const struct admin_reque
     put(self, "%s", request->nconfirmed_off > 0 ? "]" : "");
 }
 
+/* One of the parts of a change of users: a list of as many as are shown; the first of them opens
+ * it. */
+static void put_item(struct audit_entry *self, const char *name, size_t at)
+{
+    if (at == 0) {
+        put(self, ",\"%s\":[", name);
+    } else {
+        put(self, ",");
+    }
+}
+
+static void put_end(struct audit_entry *self, size_t count)
+{
+    put(self, "%s", count > 0 ? "]" : "");
+}
+
+/* Those that are new, or those that are not. */
+static void put_names(struct audit_entry *self, const char *name, const struct user_change *change,
+                      bool fresh)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; i < change->nputs && shown < SHOWN_USERS; i++) {
+        if ((change->puts[i].id == 0) == fresh) {
+            put_item(self, name, shown++);
+            put_quoted(self, change->puts[i].name);
+        }
+    }
+    put_end(self, shown);
+}
+
+/* Tokens are no part of it, nor keys. */
+static void put_users(struct audit_entry *self, const struct user_change *change)
+{
+    size_t nadds = change->nadds < SHOWN_USERS ? change->nadds : SHOWN_USERS;
+    size_t nremoves = change->nremoves < SHOWN_USERS ? change->nremoves : SHOWN_USERS;
+    size_t ndeletes = change->ndeletes < SHOWN_USERS ? change->ndeletes : SHOWN_USERS;
+
+    put_count(self, "users", change->nputs + change->nadds + change->nremoves + change->ndeletes);
+    put_names(self, "created", change, true);
+    put_names(self, "changed", change, false);
+    for (size_t i = 0; i < nadds; i++) {
+        put_item(self, "credentials_added", i);
+        put_quoted(self, change->adds[i].user);
+    }
+    put_end(self, nadds);
+    for (size_t i = 0; i < nremoves; i++) {
+        put_item(self, "credentials_removed", i);
+        put(self, "\"%" PRIu32 "/%" PRIu32 "\"", change->removes[i].user,
+            change->removes[i].credential);
+    }
+    put_end(self, nremoves);
+    for (size_t i = 0; i < ndeletes; i++) {
+        put_item(self, "deleted", i);
+        put(self, "%" PRIu32, change->deletes[i]);
+    }
+    put_end(self, ndeletes);
+}
+
 static void put_parameters(struct audit_entry *self, const struct admin_request *request)
 {
     switch (request->action) {
@@ -268,6 +330,10 @@ static void put_parameters(struct audit_entry *self, const struct admin_request 
     case ADMIN_MAP_FINISH:
         put_map(self, request);
         break;
+    case ADMIN_USER_CHANGE:
+        put_users(self, &request->users);
+        break;
+    case ADMIN_USER_LIST:
     case ADMIN_DROP:
     case ADMIN_NODE_REMOVE:
     case ADMIN_UPGRADE_FINALIZE:
@@ -403,6 +469,9 @@ void audit_begin(struct audit *self, const struct peer *from, const struct admin
     put_text(entry, "action", action_word(request->action));
     if (request->name[0] != '\0') {
         put_text(entry, subject(request->action), request->name);
+    }
+    if (request->user != NULL && request->user[0] != '\0') {
+        put_text(entry, "user", request->user);
     }
     put_parameters(entry, request);
     put_peer(entry, from);

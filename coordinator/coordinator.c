@@ -220,8 +220,9 @@ static void carry_out(struct coordinator *self, uint64_t now_us, const struct pe
         on_status(self, now_us, from, frame, read);
         return;
     }
-    assert(command != NULL); /* Others are not decoded. */
-    if (admit(self, now_us, from, frame, read)) {
+    if (command == NULL) {
+        refuse_frame(self, now_us, from, frame, STATUS_INVALID);
+    } else if (admit(self, now_us, from, frame, read)) {
         command(self, now_us, from, frame);
     }
 }

@@ -218,6 +218,7 @@ struct coordinator {
     uint64_t hinted;                 /* followers were told of the change up to here */
     uint64_t nodes_version;
     uint64_t dropped_version;                      /* of the record of dropped filters */
+    uint64_t users_version;                        /* ... of users; 0: there is none */
     uint64_t documents_taken;                      /* from the store into the cache, so far */
     struct usage *usage;                           /* see usage.c */
     char unwritten[COORDINATOR_MESSAGE_BYTES / 2]; /* why the last swap failed; "": it did not */

@@ -164,7 +164,8 @@ static bool gather(void *context, const char *key, uint64_t version, struct span
         return false;
     }
     self->last = version;
-    if (!filter && strcmp(key, "nodes") != 0 && strcmp(key, RECORDS_DROPPED_KEY) != 0) {
+    if (!filter && strcmp(key, "nodes") != 0 && strcmp(key, RECORDS_DROPPED_KEY) != 0 &&
+        strcmp(key, RECORDS_USERS_KEY) != 0) {
         return true;
     }
     self->items[self->nitems].filter = filter ? strtoull(key + 7, NULL, 10) : 0;

@@ -256,6 +256,11 @@ static bool looks_at_target(const void *ours)
     return is_look(ours) && ((const struct admin_request *)ours)->rename.name != NULL;
 }
 
+static bool is_user_change(const void *ours)
+{
+    return action_of(ours) == ADMIN_USER_CHANGE;
+}
+
 static bool is_loss(const void *ours)
 {
     return action_of(ours) == ADMIN_ACCEPT_LOSS;
@@ -278,7 +283,7 @@ static enum status get_action(struct codec_arena *arena, const void *wire, void 
 /* A part that another action has is not looked at. */
 #define WIRE_admin_request Orbloom__V1__AdminRequest
 static const struct binding admin_request_rows[] = {
-    ENUM(admin_request, action, ADMIN_CREATE, ADMIN_UPGRADE_FINALIZE),
+    ENUM(admin_request, action, ADMIN_CREATE, ADMIN_USER_CHANGE),
     BY_HAND(admin_request, action, NULL, get_action),
     ROW(admin_request, timeout_ms, UINT32),
     ROW(admin_request, filter_id, UINT64),
@@ -296,6 +301,8 @@ static const struct binding admin_request_rows[] = {
     PART(admin_request, loss, loss_parameters, is_loss),
     LIST(admin_request, confirmed_off, nconfirmed_off, vouched_life, ADMIN_MAX_LIVES,
          STATUS_MALFORMED),
+    PART(admin_request, users, user_change, is_user_change),
+    ROW(admin_request, user, TEXT),
     ROW(admin_request, successor, TEXT),
     ROW(admin_request, name, TEXT),
 };
@@ -382,6 +389,11 @@ static bool says_keys(const void *ours)
     return ((const struct admin_reply *)ours)->keys.signing != 0;
 }
 
+static bool says_users(const void *ours)
+{
+    return ((const struct admin_reply *)ours)->users.now_ms != 0;
+}
+
 static bool says_map(const void *ours)
 {
     const struct admin_reply *reply = ours;
@@ -402,6 +414,7 @@ static const struct binding admin_reply_rows[] = {
     OPTIONAL(admin_reply, map, map_page, says_map, NULL),
     OPTIONAL(admin_reply, upgrade, upgrade_page, says_upgrade, NULL),
     OPTIONAL(admin_reply, keys, key_page, says_keys, NULL),
+    OPTIONAL(admin_reply, users, user_page, says_users, NULL),
     LIST(admin_reply, replicas, nreplicas, replica_report, UNBOUNDED, STATUS_OK),
 };
 BINDING_TABLE(admin_reply, admin_reply, NULL);

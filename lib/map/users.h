@@ -156,6 +156,13 @@ MUST_USE enum status user_grant_parse(const char *text, struct user_grant *out,
 /* ... and back; `rights` as "rwcd" in that order. */
 void user_rights_print(uint8_t rights, char text[5]);
 
+/* That a token or key was used to come in: whoever saw it tells coordinators, and they people. */
+struct user_use {
+    uint32_t user;
+    uint32_t credential; /* id of the token or key */
+    uint64_t at_ms;      /* since 1970, by the clock of who saw it: the last time */
+};
+
 /* What is kept of a token. */
 void user_token_hash(const struct hash_secret *secret, struct span token,
                      uint8_t hash[USER_HASH_BYTES]);
