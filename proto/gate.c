@@ -80,6 +80,8 @@ static const struct action_row actions[] = {
     [ADMIN_MAP_FINISH] = {"map restore", ADMIN | COORDINATOR},
     [ADMIN_UPGRADE_STATUS] = {"upgrade status", MONITOR | ADMIN | COORDINATOR},
     [ADMIN_UPGRADE_FINALIZE] = {"upgrade finalize", ADMIN | COORDINATOR},
+    [ADMIN_USER_LIST] = {"user list", ADMIN | COORDINATOR},
+    [ADMIN_USER_CHANGE] = {"a change of users", ADMIN | COORDINATOR},
 };
 
 enum { NACTIONS = sizeof actions / sizeof actions[0] };
