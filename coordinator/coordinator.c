@@ -10,6 +10,7 @@
 #include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
 #include "coordinator/rounds.h"
+#include "coordinator/view/process_keys.h"
 #include "proto/admin_message.h"
 #include "proto/answers.h"
 
@@ -182,6 +183,7 @@ static const struct {
     {ADMIN_REBALANCE, coordinator_on_rebalance},
     {ADMIN_UPGRADE_STATUS, coordinator_on_upgrade},
     {ADMIN_UPGRADE_FINALIZE, coordinator_on_upgrade},
+    {ADMIN_PROCESS_KEYS, coordinator_on_process_keys},
 };
 
 /* NULL: of another version, or status. */

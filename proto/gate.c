@@ -82,6 +82,7 @@ static const struct action_row actions[] = {
     [ADMIN_UPGRADE_FINALIZE] = {"upgrade finalize", ADMIN | COORDINATOR},
     [ADMIN_USER_LIST] = {"user list", ADMIN | COORDINATOR},
     [ADMIN_USER_CHANGE] = {"a change of users", ADMIN | COORDINATOR},
+    [ADMIN_PROCESS_KEYS] = {"public keys", USERS | COORDINATOR},
 };
 
 enum { NACTIONS = sizeof actions / sizeof actions[0] };
