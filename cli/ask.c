@@ -27,7 +27,8 @@ int cmd_ask(const struct flags_common *common, const struct frame *frame, cmd_sh
 {
     struct question question = {.show = show, .context = context};
     struct channel_options options = {.routers = common->routers,
-                                      .coordinators = common->coordinators};
+                                      .coordinators = common->coordinators,
+.credential = common->credential};
     struct channel *channel = NULL;
     char reason[CHANNEL_REASON_BYTES];
     enum status status = channel_open(&options, &channel, reason);
