@@ -208,3 +208,24 @@ enum status gate_refusal(struct span frame, const char *why, struct buffer *out)
     answer.body.error.message = why;
     return codec_encode(&answer, out);
 }
+
+bool gate_pass(enum gate_door door, const struct peer *from, bool known, struct span frame,
+               struct buffer *refusal)
+{
+    static const char withdrawn[] =
+        "nobody has the key of this connection any more: its user was deleted, or the key was "
+        "withdrawn or has expired; ask an admin for a new credential";
+    char reason[GATE_REASON_BYTES];
+    const char *why = withdrawn;
+
+    if (known && gate_admits(door, (enum peer_role)from->role, frame)) {
+        return true;
+    }
+    if (known) {
+        why = gate_why(door, (enum peer_role)from->role, frame, reason);
+    }
+    if (gate_refusal(frame, why, refusal) != STATUS_OK) {
+        buffer_clear(refusal);
+    }
+    return false;
+}

@@ -39,35 +39,6 @@ bool process_keys_equal(const struct process_keys *a, const struct process_keys 
     return equal;
 }
 
-static bool holds(const struct public_keys *self, const uint8_t key[CURVE_KEY_BYTES])
-{
-    for (uint32_t i = 0; i < self->count; i++) {
-        if (memcmp(self->keys[i], key, CURVE_KEY_BYTES) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_process(const struct process_keys *processes, const uint8_t key[CURVE_KEY_BYTES],
-                       struct peer *peer)
-{
-    static const enum peer_role roles[CURVE_NKINDS] = {
-        [CURVE_ROUTER] = PEER_ROUTER,
-        [CURVE_NODE] = PEER_NODE,
-        [CURVE_COORDINATOR] = PEER_COORDINATOR,
-    };
-
-    for (int kind = 0; kind < CURVE_NKINDS; kind++) {
-        if (holds(&processes->of[kind], key)) {
-            peer->role = (uint8_t)roles[kind];
-            peer->user = 0;
-            return true;
-        }
-    }
-    return false;
-}
-
 static enum peer_role role_of(enum user_role role)
 {
     switch (role) {
@@ -82,20 +53,17 @@ static enum peer_role role_of(enum user_role role)
     return PEER_CLIENT;
 }
 
-bool identity_of(const struct process_keys *processes, const struct user_list *users,
-                 uint64_t now_ms, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
+bool identity_of_user(const struct user_list *users, uint64_t now_ms,
+                      const uint8_t key[CURVE_KEY_BYTES], struct peer *peer, struct user_use *use)
 {
     const struct user_key *found = NULL;
-    const struct user *user;
+    const struct user *user = user_list_find_key(users, key, &found);
 
-    if (is_process(processes, key, peer)) {
-        return true;
-    }
-    user = users != NULL ? user_list_find_key(users, key, &found) : NULL;
     if (user == NULL || (found->expires_ms != 0 && now_ms >= found->expires_ms)) {
         return false;
     }
     peer->role = (uint8_t)role_of(user->role);
     peer->user = user->id;
+    *use = (struct user_use){.user = user->id, .credential = found->id, .at_ms = now_ms};
     return true;
 }

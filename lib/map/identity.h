@@ -1,5 +1,5 @@
-/* identity.h - whose public key that is: a process', by the cluster key, or a user's, by the record
- * of users.
+/* identity.h - public keys: which processes have by the cluster key, and whose a user's is by the
+ * record of users.
  *
  * Owner:   no pointers; the record is borrowed for the call.
  * Threads: any; pure.
@@ -26,10 +26,10 @@ void process_keys_derive(const struct cluster_key *ring, struct process_keys *ou
 /* The same keys in the same order? */
 bool process_keys_equal(const struct process_keys *a, const struct process_keys *b);
 
-/* Set role and user of the peer that has proved to own `key`. Any key of the ring will do, as
- * processes change theirs one after the other. False: it is nobody's, or has expired at `now_ms`,
- * since 1970; then the peer is as before. `users` may be NULL. */
-bool identity_of(const struct process_keys *processes, const struct user_list *users,
-                 uint64_t now_ms, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer);
+/* The user whose key that is: set role and user of the peer that has proved to own it. *use says
+ * with which of its keys, and when, for who tells when keys were last used. False: it is nobody's,
+ * or has expired at `now_ms`, since 1970; then both are as before. */
+bool identity_of_user(const struct user_list *users, uint64_t now_ms,
+                      const uint8_t key[CURVE_KEY_BYTES], struct peer *peer, struct user_use *use);
 
 #endif

@@ -290,6 +290,32 @@ Test(gate, a_refusal_says_what_and_who_may)
     buffer_fini(&answer);
 }
 
+Test(gate, who_is_not_known_any_more_sends_nothing)
+{
+    const struct peer admin = {.size = 1, .role = PEER_ADMIN, .user = 3};
+    struct codec_arena *arena = NULL;
+    struct buffer answer;
+    struct frame frame;
+
+    buffer_init(&answer, MAX_BYTES);
+    cr_assert_eq(codec_arena_create(SAMPLE_ARENA_BYTES, &arena), STATUS_OK);
+    encode(FRAME_STATS_REQUEST);
+    cr_assert(gate_pass(GATE_NODE, &admin, true, buffer_span(&bytes), &answer));
+    cr_assert_eq(answer.size, 0);
+    cr_assert_not(gate_pass(GATE_NODE, &admin, false, buffer_span(&bytes), &answer));
+    cr_assert_eq(codec_decode(arena, buffer_span(&answer), &frame), STATUS_OK);
+    cr_assert_eq(frame.body.error.status, STATUS_UNAUTHENTIC);
+    cr_assert(strstr(frame.body.error.message, "withdrawn") != NULL);
+    cr_assert_eq(frame.correlation, 4711);
+    buffer_clear(&answer);
+    encode(FRAME_BOOT_REQUEST);
+    cr_assert_not(gate_pass(GATE_NODE, &admin, true, buffer_span(&bytes), &answer));
+    cr_assert_eq(codec_decode(arena, buffer_span(&answer), &frame), STATUS_OK);
+    cr_assert(strstr(frame.body.error.message, "an admin may not send") != NULL);
+    codec_arena_destroy(&arena);
+    buffer_fini(&answer);
+}
+
 Test(gate, a_refused_command_is_named)
 {
     char reason[GATE_REASON_BYTES];
