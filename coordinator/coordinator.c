@@ -11,6 +11,7 @@
 #include "coordinator/records.h"
 #include "coordinator/rounds.h"
 #include "coordinator/view/process_keys.h"
+#include "coordinator/users.h"
 #include "proto/admin_message.h"
 #include "proto/answers.h"
 
@@ -86,6 +87,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     signatures_fini(&self->signatures);
     age_fini(self);
     notes_fini(&self->notes);
+    users_fini(self);
     heap_free(self->usage);
     codec_arena_destroy(&self->arena);
     codec_arena_destroy(&self->aside_arena);
@@ -119,7 +121,7 @@ static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct
 /* Does it give numbers away? */
 static bool is_change(enum admin_action action)
 {
-    return admin_is_change(action) && action < ADMIN_MAP_BACKUP;
+    return admin_is_change(action) && (action < ADMIN_MAP_BACKUP || action == ADMIN_USER_CHANGE);
 }
 
 /* Only where that is in use; see lib/map/feature.h. */
@@ -129,6 +131,9 @@ static enum feature feature_of(const struct admin_request *request)
 
     if (request->action == ADMIN_RENAME) {
         return FEATURE_RENAMES;
+    }
+    if (request->action == ADMIN_USER_CHANGE) {
+        return FEATURE_USERS;
     }
     if (request->action == ADMIN_EXPIRE && !request->expire.never) {
         return FEATURE_EXPIRY;
@@ -142,9 +147,12 @@ static bool admit(struct coordinator *self, uint64_t now_us, const struct peer *
 {
     const struct admin_request *request = &frame->body.admin_request;
     char message[COORDINATOR_MESSAGE_BYTES] = "";
-    enum status status = read;
+    enum status status = users_judge(self, from, request, message);
 
     if (status != STATUS_OK) {
+        /* Whatever can be read: by the record as it was known last. */
+    } else if (read != STATUS_OK) {
+        status = read;
         records_tell(self, status, "read", message, sizeof message);
     } else if (is_change(request->action) && age_reason(self) != NULL) {
         status = STATUS_CONFLICT;
@@ -184,6 +192,8 @@ static const struct {
     {ADMIN_UPGRADE_STATUS, coordinator_on_upgrade},
     {ADMIN_UPGRADE_FINALIZE, coordinator_on_upgrade},
     {ADMIN_PROCESS_KEYS, coordinator_on_process_keys},
+    {ADMIN_USER_LIST, coordinator_on_user_list},
+    {ADMIN_USER_CHANGE, coordinator_on_user_change},
 };
 
 /* NULL: of another version, or status. */
@@ -222,11 +232,24 @@ static void carry_out(struct coordinator *self, uint64_t now_us, const struct pe
         on_status(self, now_us, from, frame, read);
         return;
     }
-    if (command == NULL) {
-        refuse_frame(self, now_us, from, frame, STATUS_INVALID);
-    } else if (admit(self, now_us, from, frame, read)) {
+    assert(command != NULL); /* Others are not decoded. */
+    if (admit(self, now_us, from, frame, read)) {
         command(self, now_us, from, frame);
     }
+}
+
+/* Of one who is not known it says whose name was given. */
+static void begin_audit(struct coordinator *self, const struct peer *from,
+                        const struct admin_request *request)
+{
+    struct users_asker asker = users_asker(self, from, request);
+    bool named = request->user != NULL && request->user[0] != '\0';
+
+    audit_begin(&self->audit, from,
+                asker.user != NULL ? asker.user->name
+                : named            ? request->user
+                                   : NULL,
+                request);
 }
 
 static void on_admin(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -235,7 +258,7 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     enum status read = records_fresh(self);
 
     if (work_begin(self)) {
-        audit_begin(&self->audit, from, &frame->body.admin_request);
+        begin_audit(self, from, &frame->body.admin_request);
         carry_out(self, now_us, from, frame, read);
         order_end(self);
         /* Each is answered by now, or waits. */
@@ -324,7 +347,7 @@ static void refuse_aside(struct coordinator *self, uint64_t now_us, const struct
                    "the store has not answered for %s, and nothing was changed; see the "
                    "coordinator's log, and retry",
                    waited);
-    audit_begin(&self->audit, &item->from, &frame.body.admin_request);
+    begin_audit(self, &item->from, &frame.body.admin_request);
     coordinator_answer(self, &item->from, frame.correlation, STATUS_UNAVAILABLE, false, message);
 }
 

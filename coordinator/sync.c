@@ -6,6 +6,7 @@
 #include "coordinator/features.h"
 #include "coordinator/records.h"
 #include "coordinator/stored.h"
+#include "coordinator/users.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -356,5 +357,6 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
         return;
     }
     follow(self, arrived_us, from, request);
+    users_note_uses(self, request->uses, request->nuses);
     answer_since(self, from, frame, registered.node);
 }

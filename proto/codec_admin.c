@@ -409,7 +409,9 @@ static bool says_keys(const void *ours)
 
 static bool says_users(const void *ours)
 {
-    return ((const struct admin_reply *)ours)->users.now_ms != 0;
+    const struct user_page *page = &((const struct admin_reply *)ours)->users;
+
+    return (page->revision | page->now_ms | page->nusers) != 0;
 }
 
 static bool says_map(const void *ours)

@@ -69,6 +69,17 @@ bool router_synced(const struct router *router)
     return router->synced;
 }
 
+const struct user_list *router_users(const struct router *router)
+{
+    return &router->documents.users;
+}
+
+/* A record that was refused may be of somebody who is to be kept out. */
+bool router_heard_of_users(const struct router *router)
+{
+    return router->synced && !router->users_refused;
+}
+
 void router_rekey(struct router *router, const struct cluster_key *key)
 {
     router->config.key = *key;
