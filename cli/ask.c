@@ -7,6 +7,7 @@
 struct question {
     cmd_show_fn show;
     void *context;
+    bool *conflict; /* NULL: it is printed as any other */
     int code;
 };
 
@@ -16,18 +17,22 @@ static void on_done(void *context, const struct session_result *result)
 
     if (result->status == STATUS_OK) {
         question->code = question->show(question->context, result->frame);
+    } else if (result->status == STATUS_CONFLICT && question->conflict != NULL) {
+        *question->conflict = true;
+        question->code = CMD_PARTIAL;
     } else {
         (void)cmd_fail(result->status, "%s", result->message);
         question->code = CMD_PARTIAL;
     }
 }
 
-int cmd_ask(const struct flags_common *common, const struct frame *frame, cmd_show_fn show,
-            void *context)
+int cmd_ask_again(const struct flags_common *common, const struct frame *frame, cmd_show_fn show,
+                  void *context, bool *conflict)
 {
-    struct question question = {.show = show, .context = context};
+    struct question question = {.show = show, .context = context, .conflict = conflict};
     struct channel_options options = {.routers = common->routers,
-                                      .coordinators = common->coordinators};
+                                      .coordinators = common->coordinators,
+.credential = common->credential};
     struct channel *channel = NULL;
     char reason[CHANNEL_REASON_BYTES];
     enum status status = channel_open(&options, &channel, reason);
@@ -38,4 +43,10 @@ int cmd_ask(const struct flags_common *common, const struct frame *frame, cmd_sh
     channel_ask(channel, common->timeout_us, frame, on_done, &question);
     channel_close(&channel);
     return cmd_close_output(question.code);
+}
+
+int cmd_ask(const struct flags_common *common, const struct frame *frame, cmd_show_fn show,
+            void *context)
+{
+    return cmd_ask_again(common, frame, show, context, NULL);
 }

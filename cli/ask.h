@@ -16,4 +16,8 @@ typedef int (*cmd_show_fn)(void *context, const struct frame *frame);
 int cmd_ask(const struct flags_common *common, const struct frame *frame, cmd_show_fn show,
             void *context);
 
+/* The same; an answer of STATUS_CONFLICT is not printed: *conflict. */
+int cmd_ask_again(const struct flags_common *common, const struct frame *frame, cmd_show_fn show,
+                  void *context, bool *conflict);
+
 #endif

@@ -42,6 +42,7 @@ const struct command *cmd_rename(void);
 const struct command *cmd_shard(void);
 const struct command *cmd_stats(void);
 const struct command *cmd_status(void);
+const struct command *cmd_user(void);
 
 /* "orbloom: CODE: cause; remedy" on stderr. Returns the exit code that fits: CMD_USAGE for
  * STATUS_USAGE and STATUS_INVALID, else CMD_PARTIAL. */

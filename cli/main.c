@@ -20,6 +20,7 @@ static const command_fn commands[] = {
     cmd_bench,      cmd_stats,
     cmd_keygen,     cmd_map,
     cmd_key,        cmd_upgrade,
+    cmd_user,
     cmd_playground_child,
 };
 

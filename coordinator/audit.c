@@ -1,5 +1,5 @@
 /* A line is made in two parts: what was asked for when it comes, what became of it when it is
- * answered. Lines gather in one buffer while those of the other one are being written. */
+ * answered. */
 #include "coordinator/audit.h"
 
 #include "base/heap.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE_BYTES = 512, TIME_BYTES = 64, DAY_MS = 24 * 3600 * 1000 };
+enum { PIECE_BYTES = 512, SHOWN_USERS = 128 };
 
 struct audit_entry {
     struct buffer text; /* members of the object, each after a comma */
@@ -37,20 +37,9 @@ static void put(struct audit_entry *self, const char *format, ...)
                   buffer_append(&self->text, span_of(piece, (size_t)size)) == STATUS_OK;
 }
 
-/* Names are plain by rule; what is not is shown byte by byte. */
 static void put_quoted(struct audit_entry *self, const char *text)
 {
-    put(self, "\"");
-    for (const char *at = text; *at != '\0'; at++) {
-        unsigned char byte = (unsigned char)*at;
-
-        if (byte < 0x20 || byte >= 0x7f || byte == '"' || byte == '\\') {
-            put(self, "\\u%04x", byte);
-        } else {
-            put(self, "%c", byte);
-        }
-    }
-    put(self, "\"");
+    self->whole = self->whole && audit_quote(&self->text, span_text(text)) == STATUS_OK;
 }
 
 static void put_text(struct audit_entry *self, const char *name, const char *text)
@@ -123,6 +112,10 @@ static const char *action_word(enum admin_action action)
         return "map restore";
     case ADMIN_UPGRADE_FINALIZE:
         return "upgrade finalize";
+    case ADMIN_USER_CHANGE:
+        return "user change";
+    case ADMIN_USER_LIST:
+    case ADMIN_PROCESS_KEYS:
     case ADMIN_STATUS:
     case ADMIN_LOOK:
     case ADMIN_UPGRADE_STATUS:
@@ -232,6 +225,65 @@ static void put_confirmed_off(struct audit_entry *self, const struct admin_reque
     put(self, "%s", request->nconfirmed_off > 0 ? "]" : "");
 }
 
+/* One of the parts of a change of users: a list of as many as are shown; the first of them opens
+ * it. */
+static void put_item(struct audit_entry *self, const char *name, size_t at)
+{
+    if (at == 0) {
+        put(self, ",\"%s\":[", name);
+    } else {
+        put(self, ",");
+    }
+}
+
+static void put_end(struct audit_entry *self, size_t count)
+{
+    put(self, "%s", count > 0 ? "]" : "");
+}
+
+/* Those that are new, or those that are not. */
+static void put_names(struct audit_entry *self, const char *name, const struct user_change *change,
+                      bool fresh)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; i < change->nputs && shown < SHOWN_USERS; i++) {
+        if ((change->puts[i].id == 0) == fresh) {
+            put_item(self, name, shown++);
+            put_quoted(self, change->puts[i].name);
+        }
+    }
+    put_end(self, shown);
+}
+
+/* Tokens are no part of it, nor keys. */
+static void put_users(struct audit_entry *self, const struct user_change *change)
+{
+    size_t nadds = change->nadds < SHOWN_USERS ? change->nadds : SHOWN_USERS;
+    size_t nremoves = change->nremoves < SHOWN_USERS ? change->nremoves : SHOWN_USERS;
+    size_t ndeletes = change->ndeletes < SHOWN_USERS ? change->ndeletes : SHOWN_USERS;
+
+    put_count(self, "users", change->nputs + change->nadds + change->nremoves + change->ndeletes);
+    put_names(self, "created", change, true);
+    put_names(self, "changed", change, false);
+    for (size_t i = 0; i < nadds; i++) {
+        put_item(self, "credentials_added", i);
+        put_quoted(self, change->adds[i].user);
+    }
+    put_end(self, nadds);
+    for (size_t i = 0; i < nremoves; i++) {
+        put_item(self, "credentials_removed", i);
+        put(self, "\"%" PRIu32 "/%" PRIu32 "\"", change->removes[i].user,
+            change->removes[i].credential);
+    }
+    put_end(self, nremoves);
+    for (size_t i = 0; i < ndeletes; i++) {
+        put_item(self, "deleted", i);
+        put(self, "%" PRIu32, change->deletes[i]);
+    }
+    put_end(self, ndeletes);
+}
+
 static void put_parameters(struct audit_entry *self, const struct admin_request *request)
 {
     switch (request->action) {
@@ -268,6 +320,11 @@ static void put_parameters(struct audit_entry *self, const struct admin_request 
     case ADMIN_MAP_FINISH:
         put_map(self, request);
         break;
+    case ADMIN_USER_CHANGE:
+        put_users(self, &request->users);
+        break;
+    case ADMIN_USER_LIST:
+    case ADMIN_PROCESS_KEYS:
     case ADMIN_DROP:
     case ADMIN_NODE_REMOVE:
     case ADMIN_UPGRADE_FINALIZE:
@@ -277,100 +334,6 @@ static void put_parameters(struct audit_entry *self, const struct admin_request 
         break;
     }
     put_confirmed_off(self, request);
-}
-
-/* ---- when ---- */
-
-/* As in the log: 2026-01-31T12:00:00.123Z. Years are counted from March on, so that a leap day is
- * the last one of its year; 400 of them have 146,097 days. */
-static const char *show_time(uint64_t date_ms, char text[TIME_BYTES])
-{
-    const uint64_t days = date_ms / DAY_MS + 719468; /* since the first of March of the year 0 */
-    const uint64_t ms = date_ms % DAY_MS;
-    const uint64_t left = days % 146097;
-    const uint64_t year = (left - left / 1460 + left / 36524 - left / 146096) / 365;
-    const uint64_t day = left - (365 * year + year / 4 - year / 100);
-    const uint64_t month = (5 * day + 2) / 153; /* 0: March */
-
-    (void)snprintf(text, TIME_BYTES,
-                   "%04" PRIu64 "-%02" PRIu64 "-%02" PRIu64 "T%02" PRIu64 ":%02" PRIu64
-                   ":%02" PRIu64 ".%03" PRIu64 "Z",
-                   year + days / 146097 * 400 + (month >= 10), month < 10 ? month + 3 : month - 9,
-                   day - (153 * month + 2) / 5 + 1, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60,
-                   ms % 1000);
-    return text;
-}
-
-/* ---- writing ---- */
-
-/* On the lane's thread. */
-static void run(struct job *job)
-{
-    struct audit *self = (struct audit *)job;
-
-    while (self->written < self->writing.size) {
-        const uint8_t *line = self->writing.data + self->written;
-        const uint8_t *end = memchr(line, '\n', self->writing.size - self->written);
-        size_t size;
-
-        assert(end != NULL);
-        size = (size_t)(end - line) + 1;
-        self->failed += self->sink->write(self->sink->context, span_of(line, size)) != STATUS_OK;
-        self->written += size;
-    }
-}
-
-static void end_writing(struct audit *self)
-{
-    *self->lost += self->failed;
-    self->failed = 0;
-    self->written = 0;
-    self->under_way = false;
-    buffer_clear(&self->writing);
-}
-
-static void swap_buffers(struct audit *self)
-{
-    struct buffer filled = self->waiting;
-
-    self->waiting = self->writing;
-    self->writing = filled;
-}
-
-static void done(struct job *job, uint64_t now_us);
-
-static void write_waiting(struct audit *self)
-{
-    if (self->under_way || self->waiting.size == 0) {
-        return;
-    }
-    swap_buffers(self);
-    self->under_way = true;
-    self->job = (struct job){.run = run, .done = done};
-    if (self->effects.submit != NULL) {
-        self->effects.submit(self->effects.context, JOB_BACKGROUND, &self->job);
-    } else {
-        run(&self->job);
-        end_writing(self);
-    }
-}
-
-static void done(struct job *job, uint64_t now_us)
-{
-    struct audit *self = (struct audit *)job;
-
-    (void)now_us;
-    end_writing(self);
-    write_waiting(self);
-}
-
-static void lose(struct audit *self, uint64_t now_us)
-{
-    ++*self->lost;
-    log_limited(&self->limit, now_us, LOG_ERROR,
-                "a line of audit_log is lost: %zu KiB of others wait to be written, or memory "
-                "does not suffice",
-                self->waiting.size >> 10);
 }
 
 /* ---- from a request to its answer ---- */
@@ -383,17 +346,18 @@ static void entry_free(struct audit_entry *entry)
     }
 }
 
-void audit_begin(struct audit *self, const struct peer *from, const struct admin_request *request)
+void audit_begin(struct audit *self, const struct peer *from, const char *who,
+                 const struct admin_request *request)
 {
     struct audit_entry *entry;
 
     assert(self->current == NULL);
-    if (self->sink == NULL || !is_noted(request)) {
+    if (!audit_log_is_on(&self->log) || !is_noted(request)) {
         return;
     }
     entry = heap_zalloc(1, sizeof *entry);
     if (entry == NULL) {
-        ++*self->lost;
+        ++*self->log.lost;
         return;
     }
     buffer_init(&entry->text, AUDIT_LINE_BYTES);
@@ -403,6 +367,9 @@ void audit_begin(struct audit *self, const struct peer *from, const struct admin
     put_text(entry, "action", action_word(request->action));
     if (request->name[0] != '\0') {
         put_text(entry, subject(request->action), request->name);
+    }
+    if (who != NULL) {
+        put_text(entry, "user", who);
     }
     put_parameters(entry, request);
     put_peer(entry, from);
@@ -418,41 +385,19 @@ static void finish(struct audit_entry *entry, const struct admin_reply *reply)
         put_count(entry, "filter_id", entry->filter_id);
     }
     put_text(entry, "outcome", status_code(reply->status));
-    put(entry, "}\n");
-}
-
-static bool append(struct buffer *to, const char *head, const struct buffer *tail)
-{
-    size_t size = strlen(head);
-    uint8_t *at;
-
-    if (buffer_extend(to, size + tail->size, &at) != STATUS_OK) {
-        return false;
-    }
-    memcpy(at, head, size);
-    memcpy(at + size, tail->data, tail->size);
-    return true;
 }
 
 void audit_end(struct audit *self, uint64_t now_us, const struct admin_reply *reply)
 {
     struct audit_entry *entry = self->current;
-    uint64_t date_ms = self->effects.date_ms != NULL ? self->effects.date_ms(self->effects.context)
-                                                     : 0;
-    char head[TIME_BYTES + 16];
-    char time[TIME_BYTES];
 
     if (entry == NULL) {
         return;
     }
     self->current = NULL;
     finish(entry, reply);
-    (void)snprintf(head, sizeof head, "{\"time\":\"%s\"", show_time(date_ms, time));
-    if (!entry->whole || !append(&self->waiting, head, &entry->text)) {
-        lose(self, now_us);
-    }
+    audit_log_write(&self->log, now_us, buffer_span(&entry->text), entry->whole);
     entry_free(entry);
-    write_waiting(self);
 }
 
 struct audit_entry *audit_suspend(struct audit *self, uint64_t filter_id)
@@ -477,24 +422,17 @@ void audit_resume(struct audit *self, struct audit_entry *entry)
 void audit_init(struct audit *self, const struct audit_sink *sink, const struct effects *effects,
                 const char *name, uint64_t *lost)
 {
-    *self = (struct audit){.sink = sink, .effects = *effects, .name = name, .lost = lost};
-    buffer_init(&self->waiting, AUDIT_WAITING_BYTES);
-    buffer_init(&self->writing, AUDIT_WAITING_BYTES);
+    *self = (struct audit){.name = name};
+    audit_log_init(&self->log, sink, effects, lost);
 }
 
 void audit_leave_lanes(struct audit *self)
 {
-    self->effects.submit = NULL;
-    if (self->under_way) { /* Where its job has run, nothing is left of it. */
-        run(&self->job);
-        end_writing(self);
-    }
-    write_waiting(self);
+    audit_log_leave_lanes(&self->log);
 }
 
 void audit_fini(struct audit *self)
 {
     entry_free(self->current);
-    buffer_fini(&self->waiting);
-    buffer_fini(&self->writing);
+    audit_log_fini(&self->log);
 }

@@ -7,42 +7,24 @@
  * one line, its beginning; questions, and what only tells what it would do, are none; map backup is
  * one for each page, as that holds the documents.
  *
- * What lines go to may be slow. So they are written on a lane's thread, in order; where there are
- * no lanes, at once. A line that can't be written, or for which there is no room, is lost: counted,
- * and said in the log.
- *
- * Bounds:  AUDIT_LINE_BYTES a line, AUDIT_WAITING_BYTES of lines that wait for the lane.
- * Errors:  none: whatever is asked for goes on without its line.
+ * Errors:  none: whatever is asked for goes on without its line (see base/audit_log.h).
  * Owner:   the coordinator; the sink is borrowed.
- * Threads: the actor's, but for the sink's write().
+ * Threads: the actor's.
  */
 #ifndef ORBLOOM_COORDINATOR_AUDIT_H
 #define ORBLOOM_COORDINATOR_AUDIT_H
 
-#include "base/actor.h"
-#include "base/buffer.h"
-#include "base/log.h"
+#include "base/audit_log.h"
 #include "coordinator/coordinator.h"
 #include "proto/admin_message.h"
-
-enum { AUDIT_LINE_BYTES = 64 << 10, AUDIT_WAITING_BYTES = 1 << 20 };
 
 /* A request whose answer is not known yet. */
 struct audit_entry;
 
 struct audit {
-    struct job job;                /* first: run() and done() get it */
-    const struct audit_sink *sink; /* NULL: nothing is noted */
-    struct effects effects;
+    struct audit_log log;
     const char *name;            /* of the coordinator */
-    uint64_t *lost;              /* counts lines */
     struct audit_entry *current; /* of the command under way; NULL: none */
-    struct buffer waiting;       /* lines for the next job */
-    struct buffer writing;       /* ... of the one under way, on the lane's thread: */
-    size_t written;              /* of it, in bytes */
-    uint64_t failed;             /* of it, in lines */
-    bool under_way;
-    struct log_limit limit;
 };
 
 /* `name` and `lost` are borrowed. */
@@ -53,8 +35,9 @@ void audit_init(struct audit *self, const struct audit_sink *sink, const struct 
 void audit_leave_lanes(struct audit *self);
 void audit_fini(struct audit *self);
 
-/* A command begins. */
-void audit_begin(struct audit *self, const struct peer *from, const struct admin_request *request);
+/* A command begins. `who`: the user's name; NULL: nobody's. */
+void audit_begin(struct audit *self, const struct peer *from, const char *who,
+                 const struct admin_request *request);
 
 /* It is answered. Without one under way, or one that is not noted, nothing is done. */
 void audit_end(struct audit *self, uint64_t now_us, const struct admin_reply *reply);

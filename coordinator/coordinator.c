@@ -10,6 +10,9 @@
 #include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
 #include "coordinator/rounds.h"
+#include "coordinator/users.h"
+#include "coordinator/view/process_keys.h"
+#include "map/identity.h"
 #include "proto/admin_message.h"
 #include "proto/answers.h"
 
@@ -85,6 +88,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     signatures_fini(&self->signatures);
     age_fini(self);
     notes_fini(&self->notes);
+    users_fini(self);
     heap_free(self->usage);
     codec_arena_destroy(&self->arena);
     codec_arena_destroy(&self->aside_arena);
@@ -98,6 +102,20 @@ void coordinator_rekey(struct coordinator *coordinator, const struct cluster_key
     coordinator->config.key = *key;
     coordinator->signatures.ring++;
     coordinator->signatures.quiet_us = 0; /* The last one to get a ring signs all. */
+}
+
+bool coordinator_identify(struct coordinator *coordinator, const uint8_t key[CURVE_KEY_BYTES],
+                          struct peer *peer)
+{
+    const struct effects *effects = &coordinator->effects;
+    uint64_t now_ms = effects->date_ms != NULL ? effects->date_ms(effects->context) : 0;
+    struct user_use use;
+
+    if (!identity_of_user(&coordinator->documents.users, now_ms, key, peer, &use)) {
+        return false;
+    }
+    users_note_uses(coordinator, &use, 1);
+    return true;
 }
 
 static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -118,7 +136,7 @@ static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct
 /* Does it give numbers away? */
 static bool is_change(enum admin_action action)
 {
-    return admin_is_change(action) && action < ADMIN_MAP_BACKUP;
+    return admin_is_change(action) && (action < ADMIN_MAP_BACKUP || action == ADMIN_USER_CHANGE);
 }
 
 /* Only where that is in use; see lib/map/feature.h. */
@@ -128,6 +146,9 @@ static enum feature feature_of(const struct admin_request *request)
 
     if (request->action == ADMIN_RENAME) {
         return FEATURE_RENAMES;
+    }
+    if (request->action == ADMIN_USER_CHANGE) {
+        return FEATURE_USERS;
     }
     if (request->action == ADMIN_EXPIRE && !request->expire.never) {
         return FEATURE_EXPIRY;
@@ -141,9 +162,12 @@ static bool admit(struct coordinator *self, uint64_t now_us, const struct peer *
 {
     const struct admin_request *request = &frame->body.admin_request;
     char message[COORDINATOR_MESSAGE_BYTES] = "";
-    enum status status = read;
+    enum status status = users_judge(self, from, request, message);
 
     if (status != STATUS_OK) {
+        /* Whatever can be read: by the record as it was known last. */
+    } else if (read != STATUS_OK) {
+        status = read;
         records_tell(self, status, "read", message, sizeof message);
     } else if (is_change(request->action) && age_reason(self) != NULL) {
         status = STATUS_CONFLICT;
@@ -182,6 +206,9 @@ static const struct {
     {ADMIN_REBALANCE, coordinator_on_rebalance},
     {ADMIN_UPGRADE_STATUS, coordinator_on_upgrade},
     {ADMIN_UPGRADE_FINALIZE, coordinator_on_upgrade},
+    {ADMIN_PROCESS_KEYS, coordinator_on_process_keys},
+    {ADMIN_USER_LIST, coordinator_on_user_list},
+    {ADMIN_USER_CHANGE, coordinator_on_user_change},
 };
 
 /* NULL: of another version, or status. */
@@ -226,13 +253,27 @@ static void carry_out(struct coordinator *self, uint64_t now_us, const struct pe
     }
 }
 
+/* Of one who is not known it says whose name was given. */
+static void begin_audit(struct coordinator *self, const struct peer *from,
+                        const struct admin_request *request)
+{
+    struct users_asker asker = users_asker(self, from, request);
+    bool named = request->user != NULL && request->user[0] != '\0';
+
+    audit_begin(&self->audit, from,
+                asker.user != NULL ? asker.user->name
+                : named            ? request->user
+                                   : NULL,
+                request);
+}
+
 static void on_admin(struct coordinator *self, uint64_t now_us, const struct peer *from,
                      const struct frame *frame)
 {
     enum status read = records_fresh(self);
 
     if (work_begin(self)) {
-        audit_begin(&self->audit, from, &frame->body.admin_request);
+        begin_audit(self, from, &frame->body.admin_request);
         carry_out(self, now_us, from, frame, read);
         order_end(self);
         /* Each is answered by now, or waits. */
@@ -321,7 +362,7 @@ static void refuse_aside(struct coordinator *self, uint64_t now_us, const struct
                    "the store has not answered for %s, and nothing was changed; see the "
                    "coordinator's log, and retry",
                    waited);
-    audit_begin(&self->audit, &item->from, &frame.body.admin_request);
+    begin_audit(self, &item->from, &frame.body.admin_request);
     coordinator_answer(self, &item->from, frame.correlation, STATUS_UNAVAILABLE, false, message);
 }
 

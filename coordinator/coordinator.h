@@ -13,19 +13,11 @@
 #define ORBLOOM_COORDINATOR_COORDINATOR_H
 
 #include "base/actor.h"
+#include "base/audit_log.h"
 #include "base/counter.h"
 #include "coordinator/store/store.h"
 #include "map/document.h"
 #include "map/seal.h"
-
-/* Where the lines of the audit log go; see audit.h. */
-struct audit_sink {
-    void *context;
-
-    /* One line, a newline at its end. May take long: it is called on a lane's thread where there is
-     * one. Not OK, after saying why: it is not there, or not all of it. */
-    enum status (*write)(void *context, struct span line);
-};
 
 struct coordinator_config {
     char name[DOCUMENT_NAME_BYTES];
@@ -41,7 +33,7 @@ struct coordinator_config {
     uint64_t node_groups;      /* slot groups that a node may hold; 0: any number */
     uint64_t growth_hosts;     /* of one filter, that build another geometry at a time; 0: one */
     double growth_factor;      /* by itself a filter grows to so many capacities; 0: twice */
-    const struct audit_sink *audit; /* borrowed; NULL: nothing is noted */
+    const struct audit_sink *audit; /* see audit.h; borrowed; NULL: nothing is noted */
     uint64_t features;              /* that it knows, for tests of another version; 0: this one's */
 };
 
@@ -57,6 +49,10 @@ void coordinator_destroy(struct coordinator **coordinator);
 void coordinator_rekey(struct coordinator *coordinator, const struct cluster_key *key);
 
 struct actor coordinator_actor(struct coordinator *coordinator);
+
+/* The user whose key that is, by the record of users as it was read last: see map/identity.h. */
+bool coordinator_identify(struct coordinator *coordinator, const uint8_t key[CURVE_KEY_BYTES],
+                          struct peer *peer);
 
 struct counter_table coordinator_counters(void);
 

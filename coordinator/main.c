@@ -1,9 +1,9 @@
 /* orbloom-coordinator: the shell around the coordinator's core, on a store in SQLite or etcd. */
 #include "base/log.h"
-#include "coordinator/shell_audit.h"
 #include "coordinator/shell_options.h"
 #include "coordinator/store/sqlite/sqlite.h"
 #include "proto/codec.h"
+#include "runtime/audit_file.h"
 
 static struct coordinator *coordinator;
 static struct store *store;

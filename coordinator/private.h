@@ -65,6 +65,7 @@ enum {
     X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                      \
     X(fences_void_total, "replies", "fence replies that do not count")                             \
     X(audit_lost_total, "lines", "of the audit log that could not be written")                     \
+    X(not_permitted_total, "requests", "refused as the user who asks may not ask for that")        \
     X(malformed_total, "frames",                                                                   \
       "frames that could not be decoded or do not belong here, connections that break ZMTP")       \
     X(version_total, "frames", "frames of a protocol version that is not served")                  \
@@ -149,6 +150,14 @@ struct store_mark {
     uint64_t version;
 };
 
+/* When tokens and keys of users were last used, as far as was heard here: in order of users and
+ * credentials. See users.h. */
+struct users_held {
+    struct user_use *uses;
+    size_t nuses;
+    size_t room;
+};
+
 /* Somebody who asks for documents and gets hints. */
 struct follower {
     struct peer peer;
@@ -217,7 +226,9 @@ struct coordinator {
     uint64_t change;                 /* the cache reflects the store up to here */
     uint64_t hinted;                 /* followers were told of the change up to here */
     uint64_t nodes_version;
-    uint64_t dropped_version;                      /* of the record of dropped filters */
+    uint64_t dropped_version; /* of the record of dropped filters */
+    uint64_t users_version;   /* ... of users; 0: there is none */
+    struct users_held users;
     uint64_t documents_taken;                      /* from the store into the cache, so far */
     struct usage *usage;                           /* see usage.c */
     char unwritten[COORDINATOR_MESSAGE_BYTES / 2]; /* why the last swap failed; "": it did not */

@@ -10,6 +10,7 @@
  *   dropped       the signed record of filters that are dropped for good: see duty/dropped.c
  *   removed       how many filters of that record have no other key here any more, 8 bytes
  *                 little-endian
+ *   users         the signed record of who may use the cluster: see lib/map/users.h
  *   store         what the store says of itself: its name (8 bytes), how many restores it has
  *                 been through (8), whether one is under way (1); first written together with
  *                 the first node list
@@ -151,6 +152,10 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
         notes_touch_all(&self->notes);
         return STATUS_OK;
     }
+    if (intake.kind == DOCUMENT_USERS) {
+        self->users_version = version;
+        return STATUS_OK;
+    }
     if (intake.entry == NULL) {
         return STATUS_OK; /* It is in the record, and was put back with a backup. */
     }
@@ -227,7 +232,7 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
 
     look_back(refresh->self, refresh->change); /* Its record about itself may settle that. */
     if (strncmp(key, "filter/", 7) == 0 || strcmp(key, "nodes") == 0 ||
-        strcmp(key, RECORDS_DROPPED_KEY) == 0) {
+        strcmp(key, RECORDS_DROPPED_KEY) == 0 || strcmp(key, RECORDS_USERS_KEY) == 0) {
         status = take(refresh->self, version, value);
     } else if (strcmp(key, CLUSTER_KEY) == 0) {
         status = take_cluster(refresh->self, version, value);

@@ -18,6 +18,9 @@ MUST_USE enum status records_fresh(struct coordinator *self);
 #define RECORDS_DROPPED_KEY "dropped"
 #define RECORDS_REMOVED_KEY "removed"
 
+/* The key of the record of users. */
+#define RECORDS_USERS_KEY "users"
+
 /* A filter that is gone: a revision of the record that it is in. */
 uint64_t records_gone_revision(const struct coordinator *self, const struct document_entry *entry);
 
@@ -99,6 +102,11 @@ MUST_USE enum status records_end_rename(struct coordinator *self,
 /* Seal a filter's secret as the store keeps it. */
 void records_seal(struct coordinator *self, uint64_t id, const struct hash_secret *secret,
                   uint8_t sealed[SEAL_SECRET_BYTES]);
+
+/* Sign a record of users, whose secret is sealed with the first key of the ring then. A revision
+ * that nobody has is the caller's. */
+MUST_USE enum status records_sign_users(struct coordinator *self, struct user_list *users,
+                                        struct buffer *out);
 
 MUST_USE enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes);
 

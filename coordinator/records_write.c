@@ -282,6 +282,23 @@ void records_seal(struct coordinator *self, uint64_t id, const struct hash_secre
     seal_secret(&self->config.key, id, secret, nonce, sealed);
 }
 
+enum status records_sign_users(struct coordinator *self, struct user_list *users,
+                               struct buffer *out)
+{
+    struct span sealed = span_of(users->sealed, sizeof users->sealed);
+    struct hash_secret secret;
+    enum status status = STATUS_OK;
+
+    if (!seal_secret_by_first(&self->config.key, 0, sealed)) {
+        status = seal_secret_open(&self->config.key, 0, sealed, &secret);
+        if (status == STATUS_OK) {
+            records_seal(self, 0, &secret, users->sealed);
+        }
+        secret = (struct hash_secret){{0}};
+    }
+    return status == STATUS_OK ? codec_users_sign(users, &self->config.key, out) : status;
+}
+
 enum status records_create_filter(struct coordinator *self, struct filter_document *document,
                                   const struct hash_secret *secret)
 {

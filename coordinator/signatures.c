@@ -58,11 +58,9 @@ static bool *single(struct signatures *self, const char *key)
         const char *key;
         bool *left;
     } singles[] = {
-        {"nodes", &self->nodes},
-        {RECORDS_DROPPED_KEY, &self->dropped},
-        {CLUSTER_KEY, &self->cluster},
-        {FEATURES_KEY, &self->features},
-        {RESTORE_NODES_KEY, &self->restored},
+        {"nodes", &self->nodes},           {RECORDS_DROPPED_KEY, &self->dropped},
+        {CLUSTER_KEY, &self->cluster},     {FEATURES_KEY, &self->features},
+        {RECORDS_USERS_KEY, &self->users}, {RESTORE_NODES_KEY, &self->restored},
     };
 
     for (size_t i = 0; i < sizeof singles / sizeof singles[0]; i++) {
@@ -120,7 +118,7 @@ uint64_t signatures_left(const struct coordinator *self)
     const struct signatures *signatures = &self->signatures;
     uint64_t left = id_set_size(&signatures->filters) + id_set_size(&signatures->secrets) +
                     signatures->nodes + signatures->dropped + signatures->cluster +
-                    signatures->features + signatures->restored;
+                    signatures->features + signatures->users + signatures->restored;
 
     if (left == 0 && self->config.key.count > 1 && signatures_unread(self)) {
         left = 1;
@@ -144,6 +142,7 @@ bool signatures_next(const struct coordinator *self, char *key, size_t size)
                       : signatures->features ? FEATURES_KEY
                       : signatures->nodes    ? "nodes"
                       : signatures->dropped  ? RECORDS_DROPPED_KEY
+                      : signatures->users    ? RECORDS_USERS_KEY
                       : signatures->restored ? RESTORE_NODES_KEY
                                              : NULL;
 

@@ -33,6 +33,7 @@ struct signatures {
     bool dropped;
     bool cluster;
     bool features;
+    bool users;
     bool restored;     /* the node list of a backup */
     uint64_t ring;     /* counts the rings that this process has had, from 1 */
     uint64_t read;     /* the one that all of the store was read with; 0: none */

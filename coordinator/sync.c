@@ -6,6 +6,7 @@
 #include "coordinator/features.h"
 #include "coordinator/records.h"
 #include "coordinator/stored.h"
+#include "coordinator/users.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -164,7 +165,8 @@ static bool gather(void *context, const char *key, uint64_t version, struct span
         return false;
     }
     self->last = version;
-    if (!filter && strcmp(key, "nodes") != 0 && strcmp(key, RECORDS_DROPPED_KEY) != 0) {
+    if (!filter && strcmp(key, "nodes") != 0 && strcmp(key, RECORDS_DROPPED_KEY) != 0 &&
+        strcmp(key, RECORDS_USERS_KEY) != 0) {
         return true;
     }
     self->items[self->nitems].filter = filter ? strtoull(key + 7, NULL, 10) : 0;
@@ -355,5 +357,6 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
         return;
     }
     follow(self, arrived_us, from, request);
+    users_note_uses(self, request->uses, request->nuses);
     answer_since(self, from, frame, registered.node);
 }

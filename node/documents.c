@@ -125,7 +125,7 @@ void node_take_document(struct node *self, uint64_t now_us, struct span bytes)
     } else if (intake.changed && intake.kind == DOCUMENT_DROPPED) {
         take_dropped(self);
     } else if (intake.changed && self->storage != NULL) {
-        /* To know the peers when no coordinator answers; without it they are learned anew. */
+        /* To know peers and users when no coordinator answers; without it they are learned anew. */
         (void)keep_document(self, bytes);
     }
 }

@@ -34,6 +34,8 @@ static bool is_replaced(const struct document_claim *claim, const struct documen
         return documents->nodes.revision > claim->revision;
     case DOCUMENT_DROPPED:
         return documents->dropped.revision > claim->revision;
+    case DOCUMENT_USERS:
+        return documents->users.revision > claim->revision;
     case DOCUMENT_FILTER:
         entry = document_cache_find(documents, claim->id);
         return document_cache_is_dropped(documents, claim->id) ||

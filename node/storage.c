@@ -304,6 +304,10 @@ static enum status checkpoint(void *context)
             self->storage, span_of(self->documents.dropped_bytes, self->documents.dropped_size),
             &end);
     }
+    if (self->documents.users_size > 0 && status == STATUS_OK) {
+        status = storage_put_document(
+            self->storage, span_of(self->documents.users_bytes, self->documents.users_size), &end);
+    }
     for (size_t i = 0; i < self->documents.count && status == STATUS_OK; i++) {
         struct document_entry *entry = self->documents.by_id[i];
         const struct hosted_filter *hosted = entry->attachment;

@@ -34,6 +34,9 @@ static struct span document_bytes(const struct node *self, uint64_t id)
     if (id == DROPPED_RECORD_ID) {
         return span_of(self->documents.dropped_bytes, self->documents.dropped_size);
     }
+    if (id == USER_LIST_ID) {
+        return span_of(self->documents.users_bytes, self->documents.users_size);
+    }
     return entry != NULL ? span_of(entry->signed_bytes, entry->signed_size) : span_of("", 0);
 }
 
@@ -68,7 +71,7 @@ static void turn_page(struct node *self, uint64_t to)
 
 static bool is_beyond(const struct held_document *held, uint64_t last)
 {
-    return held->filter_id != DROPPED_RECORD_ID && held->filter_id > last;
+    return !store_age_is_record(held->filter_id) && held->filter_id > last;
 }
 
 /* A coordinator that has just started has heard of no page, or of some. */

@@ -7,7 +7,15 @@
 bool admin_is_change(enum admin_action action)
 {
     return action != ADMIN_STATUS && action != ADMIN_LOOK && action != ADMIN_MAP_BACKUP &&
-           action != ADMIN_UPGRADE_STATUS;
+           action != ADMIN_UPGRADE_STATUS && action != ADMIN_USER_LIST &&
+           action != ADMIN_PROCESS_KEYS;
+}
+
+bool user_wish_has_key(const struct user_wish *self)
+{
+    static const uint8_t none[USER_KEY_BYTES];
+
+    return memcmp(self->key, none, sizeof none) != 0;
 }
 
 bool admin_vouches(const struct admin_request *change)

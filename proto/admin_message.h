@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "map/document.h"
 #include "map/expiry.h"
+#include "map/users.h"
 #include "proto/replica_report.h"
 
 enum admin_action {
@@ -24,6 +25,9 @@ enum admin_action {
     ADMIN_MAP_FINISH = 23,
     ADMIN_UPGRADE_STATUS = 24,
     ADMIN_UPGRADE_FINALIZE = 25,
+    ADMIN_USER_LIST = 26,
+    ADMIN_USER_CHANGE = 27,
+    ADMIN_PROCESS_KEYS = 28,
     ADMIN_EXPAND = 4,
     ADMIN_REBUILD = 5,
     ADMIN_EXPIRE = 6,
@@ -80,6 +84,14 @@ struct process_features {
     uint64_t features;
     bool heard; /* lately, by this coordinator */
 };
+
+/* A public key of all processes of that kind. */
+struct process_key {
+    enum process_kind kind;
+    uint8_t key[CURVE_KEY_BYTES];
+};
+
+enum { ADMIN_MAX_PROCESS_KEYS = CURVE_NKINDS * CLUSTER_KEY_MAX };
 
 struct upgrade_page {
     uint64_t known; /* by the coordinator that answers; 0: another command's answer */
@@ -147,6 +159,41 @@ struct rename_parameters {
     bool replace;     /* drop the filter that has it */
 };
 
+/* A token or a key that a user is to have. */
+struct user_wish {
+    const char *user;            /* by name: it may be made by the same change */
+    struct span token;           /* of USER_MIN_TOKEN_BYTES to USER_MAX_TOKEN_BYTES, or empty ... */
+    uint8_t key[USER_KEY_BYTES]; /* ... and a public key; zeros: none */
+    uint64_t expires_ms;         /* since 1970; 0: never */
+};
+
+enum { USER_MIN_TOKEN_BYTES = 16 };
+
+bool user_wish_has_key(const struct user_wish *self);
+
+/* What is to become of users, all of it or nothing. What is so already is no change; with another
+ * record there than was seen the rest is refused as moved. */
+struct user_change {
+    uint64_t revision;       /* of the record that was seen; 0: there was none */
+    const struct user *puts; /* whole, but for tokens and keys, which stay; id 0: a new one */
+    size_t nputs;
+    const struct user_wish *adds;
+    size_t nadds;
+    const struct user_use *removes; /* tokens and keys */
+    size_t nremoves;
+    const uint32_t *deletes; /* ids of users */
+    size_t ndeletes;
+};
+
+struct user_page {
+    uint64_t revision;        /* 0: there is no record */
+    uint64_t now_ms;          /* since 1970, by the coordinator's clock */
+    const struct user *users; /* without hashes of tokens */
+    size_t nusers;
+    const struct user_use *uses; /* as far as this coordinator has heard */
+    size_t nuses;
+};
+
 /* What a look has found, and a change repeats, so that it changes nothing else; see
  * proto/admin_message.h and orbloom.proto. Of filters the request's name is meant, and as the
  * target that of a rename. */
@@ -192,6 +239,8 @@ struct admin_request {
     struct expiry_wish expire;       /* ADMIN_EXPIRE */
     struct rename_parameters rename; /* ADMIN_RENAME */
     struct load_parameters load;     /* ADMIN_LOAD; filter_id and, to begin, create belong to it */
+    const char *user; /* a router: its client, by whose rights it is judged; "": the asker's own */
+    struct user_change users; /* ADMIN_USER_CHANGE */
 };
 
 struct node_summary {
@@ -310,9 +359,12 @@ struct admin_reply {
     size_t nreplicas;
     const struct change_summary *changes;
     size_t nchanges;
-    struct map_page map;         /* ADMIN_MAP_BACKUP; else all zero */
-    struct upgrade_page upgrade; /* ADMIN_UPGRADE_*; else all zero */
-    struct key_page keys;        /* ADMIN_STATUS; else all zero */
+    struct map_page map;                    /* ADMIN_MAP_BACKUP; else all zero */
+    struct upgrade_page upgrade;            /* ADMIN_UPGRADE_*; else all zero */
+    struct key_page keys;                   /* ADMIN_STATUS; else all zero */
+    struct user_page users;                 /* ADMIN_USER_LIST; else all zero */
+    const struct process_key *process_keys; /* ADMIN_PROCESS_KEYS: in the order of the ring */
+    size_t nprocess_keys;
 };
 
 /* ---- what a change has seen of what it is about, for whoever asks for one ----

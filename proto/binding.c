@@ -101,7 +101,7 @@ static enum status room_for_items(const struct binding *row, struct codec_arena 
     if (none) {
         *items = NULL;
     } else if (row->kind == BINDING_OWNED) {
-        *items = heap_alloc(count, item_bytes);
+        *items = heap_zalloc(count, item_bytes); /* Where one fails there is nothing behind it. */
     } else {
         *items = arena_take(arena, count, item_bytes);
     }

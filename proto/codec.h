@@ -54,6 +54,7 @@ enum {
     CODEC_MAX_HELD = 4096,    /* documents that a node says it holds, on one page */
     CODEC_MAX_WANTED = 256,   /* of them, asked for at once */
     CODEC_MAX_RECORDS = 4096, /* of a store, in one frame */
+    CODEC_MAX_USES = 1024,    /* of users' credentials, told at once */
 };
 
 /* Between routers and nodes a feed is an add to one keyset. */
@@ -189,9 +190,11 @@ struct sync_request {
     uint64_t held_to;             /* ... and not above this one; 0: to the end */
     const struct span *documents; /* signed: those that the last answer wanted */
     size_t ndocuments;
-    struct cluster_id cluster; /* that its data belong to; none: it has none that say so */
-    uint64_t features;         /* that it knows */
-    bool curve;                /* nodes: it speaks CURVE at its endpoint */
+    struct cluster_id cluster;   /* that its data belong to; none: it has none that say so */
+    uint64_t features;           /* that it knows */
+    const struct user_use *uses; /* routers: of tokens and keys, lately */
+    size_t nuses;                /* at most CODEC_MAX_USES */
+    bool curve;                  /* nodes: it speaks CURVE at its endpoint */
 };
 
 struct sealed_secret {
@@ -368,6 +371,7 @@ struct frame_face {
     enum frame_kind kind; /* FRAME_NONE: it can't be told */
     uint64_t correlation;
     bool from_node; /* a sync request in the role of a node */
+    bool undecided; /* no kind, as more fields come first than are looked at: it may be any */
 };
 
 struct frame_face codec_peek(struct span bytes);

@@ -43,6 +43,12 @@ binding_table_fn binding_error_reply;
 #define WIRE_replica_report Orbloom__V1__ReplicaReport
 binding_table_fn binding_filter_summary;
 binding_table_fn binding_replica_report;
+#define WIRE_user_use    Orbloom__V1__CredentialUse
+#define WIRE_user_change Orbloom__V1__UserChange
+#define WIRE_user_page   Orbloom__V1__UserPage
+binding_table_fn binding_user_use;
+binding_table_fn binding_user_change;
+binding_table_fn binding_user_page;
 
 codec_put_fn codec_put_client_request;
 codec_put_fn codec_put_node_request;

@@ -1,7 +1,7 @@
 /* Documents that are signed. The envelope is walked by hand: its MAC covers the bytes as received,
  * and nothing is decoded before it is found right. Then the records of the store that are small:
  * the node list, dropped filters, which cluster this is and which features it uses. Filter
- * documents: codec_document.c. */
+ * documents: codec_document.c; users: codec_user.c. */
 #include "proto/codec_signed.h"
 
 #include "base/heap.h"
@@ -38,7 +38,7 @@ static enum status signed_field(struct signed_document *self, const struct codec
         self->content = field->bytes;
     } else if (field->number == FIELD_MAC) {
         self->mac = field->bytes;
-    } else if (field->value >= DOCUMENT_FILTER && field->value <= DOCUMENT_FEATURES) {
+    } else if (field->value >= DOCUMENT_FILTER && field->value <= DOCUMENT_USERS) {
         self->kind = (enum document_kind)field->value;
     } else {
         return STATUS_MALFORMED;
@@ -68,7 +68,7 @@ static enum status signed_read(struct span bytes, struct signed_document *self)
 static const enum seal_domain domains[] = {
     [DOCUMENT_FILTER] = SEAL_FILTER_DOCUMENT, [DOCUMENT_NODE_LIST] = SEAL_NODE_LIST,
     [DOCUMENT_DROPPED] = SEAL_DROPPED,        [DOCUMENT_CLUSTER] = SEAL_CLUSTER,
-    [DOCUMENT_FEATURES] = SEAL_FEATURES,
+    [DOCUMENT_FEATURES] = SEAL_FEATURES,      [DOCUMENT_USERS] = SEAL_USERS,
 };
 
 enum status codec_document_kind(struct span bytes, enum document_kind *kind)
@@ -99,7 +99,7 @@ enum status codec_document_claim(struct span bytes, struct document_claim *out)
     bool has_id = status == STATUS_OK && document.kind == DOCUMENT_FILTER;
 
     *out = (struct document_claim){.kind = document.kind};
-    if (status == STATUS_OK && document.kind > DOCUMENT_DROPPED) {
+    if (document.kind == DOCUMENT_CLUSTER || document.kind == DOCUMENT_FEATURES) {
         return STATUS_MALFORMED;
     }
     while (status == STATUS_OK && document.content.size > 0) {

@@ -40,5 +40,6 @@ binding_table_fn binding_node_list;
 binding_table_fn binding_dropped_record;
 binding_table_fn binding_cluster_id;
 binding_table_fn binding_cluster_features;
+binding_table_fn binding_user_list;
 
 #endif

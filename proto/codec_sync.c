@@ -76,10 +76,10 @@ static bool in_order(const struct sync_request *request)
     for (size_t i = 0; i < request->nheld; i++) {
         uint64_t id = request->held[i].filter_id;
 
-        if (i < STORE_AGE_RECORDS && (id == 0 || id == DROPPED_RECORD_ID)) {
+        if (i < STORE_AGE_RECORDS && store_age_is_record(id)) {
             continue;
         }
-        if (id <= before || id == DROPPED_RECORD_ID ||
+        if (id <= before || store_age_is_record(id) ||
             (request->held_to != 0 && id > request->held_to)) {
             return false;
         }
@@ -138,6 +138,7 @@ static const struct binding sync_request_rows[] = {
     DOCUMENTS(sync_request, documents, ndocuments),
     OPTIONAL(sync_request, page, report_page, is_part, NULL),
     LIST(sync_request, replicas, nreplicas, replica_report, UNBOUNDED, STATUS_OK),
+    LIST(sync_request, uses, nuses, user_use, CODEC_MAX_USES, STATUS_MALFORMED),
 };
 BINDING_TABLE(sync_request, sync_request, check_page);
 

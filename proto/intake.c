@@ -44,6 +44,19 @@ static enum status take_dropped(struct document_cache *cache, const struct clust
     return status;
 }
 
+static enum status take_users(struct document_cache *cache, const struct cluster_key *key,
+                              struct span bytes, struct intake *result)
+{
+    struct user_list users = {0};
+    enum status status = codec_users_open(bytes, key, &users);
+
+    if (status == STATUS_OK) {
+        status = document_cache_take_users(cache, &users, bytes, &result->changed);
+    }
+    user_list_fini(&users);
+    return status;
+}
+
 enum status intake_take(struct document_cache *cache, const struct cluster_key *key,
                         struct span bytes, struct intake *result)
 {
@@ -59,6 +72,8 @@ enum status intake_take(struct document_cache *cache, const struct cluster_key *
         return take_nodes(cache, key, bytes, result);
     case DOCUMENT_DROPPED:
         return take_dropped(cache, key, bytes, result);
+    case DOCUMENT_USERS:
+        return take_users(cache, key, bytes, result);
     case DOCUMENT_CLUSTER:
     case DOCUMENT_FEATURES:
         return STATUS_MALFORMED; /* No documents that are handed on. */

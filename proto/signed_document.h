@@ -4,10 +4,11 @@
  * A signed document is never encoded again on its way; whoever takes it verifies these bytes.
  *
  * Errors:  sign: what the peers would refuse, that is the outcomes of document_validate(),
- *          node_list_validate() or dropped_record_validate(), STATUS_NOMEM, STATUS_TOO_LARGE. open:
- * STATUS_UNAUTHENTIC, STATUS_MALFORMED, STATUS_VERSION, STATUS_NOMEM, STATUS_TOO_LARGE; *out is
- * zeroed then. Owner:   an opened document owns its memory: document_fini(). Threads: any; no
- * state.
+ *          node_list_validate(), dropped_record_validate() or user_list_validate(), STATUS_NOMEM,
+ *          STATUS_TOO_LARGE. open: STATUS_UNAUTHENTIC, STATUS_MALFORMED, STATUS_VERSION,
+ *          STATUS_NOMEM, STATUS_TOO_LARGE; *out is zeroed then.
+ * Owner:   an opened document owns its memory: document_fini().
+ * Threads: any; no state.
  */
 #ifndef ORBLOOM_PROTO_SIGNED_DOCUMENT_H
 #define ORBLOOM_PROTO_SIGNED_DOCUMENT_H
@@ -19,6 +20,7 @@
 #include "map/dropped.h"
 #include "map/feature.h"
 #include "map/seal.h"
+#include "map/users.h"
 
 enum document_kind {
     DOCUMENT_FILTER = 1,
@@ -26,6 +28,7 @@ enum document_kind {
     DOCUMENT_DROPPED = 3,
     DOCUMENT_CLUSTER = 4,
     DOCUMENT_FEATURES = 5,
+    DOCUMENT_USERS = 6,
 };
 
 /* Append the signed form. Fills epoch_bytes and epoch_hash when they are missing; uses
@@ -40,6 +43,9 @@ MUST_USE enum status codec_cluster_sign(const struct cluster_id *id, const struc
                                         struct buffer *out);
 MUST_USE enum status codec_features_sign(const struct cluster_features *record,
                                          const struct cluster_key *key, struct buffer *out);
+
+MUST_USE enum status codec_users_sign(const struct user_list *users, const struct cluster_key *key,
+                                      struct buffer *out);
 
 /* What helps against a document that was refused so: "" or "; ...", to follow what happened. */
 const char *codec_document_remedy(enum status status);
@@ -59,7 +65,7 @@ struct document_claim {
     uint64_t revision;
 };
 
-/* Of filters, the node list, dropped filters; STATUS_MALFORMED. */
+/* Of filters, the node list, dropped filters, users; STATUS_MALFORMED. */
 MUST_USE enum status codec_document_claim(struct span bytes, struct document_claim *out);
 
 /* Verify the MAC, decode, document_validate(). */
@@ -73,5 +79,7 @@ MUST_USE enum status codec_cluster_open(struct span bytes, const struct cluster_
                                         struct cluster_id *out);
 MUST_USE enum status codec_features_open(struct span bytes, const struct cluster_key *key,
                                          struct cluster_features *out);
+MUST_USE enum status codec_users_open(struct span bytes, const struct cluster_key *key,
+                                      struct user_list *out);
 
 #endif

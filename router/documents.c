@@ -16,6 +16,9 @@ void router_take_document(struct router *self, uint64_t now_us, struct span byte
     struct intake intake;
     enum status status = intake_take(&self->documents, &self->config.key, bytes, &intake);
 
+    if (intake.kind == DOCUMENT_USERS) {
+        self->users_refused = status != STATUS_OK;
+    }
     if (status != STATUS_OK) {
         refuse_document(self, now_us, status);
     } else if (intake.changed) {

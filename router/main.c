@@ -54,10 +54,26 @@ static enum status read_files(void *context)
     return STATUS_OK;
 }
 
+static const struct user_list *users_of(void *context)
+{
+    return router_users(context);
+}
+
+static bool has_heard(void *context)
+{
+    return router_heard_of_users(context);
+}
+
+static void note_use(void *context, const struct user_use *use)
+{
+    router_note_use(context, use);
+}
+
 static enum status make(const struct router_settings *settings, struct hub *hub,
                         struct actor *actor)
 {
     const struct stream_effects effects = shell_resp_effects();
+    struct front_users_source users = {.users = users_of, .heard = has_heard, .note = note_use};
     struct actor core;
 
     if (front_create(&settings->resp, &settings->config, hub_effects(hub), &front) != STATUS_OK ||
@@ -66,8 +82,10 @@ static enum status make(const struct router_settings *settings, struct hub *hub,
         return STATUS_NOMEM;
     }
     core = router_actor(router);
+    users.context = router;
     front_attach(front, &core, &effects);
     front_attach_core(front, router);
+    front_attach_users(front, &users);
     *actor = front_actor(front);
     return STATUS_OK;
 }

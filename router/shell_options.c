@@ -135,7 +135,20 @@ static const struct option options[] = {
         .size = BYTES(resp_password_file),
         .unit = "path",
         .range = "a file of mode 600",
-        .help = "the password that RESP clients must give, on one line; none: they need none",
+        .help = "the password of the RESP user default, who may do everything, on one line; none: "
+                "while there are no users, nobody needs one",
+        .live = true,
+    },
+    {
+        .name = "resp_users",
+        .kind = OPTION_CHOICE,
+        .offset = FIELD(resp_users),
+        .size = BYTES(resp_users),
+        .unit = "",
+        .range = "auto | required",
+        .value = "auto",
+        .help = "required: a RESP client must be a user (orbloom user), or give the password, also "
+                "while no user is known; auto: as long as there are no users nobody need be one",
         .live = true,
     },
     {
@@ -147,7 +160,8 @@ static const struct option options[] = {
         .range = "off | on",
         .value = "off",
         .help = "on: whoever reaches RESP off loopback needs no password; off: without "
-                "resp_password_file (or tls_clients = required) such a router does not start",
+                "resp_password_file or resp_users = required (or tls_clients = required) such a "
+                "router does not start",
         .live = true,
     },
     DAEMON_OPTION_LIVE_DURATION("resp_auth_timeout", FIELD(resp.auth_us), DAEMON_SECOND,
@@ -346,13 +360,14 @@ static enum status check_door(const struct router_settings *settings, const char
                               const char *endpoint)
 {
     if (endpoint[0] == '\0' || options_endpoint_is_loopback(endpoint) || settings->resp.guarded ||
-        strcmp(settings->resp_open, "on") == 0) {
+        settings->resp.users_only || strcmp(settings->resp_open, "on") == 0) {
         return STATUS_OK;
     }
     (void)fprintf(
         stderr,
         "orbloom-router: %s %s is not loopback, and without a password whoever reaches it "
         "may read and drop every filter: name a file with one as resp_password_file, "
+        "let nobody in but users with resp_users = \"required\" (orbloom user), "
         "listen on loopback, or say resp_open = \"on\" if that is meant\n",
         option, endpoint);
     return STATUS_USAGE;
@@ -374,6 +389,7 @@ enum status router_options_finish(void *context)
     enum status status;
 
     settings->resp.guarded = settings->resp_password_file[0] != '\0';
+    settings->resp.users_only = strcmp(settings->resp_users, "required") == 0;
     settings->resp.slow_items = strcmp(settings->slowlog_items, "shown") == 0;
     settings->resp.flush = strcmp(settings->resp_flush, "on") == 0;
     settings->resp.strict_missing = strcmp(settings->resp_missing, "error") == 0;

@@ -25,6 +25,7 @@ struct router_settings {
     uint64_t resp_max_clients;
     double resp_error_rate;
     char resp_open[4];
+    char resp_users[16];
     char slowlog_items[8];
     char resp_missing[8];
     char resp_flush[4];

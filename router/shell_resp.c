@@ -5,7 +5,10 @@
 
 static void *opened(void *context, uint64_t now_us, struct hub_stream *stream, const char *peer)
 {
-    return front_opened(context, now_us, stream, peer);
+    char subject[USER_SUBJECT_BYTES];
+
+    hub_stream_subject(stream, subject, sizeof subject);
+    return front_opened(context, now_us, stream, peer, subject);
 }
 
 static void bytes_came(void *context, uint64_t now_us, void *owner, struct span bytes)

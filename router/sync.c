@@ -11,6 +11,7 @@
 #include "router/private.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum {
     /* A coordinator that does not serve for longer is worth a line: twice the usual node_timeout,
@@ -37,12 +38,38 @@ static bool send(struct router *self)
                 .since = self->since,
                 .store = self->store,
                 .features = features_known(),
+                .uses = self->uses,
+                .nuses = self->nuses,
             },
     };
 
+    self->uses_sent = self->nuses;
     buffer_clear(&self->out);
     return codec_encode(&frame, &self->out) == STATUS_OK &&
            link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out));
+}
+
+/* The newest time of each is told. Beyond the bound they are not: the next use will be. */
+void router_note_use(struct router *self, const struct user_use *use)
+{
+    for (size_t i = 0; i < self->nuses; i++) {
+        if (self->uses[i].user == use->user && self->uses[i].credential == use->credential) {
+            self->uses[i].at_ms = use->at_ms;
+            return;
+        }
+    }
+    if (self->nuses < CODEC_MAX_USES) {
+        self->uses[self->nuses++] = *use;
+    }
+}
+
+/* They have been heard. */
+static void forget_uses(struct router *self)
+{
+    assert(self->uses_sent <= self->nuses);
+    self->nuses -= self->uses_sent;
+    memmove(self->uses, self->uses + self->uses_sent, self->nuses * sizeof *self->uses);
+    self->uses_sent = 0;
 }
 
 static uint64_t answer_us(const struct router *self)
@@ -98,6 +125,9 @@ static void answered(struct router *self, uint64_t now_us, uint64_t sync, bool w
     }
     self->sync_open = false;
     self->syncs_lost = 0;
+    if (well) {
+        forget_uses(self);
+    }
     self->next_sync_us = self->sync_us + self->config.sync_interval_us;
     if (self->sync_wanted && well) {
         sync_want(self, now_us);

@@ -94,6 +94,20 @@ static enum status sign_features(const struct cluster_key *key, struct span held
     return status == STATUS_OK ? codec_features_sign(&record, key, out) : status;
 }
 
+/* The secret itself stays: what is kept of tokens is keyed with it. */
+static enum status sign_users(struct coordinator *self, struct span held, struct buffer *out)
+{
+    struct user_list users = {0};
+    enum status status = codec_users_open(held, &self->config.key, &users);
+
+    if (status == STATUS_OK) {
+        users.revision++;
+        status = records_sign_users(self, &users, out);
+    }
+    user_list_fini(&users);
+    return status;
+}
+
 static enum status seal_again(struct coordinator *self, uint64_t filter_id, struct span held,
                               struct buffer *out)
 {
@@ -126,6 +140,9 @@ static enum status make(struct coordinator *self, const char *name, struct span 
     }
     if (strcmp(name, RECORDS_DROPPED_KEY) == 0) {
         return sign_dropped(key, held, out);
+    }
+    if (strcmp(name, RECORDS_USERS_KEY) == 0) {
+        return sign_users(self, held, out);
     }
     if (strcmp(name, RESTORE_NODES_KEY) == 0) {
         return sign_restored(key, held, out);

@@ -78,7 +78,7 @@ static bool is_rival(const struct coordinator *self, uint64_t now_us, const stru
 
 /* ---- what it holds ---- */
 
-/* Ids of filters; those of the two records frame them. */
+/* Ids of filters; those of the records frame them. */
 static struct id_interval page_of(const struct sync_request *request)
 {
     return (struct id_interval){
@@ -89,7 +89,7 @@ static struct id_interval page_of(const struct sync_request *request)
 
 static bool is_filter(const struct held_document *held)
 {
-    return held->filter_id != 0 && held->filter_id != DROPPED_RECORD_ID;
+    return !store_age_is_record(held->filter_id);
 }
 
 static size_t add_filters(const struct held_document *from, size_t count, uint64_t first,
@@ -105,7 +105,7 @@ static size_t add_filters(const struct held_document *from, size_t count, uint64
     return n;
 }
 
-/* The two records, then filters in order: what earlier pages told of ids below, the page, what they
+/* The records, then filters in order: what earlier pages told of ids below, the page, what they
  * told of ids above. */
 static size_t merge_page(const struct claim *claim, const struct sync_request *request,
                          struct held_document *out)
@@ -313,6 +313,9 @@ static bool is_found(const struct coordinator *self, const struct claim *claim,
     if (held->filter_id == 0) {
         return self->found.nodes.revision >= held->revision;
     }
+    if (held->filter_id == USER_LIST_ID) {
+        return self->found.users.revision >= held->revision;
+    }
     /* Another content under the same number is to be seen as well. */
     return entry != NULL &&
            (entry->document.revision > held->revision || entry->conflict ||
@@ -351,6 +354,8 @@ static const char *explain(struct coordinator *self, const struct claim *claim)
 
     if (claim->first.filter_id == DROPPED_RECORD_ID) {
         (void)snprintf(what, sizeof what, "the record of dropped filters");
+    } else if (claim->first.filter_id == USER_LIST_ID) {
+        (void)snprintf(what, sizeof what, "the record of users");
     } else if (claim->first.filter_id != 0) {
         (void)snprintf(what, sizeof what, "filter %" PRIu64, claim->first.filter_id);
     }

@@ -268,7 +268,7 @@ static uint64_t highest_filter(const struct coordinator *self, const struct outc
         for (size_t k = 0; k < self->claims[i].nheld; k++) {
             uint64_t id = self->claims[i].held[k].filter_id;
 
-            highest = id > highest && id != DROPPED_RECORD_ID ? id : highest;
+            highest = id > highest && !store_age_is_record(id) ? id : highest;
         }
     }
     return highest;
@@ -276,11 +276,12 @@ static uint64_t highest_filter(const struct coordinator *self, const struct outc
 
 /* The last swap of a restore, while it is put together. */
 struct ending {
-    struct store_swap swaps[4];
+    struct store_swap swaps[5];
     size_t count;
-    struct restore_record held[4];
+    struct restore_record held[5];
     struct buffer list;
     struct buffer dropped;
+    struct buffer users;
     uint8_t mark[RECORDS_MARK_BYTES];
     uint8_t last[8];
 };
@@ -341,7 +342,42 @@ static enum status end_with_dropped(struct coordinator *self, struct ending *end
     status = end_with(self, ending, RECORDS_DROPPED_KEY);
     status = status == STATUS_OK ? codec_dropped_sign(dropped, &self->config.key, &ending->dropped)
                                  : status;
-    ending->swaps[3].value = buffer_span(&ending->dropped);
+    ending->swaps[ending->count - 1].value = buffer_span(&ending->dropped);
+    return status;
+}
+
+static uint64_t highest_users(const struct coordinator *self)
+{
+    uint64_t highest = max_of(self->documents.users.revision, self->found.users.revision);
+
+    for (size_t i = 0; i < self->nclaims; i++) {
+        for (size_t k = 0; k < self->claims[i].nheld; k++) {
+            const struct held_document *held = &self->claims[i].held[k];
+
+            highest = held->filter_id == USER_LIST_ID ? max_of(highest, held->revision) : highest;
+        }
+    }
+    return highest;
+}
+
+/* The newest that anybody has, under a number that nobody has seen. */
+static enum status end_with_users(struct coordinator *self, struct ending *ending)
+{
+    bool stored = self->documents.users.revision > self->found.users.revision;
+    struct user_list users = {0};
+    enum status status;
+
+    if (self->documents.users.revision == 0 && self->found.users.revision == 0) {
+        return STATUS_OK; /* Nobody has such a record. */
+    }
+    status = user_list_copy(stored ? &self->documents.users : &self->found.users, &users);
+    status = status == STATUS_OK ? end_with(self, ending, RECORDS_USERS_KEY) : status;
+    if (status == STATUS_OK) {
+        users.revision = highest_users(self) + 1;
+        status = records_sign_users(self, &users, &ending->users);
+        ending->swaps[ending->count - 1].value = buffer_span(&ending->users);
+    }
+    user_list_fini(&users);
     return status;
 }
 
@@ -357,17 +393,20 @@ static enum status write_end(struct coordinator *self, const struct node_list *n
     }
     buffer_init(&ending.list, CODEC_MAX_FRAME_BYTES);
     buffer_init(&ending.dropped, CODEC_MAX_FRAME_BYTES);
+    buffer_init(&ending.users, CODEC_MAX_FRAME_BYTES);
     status = end_with_mark(self, &ending);
     status = status == STATUS_OK ? end_with_nodes(self, &ending, nodes) : status;
     status = status == STATUS_OK ? end_with_counter(self, &ending, highest_filter(self, outcome))
                                  : status;
     status = status == STATUS_OK ? end_with_dropped(self, &ending, &outcome->dropped) : status;
+    status = status == STATUS_OK ? end_with_users(self, &ending) : status;
     status = status == STATUS_OK ? stored_swap(self, ending.swaps, ending.count) : status;
     for (size_t i = 0; i < sizeof ending.held / sizeof ending.held[0]; i++) {
         buffer_fini(&ending.held[i].value);
     }
     buffer_fini(&ending.list);
     buffer_fini(&ending.dropped);
+    buffer_fini(&ending.users);
     return status;
 }
 

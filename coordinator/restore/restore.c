@@ -168,6 +168,30 @@ static enum status merge_dropped(struct coordinator *self, const struct map_reco
     return status;
 }
 
+/* The newest one counts: in an older one are users and tokens that were taken away since. */
+static enum status merge_users(struct coordinator *self, const struct map_record *record)
+{
+    struct user_list ours = {0};
+    struct user_list theirs = {0};
+    struct restore_record held;
+    enum status status = codec_users_open(record->value, &self->config.key, &theirs);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = restore_read(self, RECORDS_USERS_KEY, &held);
+    if (status == STATUS_OK && held.version != 0) {
+        status = codec_users_open(buffer_span(&held.value), &self->config.key, &ours);
+    }
+    if (status == STATUS_OK && theirs.revision > ours.revision) {
+        status = restore_write(self, RECORDS_USERS_KEY, held.version, record->value);
+    }
+    buffer_fini(&held.value);
+    user_list_fini(&ours);
+    user_list_fini(&theirs);
+    return status;
+}
+
 /* It was settled as the restore began. */
 static enum status merge_cluster(struct coordinator *self, const struct map_record *record)
 {
@@ -223,6 +247,9 @@ static enum status merge(struct coordinator *self, const struct map_record *reco
     }
     if (strcmp(record->key, RECORDS_DROPPED_KEY) == 0) {
         return merge_dropped(self, record);
+    }
+    if (strcmp(record->key, RECORDS_USERS_KEY) == 0) {
+        return merge_users(self, record);
     }
     if (strcmp(record->key, CLUSTER_KEY) == 0) {
         return merge_cluster(self, record);

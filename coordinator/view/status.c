@@ -5,6 +5,7 @@
 #include "coordinator/nodes/moves.h"
 #include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
+#include "coordinator/users.h"
 #include "proto/answers.h"
 
 #include <stdio.h>
@@ -21,6 +22,7 @@ struct overview {
     size_t nreplicas;
     struct change_summary *changes;
     size_t nchanges;
+    struct users_asker asker;                                /* who sees some of the filters only */
     char (*texts)[TELLING_TEXTS][COORDINATOR_MESSAGE_BYTES]; /* of the filters */
 };
 
@@ -86,9 +88,10 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
     }
 }
 
-static bool is_asked_for(const struct filter_document *document, const char *name)
+static bool is_asked_for(const struct overview *overview, const struct filter_document *document,
+                         const char *name)
 {
-    return document->content.state != FILTER_DROPPED &&
+    return document->content.state != FILTER_DROPPED && users_show(&overview->asker, document) &&
            (name[0] == '\0' || strcmp(name, document->content.name) == 0);
 }
 
@@ -116,19 +119,20 @@ static void collect_filters(struct coordinator *self, uint64_t now_us, const cha
                             struct overview *overview)
 {
     for (size_t i = 0; i < self->documents.count; i++) {
-        if (is_asked_for(&self->documents.by_id[i]->document, name)) {
+        if (is_asked_for(overview, &self->documents.by_id[i]->document, name)) {
             describe_filter(self, now_us, self->documents.by_id[i], overview);
         }
     }
 }
 
-static bool is_about(const struct coordinator *self, const struct replica_report *report,
-                     const char *name)
+static bool is_about(const struct coordinator *self, const struct overview *overview,
+                     const struct replica_report *report, const char *name)
 {
+    bool all = name[0] == '\0' && overview->asker.user == NULL;
     const struct document_entry *entry =
-        name[0] != '\0' ? document_cache_find(&self->documents, report->filter_id) : NULL;
+        all ? NULL : document_cache_find(&self->documents, report->filter_id);
 
-    return name[0] == '\0' || (entry != NULL && is_asked_for(&entry->document, name));
+    return all || (entry != NULL && is_asked_for(overview, &entry->document, name));
 }
 
 /* Of the filter that was asked for, or of all. */
@@ -141,7 +145,7 @@ static void collect_replicas(const struct coordinator *self, uint64_t now_us, co
             continue;
         }
         for (size_t j = 0; j < self->heard[i].nreports; j++) {
-            if (is_about(self, &self->heard[i].reports[j], name)) {
+            if (is_about(self, overview, &self->heard[i].reports[j], name)) {
                 overview->replicas[overview->nreplicas++] = self->heard[i].reports[j];
             }
         }
@@ -180,9 +184,17 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
 {
     const char *name = frame->body.admin_request.name;
     char message[COORDINATOR_MESSAGE_BYTES] = "";
-    struct overview overview = {0};
+    struct overview overview = {
+        .asker = users_asker(self, from, &frame->body.admin_request),
+    };
     struct frame answer = {.correlation = frame->correlation, .kind = FRAME_ADMIN_REPLY};
-    enum status status = collect(self, now_us, name, &overview);
+    enum status status = users_judge(self, from, &frame->body.admin_request, message);
+
+    if (status != STATUS_OK) {
+        coordinator_answer(self, from, frame->correlation, status, false, message);
+        return;
+    }
+    status = collect(self, now_us, name, &overview);
 
     if (status == STATUS_OK && name[0] != '\0' && overview.nfilters == 0) {
         status = STATUS_NOT_FOUND;

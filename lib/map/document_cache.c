@@ -27,6 +27,8 @@ void document_cache_fini(struct document_cache *self)
     heap_free(self->nodes_bytes);
     dropped_record_fini(&self->dropped);
     heap_free(self->dropped_bytes);
+    user_list_fini(&self->users);
+    heap_free(self->users_bytes);
     *self = (struct document_cache){0};
 }
 
@@ -295,6 +297,36 @@ enum status document_cache_take_nodes(struct document_cache *self, struct node_l
     node_list_fini(&self->nodes);
     self->nodes = *nodes;
     *nodes = (struct node_list){0};
+    *changed = true;
+    return STATUS_OK;
+}
+
+enum status document_cache_take_users(struct document_cache *self, struct user_list *users,
+                                      struct span signed_bytes, bool *changed)
+{
+    uint8_t *copy = NULL;
+    enum status status;
+
+    *changed = false;
+    if (users->revision < self->users.revision) {
+        return STATUS_OK;
+    }
+    if (users->revision == self->users.revision) {
+        return span_equal(signed_bytes, span_of(self->users_bytes, self->users_size))
+                   ? STATUS_OK
+                   : STATUS_CONFLICT;
+    }
+    status = copy_bytes(signed_bytes, &copy);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    heap_free(self->users_bytes);
+    self->users_bytes = copy;
+    self->users_size = signed_bytes.size;
+    self->users_hash = document_epoch_hash(signed_bytes);
+    user_list_fini(&self->users);
+    self->users = *users;
+    *users = (struct user_list){0};
     *changed = true;
     return STATUS_OK;
 }

@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "map/document.h"
 #include "map/dropped.h"
+#include "map/users.h"
 
 #include <stdbool.h>
 
@@ -50,6 +51,10 @@ struct document_cache {
     uint8_t *dropped_bytes; /* as received */
     size_t dropped_size;
     uint64_t dropped_hash;
+    struct user_list users; /* revision 0: none was ever made */
+    uint8_t *users_bytes;   /* as received */
+    size_t users_size;
+    uint64_t users_hash;
     size_t ngone; /* entries that wait for document_cache_sweep() */
 };
 
@@ -63,6 +68,10 @@ MUST_USE enum status document_cache_take(struct document_cache *self,
 
 /* The same for the node list; in a conflict the one held stays in use, a higher one ends it. */
 MUST_USE enum status document_cache_take_nodes(struct document_cache *self, struct node_list *nodes,
+                                               struct span signed_bytes, bool *changed);
+
+/* ... for the record of users. */
+MUST_USE enum status document_cache_take_users(struct document_cache *self, struct user_list *users,
                                                struct span signed_bytes, bool *changed);
 
 /* The same for the record of dropped filters; one that lacks ids of the one held is a CONFLICT,

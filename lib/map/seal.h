@@ -51,6 +51,7 @@ enum seal_domain {
     SEAL_DROPPED = 7,
     SEAL_CLUSTER = 8,
     SEAL_FEATURES = 9,
+    SEAL_USERS = 10,
 };
 
 /* A ring of one key, of its 32 bytes. */

@@ -23,6 +23,9 @@ enum store_age store_age_judge(const struct document_cache *documents,
     if (held->filter_id == DROPPED_RECORD_ID) {
         return judge(documents->dropped.revision, documents->dropped_hash, held);
     }
+    if (held->filter_id == USER_LIST_ID) {
+        return judge(documents->users.revision, documents->users_hash, held);
+    }
     if (document_cache_is_dropped(documents, held->filter_id)) {
         return STORE_CURRENT; /* Whatever is held of it is older than the record. */
     }
@@ -66,6 +69,11 @@ static size_t list_records(const struct document_cache *documents, struct held_d
                                               .revision = documents->dropped.revision,
                                               .hash = documents->dropped_hash};
     }
+    if (documents->users_bytes != NULL) {
+        out[count++] = (struct held_document){.filter_id = USER_LIST_ID,
+                                              .revision = documents->users.revision,
+                                              .hash = documents->users_hash};
+    }
     return count;
 }
 
@@ -93,5 +101,6 @@ size_t store_age_list(const struct document_cache *documents, uint64_t after,
 
 size_t store_age_count(const struct document_cache *documents)
 {
-    return documents->count + (documents->nodes_bytes != NULL) + (documents->dropped_bytes != NULL);
+    return documents->count + (documents->nodes_bytes != NULL) +
+           (documents->dropped_bytes != NULL) + (documents->users_bytes != NULL);
 }

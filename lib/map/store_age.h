@@ -16,7 +16,7 @@
 
 /* A document that a node holds. */
 struct held_document {
-    uint64_t filter_id; /* 0: the node list; DROPPED_RECORD_ID: that record */
+    uint64_t filter_id; /* 0: the node list; DROPPED_RECORD_ID, USER_LIST_ID: those records */
     uint64_t revision;
     uint64_t fence; /* the lowest epoch still accepted */
     uint64_t hash;  /* of the signed bytes, as document_epoch_hash() */
@@ -38,15 +38,21 @@ enum store_age store_age_judge_all(const struct document_cache *documents,
                                    const struct held_document *held, size_t count,
                                    const struct held_document **first);
 
-/* What a process says that it holds, a page of it: the node list, the record of dropped filters,
- * and the filters above `after` in order of their ids, all in all at most `max`, which is more than
- * STORE_AGE_RECORDS. *to: the last filter's id; 0: none is beyond. Fences are left 0. Returns how
- * many were written. */
-enum { STORE_AGE_RECORDS = 2 };
+/* Is it one of the records that there are one of, and no filter? */
+static inline bool store_age_is_record(uint64_t id)
+{
+    return id == 0 || id == DROPPED_RECORD_ID || id == USER_LIST_ID;
+}
+
+/* What a process says that it holds, a page of it: the node list, the records of dropped filters
+ * and of users, and the filters above `after` in order of their ids, all in all at most `max`,
+ * which is more than STORE_AGE_RECORDS. *to: the last filter's id; 0: none is beyond. Fences are
+ * left 0. Returns how many were written. */
+enum { STORE_AGE_RECORDS = 3 };
 size_t store_age_list(const struct document_cache *documents, uint64_t after,
                       struct held_document *out, size_t max, uint64_t *to);
 
-/* How many there are, on all pages; the two records once. */
+/* How many there are, on all pages; the records once. */
 size_t store_age_count(const struct document_cache *documents);
 
 #endif

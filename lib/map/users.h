@@ -123,8 +123,8 @@ void user_list_fini(struct user_list *self);
 /* A copy that owns what it has. STATUS_NOMEM; then *out is empty. */
 MUST_USE enum status user_list_copy(const struct user_list *self, struct user_list *out);
 
-/* Names, patterns, order, bounds, ids, no key of two users. STATUS_MALFORMED with *reason set to a
- * constant text. */
+/* Names, patterns, order, bounds, ids, no key or subject of two users. STATUS_MALFORMED with
+ * *reason set to a constant text; STATUS_NOMEM: it was not judged. */
 MUST_USE enum status user_list_validate(const struct user_list *self, const char **reason);
 
 bool user_name_valid(const char *name);
@@ -155,6 +155,13 @@ MUST_USE enum status user_grant_parse(const char *text, struct user_grant *out,
 
 /* ... and back; `rights` as "rwcd" in that order. */
 void user_rights_print(uint8_t rights, char text[5]);
+
+/* That a token or key was used to come in: whoever saw it tells coordinators, and they people. */
+struct user_use {
+    uint32_t user;
+    uint32_t credential; /* id of the token or key */
+    uint64_t at_ms;      /* since 1970, by the clock of who saw it: the last time */
+};
 
 /* What is kept of a token. */
 void user_token_hash(const struct hash_secret *secret, struct span token,

@@ -83,6 +83,9 @@ void hub_stream_close(struct hub_stream *stream);
 /* Now, whatever has not left. */
 void hub_stream_drop(struct hub_stream *stream);
 
+/* Whose certificate it has shown, as tls_subject(); "" of one that is not by TLS. */
+void hub_stream_subject(const struct hub_stream *stream, char *text, size_t size);
+
 /* This end of it: a numeric host, a port. Left as they are for one that is not TCP. */
 void hub_stream_local(const struct hub_stream *stream, char *host, size_t size, uint32_t *port);
 

@@ -323,3 +323,12 @@ void hub_streams_tls_close(struct hub_streams *streams, uv_close_cb on_closed)
     uv_close((uv_handle_t *)&streams->look, on_closed);
     uv_close((uv_handle_t *)&streams->shaker, on_closed);
 }
+
+void hub_stream_subject(const struct hub_stream *stream, char *text, size_t size)
+{
+    if (stream->tls != NULL) {
+        tls_subject(stream->tls, text, size);
+    } else {
+        text[0] = '\0';
+    }
+}

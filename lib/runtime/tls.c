@@ -515,3 +515,42 @@ const char *tls_reason(const struct tls *self)
 {
     return self->reason;
 }
+
+/* ---- who the peer is ---- */
+
+/* What is written is text: control bytes are escaped, and a NUL in a name, too. */
+static void write_name(X509_NAME *name, char *text, size_t size)
+{
+    BIO *out = BIO_new(BIO_s_mem());
+    char *written = NULL;
+    long length;
+
+    if (out == NULL || X509_NAME_print_ex(out, name, 0, XN_FLAG_RFC2253) < 0) {
+        BIO_free(out);
+        return;
+    }
+    length = BIO_get_mem_data(out, &written);
+    if (length > 0 && (size_t)length < size && memchr(written, '\0', (size_t)length) == NULL) {
+        memcpy(text, written, (size_t)length);
+        text[length] = '\0';
+    }
+    BIO_free(out);
+}
+
+void tls_subject(const struct tls *self, char *text, size_t size)
+{
+    X509 *certificate;
+
+    assert(size > 0);
+    text[0] = '\0';
+    if ((self->state != TLS_OPEN && self->state != TLS_ENDED) ||
+        (SSL_get_verify_mode(self->ssl) & SSL_VERIFY_PEER) == 0 ||
+        SSL_get_verify_result(self->ssl) != X509_V_OK) {
+        return;
+    }
+    certificate = SSL_get0_peer_certificate(self->ssl);
+    if (certificate != NULL) {
+        write_name(X509_get_subject_name(certificate), text, size);
+    }
+    ERR_clear_error();
+}

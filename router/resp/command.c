@@ -155,8 +155,15 @@ static enum taken carry_out(struct front *self, struct session *session,
                             const struct command *command, const struct span *arguments,
                             uint32_t count)
 {
+    char room[FRONT_MESSAGE_BYTES];
+    const char *error;
+
     if (!arity_fits(command->arity, count)) {
         return answer_arity(self, session, command->name);
+    }
+    error = rights_refuse(self, session, command, arguments, count, room);
+    if (error != NULL) {
+        return answer_error(self, session, error);
     }
     if (is_shut_out(session, command)) {
         return refuse_shut_out(self, session, command);
@@ -173,6 +180,25 @@ static enum taken carry_out(struct front *self, struct session *session,
     return run(self, session, command, arguments, count);
 }
 
+/* It may have been let in for want of news of users. What asks nothing of filters goes on. */
+static bool must_hear(const struct front *self, const struct command *command)
+{
+    return (command->flags & (COMMAND_READS | COMMAND_WRITES)) != 0 && users_unsure(self);
+}
+
+static enum taken await_users(struct front *self, struct session *session)
+{
+    session->unsure_us = session->unsure_us != 0 ? session->unsure_us : self->now_us;
+    if (self->now_us - session->unsure_us < self->config.timeout_us) {
+        return TAKEN_WAIT;
+    }
+    session->unsure_us = 0;
+    return answer_error(self, session,
+                        "UNAVAILABLE this router has just started and has not heard whether there "
+                        "are users; is a coordinator running, and is that what its `coordinators` "
+                        "option says?");
+}
+
 static enum taken take(struct front *self, struct session *session, const struct command *command,
                        const struct span *arguments, uint32_t count)
 {
@@ -185,6 +211,10 @@ static enum taken take(struct front *self, struct session *session, const struct
     if (must_wait(session, command)) {
         return TAKEN_WAIT;
     }
+    if (must_hear(self, command) && !is_queued(session, command)) {
+        return await_users(self, session);
+    }
+    session->unsure_us = 0;
     return carry_out(self, session, command, arguments, count);
 }
 

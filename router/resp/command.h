@@ -38,15 +38,39 @@ struct command_keys {
     int8_t step;
 };
 
+/* What it takes to be allowed a command: rights to its filters (enum user_right), or one of these.
+ */
+enum {
+    NEED_NOTHING = 0, /* whoever is in may say it */
+    NEED_SIGHT = 16,  /* any right to the filter that is named, if one is */
+    NEED_ALL = 32,    /* the rights beside it to all filters that there are and will be */
+    NEED_ADMIN = 64,  /* everything */
+};
+
 struct command {
     const char *name; /* in lower case */
     int arity;        /* arguments with the name; negative: at least so many */
     unsigned flags;
     struct command_keys keys;
+    uint8_t need; /* rights.c knows of subcommands that need something else */
     command_fn run;
     const char *group; /* as Redis groups them */
     const char *help;
 };
+
+/* ---- rights.c ---- */
+
+/* May the connection's user say this? NULL: it may. Else why not, in `room`; counted. */
+const char *rights_refuse(struct front *self, const struct session *session,
+                          const struct command *command, const struct span *arguments,
+                          uint32_t count, char room[FRONT_MESSAGE_BYTES]);
+
+/* The same for a subcommand, "acl|getuser", of which only admins may do what was asked. */
+const char *rights_refuse_others(struct front *self, const struct session *session,
+                                 const char *command, char room[FRONT_MESSAGE_BYTES]);
+
+/* ... for a filter that an add finds missing: whether it is made, and in whose name. */
+void rights_limit_make(const struct session *session, struct gather_kind *kind);
 
 /* ---- argument.c ---- */
 

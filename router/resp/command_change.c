@@ -149,7 +149,7 @@ static void looked(struct front *self, void *owner, const struct frame *frame, e
         .keyset = meant(filter, (enum rebuild_step)call->first),
         .empty = call->count != 0,
     };
-    question_ask(self, &step, call->detail, stepped, call);
+    question_ask(self, call->user, &step, call->detail, stepped, call);
 }
 
 static enum taken take_step(struct front *self, struct session *session, const char *name,
@@ -168,7 +168,7 @@ static enum taken take_step(struct front *self, struct session *session, const c
     if (call->text == NULL) {
         call_fail_status(self, call, STATUS_NOMEM, "the router is out of memory");
     } else {
-        question_ask(self, &frame, call->detail, looked, call);
+        question_ask(self, call->user, &frame, call->detail, looked, call);
     }
     return TAKEN_DONE;
 }
@@ -196,7 +196,7 @@ static void fed(struct front *self, void *owner, const struct frame *frame, enum
     (void)snprintf(text, sizeof text,
                    "%s the items are fed, but the coordinator does not know, so COMMIT would ask "
                    "for a list; feed them again: %s",
-                   status_code(reply != NULL ? reply->status : status),
+                   front_code(call->user, reply != NULL ? reply->status : status),
                    reply != NULL ? reply->message : reason);
     buffer_clear(&call->reply);
     call_fail(self, call, text);
@@ -216,7 +216,7 @@ static void tell_fed(struct front *self, const struct gather *gather, struct cal
         .keyset = gather->kind.keyset,
         .fed_keys = count,
     };
-    question_ask(self, &frame, gather->deadline_us, fed, call);
+    question_ask(self, call->user, &frame, gather->deadline_us, fed, call);
 }
 
 /* ---- BF.REBUILD ... FEED: items of a list, into the rebuild that is open now and into no later
@@ -232,8 +232,8 @@ static void note(struct feed_look *look, const struct admin_reply *reply)
     const struct filter_summary *filter = status_find(reply, look->name);
 
     if (!status_is_answer(reply)) {
-        (void)snprintf(look->error, sizeof look->error, "%s %s", status_code(reply->status),
-                       reply->message);
+        (void)snprintf(look->error, sizeof look->error, "%s %s",
+                       front_code(look->user, reply->status), reply->message);
     } else if (filter == NULL) {
         (void)snprintf(look->error, sizeof look->error, "ERR not found");
     } else if (filter->rebuild_keyset == 0) {
@@ -258,7 +258,8 @@ static void feed_looked(struct front *self, void *owner, const struct frame *fra
     if (frame != NULL) {
         note(look, &frame->body.admin_reply);
     } else {
-        (void)snprintf(look->error, sizeof look->error, "%s %s", status_code(status), reason);
+        (void)snprintf(look->error, sizeof look->error, "%s %s", front_code(look->user, status),
+                       reason);
     }
     session_stir(self, look->session);
 }
@@ -272,10 +273,11 @@ static enum taken look_first(struct front *self, struct session *session, const 
         return answer_error(self, session, "NOMEM the router is out of memory");
     }
     look->session = session;
+    look->user = session->who != NULL ? session->who->id : 0;
     look->deadline_us = front_deadline_us(self);
     (void)snprintf(look->name, sizeof look->name, "%s", name);
     session->look = look;
-    question_ask(self, &frame, look->deadline_us, feed_looked, look);
+    question_ask(self, look->user, &frame, look->deadline_us, feed_looked, look);
     return TAKEN_WAIT;
 }
 

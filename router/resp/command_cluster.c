@@ -158,7 +158,7 @@ enum { COUNT_ONLY = 1 << 14, MOST_SHIFT = 16 };
 
 static bool is_in_slot(const struct call *call, const struct filter_summary *filter)
 {
-    return status_is_there(filter) &&
+    return status_is_there(filter) && call_sees(call, filter->name) &&
            resp_slot(span_text(filter->name)) == call->detail % RESP_SLOTS;
 }
 

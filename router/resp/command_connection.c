@@ -5,42 +5,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WRONG_MESSAGE "WRONGPASS invalid username-password pair or user is disabled."
-
-/* ---- who may do anything at all: there is one user, with one password or none ---- */
-
-/* Without a password any will do, as in Redis. */
-static const char *give(struct front *self, struct session *session, struct span user,
-                        struct span password)
-{
-    bool right = !self->config.guarded || password_matches(&self->config.password, password);
-
-    if (!right || !command_word(user, FRONT_USER)) {
-        front_count(self, FRONT_resp_wrong_passwords_total);
-        log_limited(&self->stranger_limit, self->now_us, LOG_WARN,
-                    "RESP client %s gives a wrong user or password", session->peer);
-        session_slow_down(self, session);
-        return WRONG_MESSAGE;
-    }
-    session->wrong_passwords = 0;
-    session_welcome(self, session);
-    return NULL;
-}
+/* ---- who it is ---- */
 
 COMMAND(auth)
 {
+    char room[FRONT_MESSAGE_BYTES];
     const char *error;
 
     if (count > 3) {
         return answer_error(self, session, SYNTAX_MESSAGE);
     }
-    if (count == 2 && !self->config.guarded) {
+    if (count == 2 && !front_asks_default(self)) {
         return answer_error(self, session,
                             "ERR AUTH <password> called without any password configured for the "
                             "default user. Are you sure your configuration is correct?");
     }
-    error = give(self, session, count == 3 ? arguments[1] : span_text(FRONT_USER),
-                 arguments[count - 1]);
+    error = session_log_in(self, session, count == 3 ? arguments[1] : span_text(USER_DEFAULT),
+                           arguments[count - 1], room);
     return error == NULL ? answer_ok(self, session) : answer_error(self, session, error);
 }
 
@@ -113,7 +94,7 @@ COMMAND(reset)
     (void)count;
     session_forget_queue(session);
     session_unsubscribe(session);
-    session_estrange(self, session);
+    session_log_out(self, session);
     session->resp3 = false;
     session->label[0] = '\0';
     return answer_simple(self, session, "RESET");
@@ -200,12 +181,12 @@ static const char *read_greeting(const struct span *arguments, uint32_t count,
 
 /* NULL: it may be greeted. */
 static const char *let_in(struct front *self, struct session *session,
-                          const struct greeting *greeting)
+                          const struct greeting *greeting, char room[FRONT_MESSAGE_BYTES])
 {
     const char *error = NULL;
 
     if (greeting->user != NULL) {
-        error = give(self, session, greeting->user[0], greeting->user[1]);
+        error = session_log_in(self, session, greeting->user[0], greeting->user[1], room);
     }
     if (error == NULL && session->stranger) {
         error = "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
@@ -219,6 +200,7 @@ COMMAND(hello)
 {
     struct greeting greeting = {.named = false};
     int64_t version = session->resp3 ? 3 : 2;
+    char room[FRONT_MESSAGE_BYTES];
     const char *error;
 
     if (count > 1 && !argument_integer(arguments[1], INT64_MIN, INT64_MAX, &version)) {
@@ -229,7 +211,7 @@ COMMAND(hello)
         return answer_error(self, session, "NOPROTO unsupported protocol version");
     }
     error = read_greeting(arguments, count, &greeting);
-    error = error != NULL ? error : let_in(self, session, &greeting);
+    error = error != NULL ? error : let_in(self, session, &greeting, room);
     if (error != NULL) {
         return answer_error(self, session, error);
     }
@@ -254,8 +236,8 @@ static void write_client(const struct front *self, const struct session *session
                    (unsigned long long)session->id, session->peer, address, session->label,
                    (unsigned long long)((self->now_us - session->opened_us) / 1000000),
                    (unsigned long long)((self->now_us - session->active_us) / 1000000),
-                   session->multi ? (int)session->nqueued : -1, FRONT_USER, session->resp3 ? 3 : 2,
-                   session->library, session->version);
+                   session->multi ? (int)session->nqueued : -1, session_user(session),
+                   session->resp3 ? 3 : 2, session->library, session->version);
 }
 
 static enum taken show_clients(struct front *self, struct session *session, bool all)

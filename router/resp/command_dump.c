@@ -58,7 +58,7 @@ static void fail_status(struct front *self, struct load *load, enum status statu
 {
     char text[FRONT_MESSAGE_BYTES];
 
-    (void)snprintf(text, sizeof text, "%s %s", status_code(status), message);
+    (void)snprintf(text, sizeof text, "%s %s", front_code(load->call->user, status), message);
     fail(self, load, text);
 }
 
@@ -85,7 +85,7 @@ static void ask(struct front *self, struct load *load, enum load_step step, ques
             },
     };
 
-    question_ask(self, &frame, load->deadline_us, answered, load);
+    question_ask(self, load->call->user, &frame, load->deadline_us, answered, load);
 }
 
 /* False: it was refused, and that was told. */

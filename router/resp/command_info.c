@@ -271,19 +271,29 @@ static void put_node(struct resp_writer *writer, const struct node_summary *node
     put_text(writer, "awaited", node->awaited);
 }
 
-static void put_all(struct resp_writer *writer, const struct admin_reply *reply)
+/* What wants attention may name any filter. */
+static void put_all(struct resp_writer *writer, const struct call *call,
+                    const struct admin_reply *reply)
 {
+    bool all = call->session != NULL && session_sees_all(call->session);
+    size_t seen = 0;
+
     resp_map(writer, 3);
-    put_text(writer, "attention", reply->message);
+    put_text(writer, "attention", all ? reply->message : "");
     resp_text(writer, "nodes");
     resp_array(writer, reply->nnodes);
     for (size_t i = 0; i < reply->nnodes; i++) {
         put_node(writer, &reply->nodes[i]);
     }
     resp_text(writer, "filters");
-    resp_array(writer, reply->nfilters);
     for (size_t i = 0; i < reply->nfilters; i++) {
-        put_filter(writer, reply, &reply->filters[i]);
+        seen += call_sees(call, reply->filters[i].name);
+    }
+    resp_array(writer, seen);
+    for (size_t i = 0; i < reply->nfilters; i++) {
+        if (call_sees(call, reply->filters[i].name)) {
+            put_filter(writer, reply, &reply->filters[i]);
+        }
     }
 }
 
@@ -303,7 +313,7 @@ static void told_status(struct front *self, struct call *call, const struct fram
         if (one) {
             put_filter(&writer, reply, &reply->filters[0]);
         } else {
-            put_all(&writer, reply);
+            put_all(&writer, call, reply);
         }
         call_end(self, call, &writer);
     }

@@ -71,6 +71,7 @@ static enum taken add(struct front *self, struct session *session, const struct 
         return answer_error(self, session, NAME_MESSAGE);
     }
     fill_create(self, &kind.create);
+    rights_limit_make(session, &kind);
     return take_items(self, session, &kind, arguments + 2, count - 2, many);
 }
 
@@ -362,6 +363,7 @@ COMMAND(bf_insert)
     if (insert.items == 0 || insert.items == count) {
         return answer_arity(self, session, "bf.insert");
     }
+    rights_limit_make(session, &insert.kind);
     return take_items(self, session, &insert.kind, arguments + insert.items, count - insert.items,
                       true);
 }

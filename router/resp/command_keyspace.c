@@ -138,7 +138,7 @@ static void note_failure(struct call *call, enum status status, const char *mess
 {
     char text[FRONT_MESSAGE_BYTES];
 
-    (void)snprintf(text, sizeof text, "%s %s", status_code(status), message);
+    (void)snprintf(text, sizeof text, "%s %s", front_code(call->user, status), message);
     if (call->text == NULL) {
         call->text = heap_strdup(text);
         call->unknown = call->text == NULL;
@@ -181,7 +181,7 @@ static enum taken ask_each(struct front *self, struct session *session,
 
         frame.body.admin_request.action = action;
         if (argument_name(arguments[i], name)) {
-            question_ask(self, &frame, deadline_us, one_of_several, call);
+            question_ask(self, call->user, &frame, deadline_us, one_of_several, call);
         } else {
             counted(self, call, false);
         }
@@ -202,24 +202,30 @@ COMMAND(del)
 
 /* ---- all ---- */
 
-static uint32_t matching(const struct admin_reply *reply, const char *pattern)
+static bool is_listed(const struct call *call, const struct filter_summary *filter,
+                      const char *pattern)
+{
+    return status_is_there(filter) && call_sees(call, filter->name) &&
+           fnmatch(pattern, filter->name, 0) == 0;
+}
+
+static uint32_t matching(const struct call *call, const struct admin_reply *reply,
+                         const char *pattern)
 {
     uint32_t count = 0;
 
     for (size_t i = 0; i < reply->nfilters; i++) {
-        count += status_is_there(&reply->filters[i]) &&
-                 fnmatch(pattern, reply->filters[i].name, 0) == 0;
+        count += is_listed(call, &reply->filters[i], pattern);
     }
     return count;
 }
 
-static void write_names(struct resp_writer *writer, const struct admin_reply *reply,
-                        const char *pattern)
+static void write_names(struct resp_writer *writer, const struct call *call,
+                        const struct admin_reply *reply)
 {
-    resp_array(writer, matching(reply, pattern));
+    resp_array(writer, matching(call, reply, call->text));
     for (size_t i = 0; i < reply->nfilters; i++) {
-        if (status_is_there(&reply->filters[i]) &&
-            fnmatch(pattern, reply->filters[i].name, 0) == 0) {
+        if (is_listed(call, &reply->filters[i], call->text)) {
             resp_text(writer, reply->filters[i].name);
         }
     }
@@ -238,13 +244,13 @@ static void listed(struct front *self, struct call *call, const struct frame *fr
     }
     writer = call_writer(call);
     if (call->detail == LIST_COUNT) {
-        resp_integer(&writer, matching(reply, "*"));
+        resp_integer(&writer, matching(call, reply, "*"));
     } else {
         if (call->detail == LIST_PAGE) {
             resp_array(&writer, 2);
             resp_text(&writer, "0");
         }
-        write_names(&writer, reply, call->text);
+        write_names(&writer, call, reply);
     }
     call_end(self, call, &writer);
 }
@@ -444,7 +450,7 @@ static void drop_all(struct front *self, struct call *call, const struct admin_r
         frame.body.admin_request.action = ADMIN_DROP;
         frame.body.admin_request.filter_id = reply->filters[i].id;
         call->first++;
-        question_ask(self, &frame, call->detail, dropped, call);
+        question_ask(self, call->user, &frame, call->detail, dropped, call);
     }
     finish(self, call);
 }
@@ -467,7 +473,7 @@ static void flush_list(struct front *self, struct call *call)
 {
     struct frame frame = status_frame("");
 
-    question_ask(self, &frame, call->detail, flush_listed, call);
+    question_ask(self, call->user, &frame, call->detail, flush_listed, call);
 }
 
 COMMAND(flush)

@@ -16,6 +16,7 @@ struct filter {
     int64_t least_age_s;   /* ... */
     const struct span *at; /* the client's address; NULL: any */
     const struct span *by; /* ... and the router's, that it came to */
+    const struct span *of; /* the name of its user; ... */
     enum client_type type;
     bool spare_self;
 };
@@ -61,6 +62,7 @@ static bool fits(const struct front *self, const struct filter *filter,
     return !session->closing && (filter->id == 0 || (uint64_t)filter->id == session->id) &&
            age_s >= filter->least_age_s && is_type(session, filter->type) &&
            (filter->at == NULL || span_equal(*filter->at, span_text(session->peer))) &&
+           (filter->of == NULL || span_equal(*filter->of, span_text(session_user(session)))) &&
            (filter->by == NULL || came_to(self, session, *filter->by));
 }
 
@@ -113,13 +115,21 @@ static const char *read_age(struct span text, struct filter *filter)
     return filter->least_age_s > 0 ? NULL : "ERR maxage should be greater than 0";
 }
 
-static const char *read_user(struct span text, char *error, size_t size)
+static const char *read_user(const struct front *self, const struct span *text,
+                             struct filter *filter, char *error, size_t size)
 {
-    if (span_equal(text, span_text(FRONT_USER))) {
+    char name[USER_NAME_BYTES] = "";
+
+    if (text->size < sizeof name) {
+        memcpy(name, text->data, text->size);
+        name[text->size] = '\0';
+    }
+    filter->of = text;
+    if (span_equal(*text, span_text(USER_DEFAULT)) || user_list_find(&self->users, name) != NULL) {
         return NULL;
     }
-    (void)snprintf(error, size, "ERR No such user '%.*s'", text.size < 128 ? (int)text.size : 128,
-                   (const char *)text.data);
+    (void)snprintf(error, size, "ERR No such user '%.*s'", text->size < 128 ? (int)text->size : 128,
+                   (const char *)text->data);
     return error;
 }
 
@@ -130,8 +140,8 @@ static const char *read_skip(struct span text, struct filter *filter)
 }
 
 /* One option and its value, which follows it. */
-static const char *read_option(const struct span *option, struct filter *filter, char *error,
-                               size_t size)
+static const char *read_option(const struct front *self, const struct span *option,
+                               struct filter *filter, char *error, size_t size)
 {
     const struct span *value = option + 1;
 
@@ -147,7 +157,7 @@ static const char *read_option(const struct span *option, struct filter *filter,
         return read_type(*value, filter, error, size);
     }
     if (command_word(*option, "user")) {
-        return read_user(*value, error, size);
+        return read_user(self, value, filter, error, size);
     }
     if (command_word(*option, "skipme")) {
         return read_skip(*value, filter);
@@ -181,7 +191,7 @@ COMMAND(client_kill)
         return kill_at(self, session, &arguments[2]);
     }
     for (uint32_t i = 2; i < count && error == NULL; i += 2) {
-        error = i + 1 < count ? read_option(&arguments[i], &filter, room, sizeof room)
+        error = i + 1 < count ? read_option(self, &arguments[i], &filter, room, sizeof room)
                               : SYNTAX_MESSAGE;
     }
     return error != NULL ? answer_error(self, session, error)

@@ -27,11 +27,33 @@ static const struct resp_limits limits = {
     .max_line = FRONT_MAX_LINE,
 };
 
-struct session *front_opened(struct front *self, uint64_t now_us, void *stream, const char *peer)
+/* False: no memory. */
+static bool keep_subject(struct session *session, const char *subject)
+{
+    session->subject = subject[0] != '\0' ? heap_strdup(subject) : NULL;
+    return session->subject != NULL || subject[0] == '\0';
+}
+
+/* It may be somebody already: by its certificate, or as `default`. */
+static void begin(struct front *self, struct session *session)
+{
+    char text[FRONT_MESSAGE_BYTES];
+
+    session_log_out(self, session);
+    if (session->who != NULL && session_is_crowded(self, session)) {
+        front_count(self, FRONT_resp_user_crowded_total);
+        (void)snprintf(text, sizeof text, CROWDED_MESSAGE, session_user(session));
+        session_say_last(self, session, text);
+    }
+}
+
+struct session *front_opened(struct front *self, uint64_t now_us, void *stream, const char *peer,
+                             const char *subject)
 {
     struct session *session = self->draining ? NULL : heap_zalloc(1, sizeof *session);
 
-    if (session == NULL) {
+    if (session == NULL || !keep_subject(session, subject)) {
+        heap_free(session);
         return NULL;
     }
     session->stream = stream;
@@ -39,7 +61,6 @@ struct session *front_opened(struct front *self, uint64_t now_us, void *stream, 
     self->now_us = now_us;
     session->opened_us = session->active_us = now_us;
     session->waited = true;
-    session_estrange(self, session);
     (void)snprintf(session->peer, sizeof session->peer, "%s", peer);
     buffer_init(&session->input, 2 * (size_t)FRONT_MAX_REQUEST + FRONT_QUEUED_BYTES);
     buffer_init(&session->out, FRONT_OUT_BYTES);
@@ -49,6 +70,7 @@ struct session *front_opened(struct front *self, uint64_t now_us, void *stream, 
     self->nsessions++;
     self->counters[FRONT_resp_connections] = self->nsessions;
     front_count(self, FRONT_resp_connections_total);
+    begin(self, session);
     return session;
 }
 
@@ -77,6 +99,7 @@ void session_forget(struct front *self, struct session *session)
     if (session->slowed_until_us != 0) {
         TAILQ_REMOVE(&self->slowed, session, slowed_entry);
     }
+    session_leave_user(self, session);
     session_welcome(self, session); /* It is nobody by now. */
     if (session->due) {
         TAILQ_REMOVE(&self->due, session, due_entry);
@@ -90,6 +113,7 @@ void session_forget(struct front *self, struct session *session)
     buffer_fini(&session->out);
     buffer_fini(&session->queued);
     resp_request_fini(&session->request);
+    heap_free(session->subject);
     heap_free(session);
 }
 
@@ -177,6 +201,7 @@ static bool take(struct front *self, struct session *session)
     struct span input = span_of(session->input.data + session->taken,
                                 session->input.size - session->taken);
 
+    session_look(self, session);
     switch (resp_request_read(&session->request, session->stranger ? &strangers_limits : &limits,
                               input)) {
     case RESP_MORE:

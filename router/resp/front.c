@@ -162,6 +162,7 @@ void front_destroy(struct front **front)
     loads_fini(self);
     gathers_fini(self);
     slowlog_reset(self);
+    users_fini(self);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->frame);
     heap_free(self);
@@ -184,15 +185,15 @@ void front_configure(struct front *front, const struct front_config *config)
     front->config = *config;
     TAILQ_FOREACH(session, &front->sessions, entry)
     {
-        if (!config->guarded) {
-            session_welcome(front, session);
-        }
+        session->let_in = session->let_in || (!config->guarded && !config->users_only);
+        session_settle(front, session);
     }
 }
 
 void front_rekey(struct front *front, const struct cluster_key *key)
 {
     front->key = *key;
+    users_reopen(front);
 }
 
 void front_drain(struct front *front, uint64_t now_us, uint64_t timeout_us)
@@ -243,7 +244,8 @@ static bool is_waiting(const struct front *self)
     return self->ngathers > 0 || self->nquestions > 0 || self->nloads > 0 || self->nclosed > 0 ||
            self->nstrangers > 0 || !TAILQ_EMPTY(&self->slowed) ||
            (self->nbegun > 0 && self->config.request_us > 0) ||
-           (self->config.idle_us > 0 && self->nsessions > 0) || memory_is_loose(self);
+           ((self->config.idle_us > 0 || !self->users_heard) && self->nsessions > 0) ||
+           memory_is_loose(self);
 }
 
 static bool has_work(const struct front *self)
@@ -260,6 +262,7 @@ static void turn(void *context, uint64_t now_us)
     self->waited_us = self->outer.waited_us != NULL ? self->outer.waited_us(self->outer.context)
                                                     : 0;
     self->started_us = self->started_us != 0 ? self->started_us : now_us;
+    users_refresh(self);
     do { /* The router's turn may have answers, too. */
         while (has_work(self)) {
             sessions_run(self);
@@ -295,6 +298,9 @@ static void on_time(void *context, uint64_t now_us)
         loads_tick(self);
         gathers_tick(self);
         sessions_let_go_on(self);
+        if (!self->users_heard) {
+            users_tick(self);
+        }
         sessions_tick(self);
         self->next_tick_us = is_waiting(self) ? now_us + TICK_US : ACTOR_NEVER;
     }
@@ -335,6 +341,11 @@ static bool over(void *context)
     bool busy = self->nsessions > 0 || (self->core != NULL && router_busy(self->core));
 
     return self->draining && (!busy || self->now_us >= self->drained_us);
+}
+
+void front_attach_users(struct front *front, const struct front_users_source *source)
+{
+    front->users_source = *source;
 }
 
 void front_attach_core(struct front *front, struct router *core)

@@ -24,6 +24,7 @@
 
 #include "base/actor.h"
 #include "base/counter.h"
+#include "map/users.h"
 #include "router/resp/password.h"
 #include "router/router.h"
 
@@ -46,6 +47,7 @@ struct front_config {
     bool guarded;          /* clients must give the password ... */
     struct password password;
     uint64_t auth_us; /* ... within this */
+    bool users_only;  /* whoever gives none must be a user, also while there is none */
     uint64_t
         slow_us;     /* commands that take so long are in the slow log; FRONT_SLOW_NEVER_US: none */
     bool slow_items; /* ... with their items */
@@ -96,13 +98,29 @@ const struct effects *front_effects(struct front *front);
 void front_attach(struct front *front, const struct actor *router,
                   const struct stream_effects *streams);
 
+/* Where the record of users comes from: the newest one that is known, borrowed until the next
+ * event; NULL, or of revision 0: none is. `heard`: has it been told whether there is one? */
+struct front_users_source {
+    void *context;
+
+    const struct user_list *(*users)(void *context);
+    bool (*heard)(void *context);
+
+    /* A token was used; coordinators are told by and by. NULL: nobody is. */
+    void (*note)(void *context, const struct user_use *use);
+};
+
+/* Without it there are no users. Once, before anything happens. */
+void front_attach_users(struct front *front, const struct front_users_source *source);
+
 /* The router itself, for dumps; without it they are refused. Once, before anything happens. */
 void front_attach_core(struct front *front, struct router *core);
 
 struct actor front_actor(struct front *front);
 
 /* From now on. A command under way keeps the deadline that it has; who has given a former password,
- * or needed none, stays in until RESET; where none is needed any more nobody is a stranger. */
+ * or needed none, stays in until RESET; where none is needed any more nobody is a stranger. Users
+ * are what the record says. */
 void front_configure(struct front *front, const struct front_config *config);
 
 /* The cluster key is another ring from now on. */
@@ -117,11 +135,13 @@ uint32_t front_connections(const struct front *front);
 
 /* ---- what happens to connections ---- */
 
-/* A client has connected, from `peer` ("127.0.0.1:50312"). NULL: no memory, close it. What is
+/* A client has connected, from `peer` ("127.0.0.1:50312"); `subject`: of the certificate that it
+ * has shown, if that is good, in the form of RFC 2253; else "". NULL: no memory, close it. What is
  * returned names the connection from here on, until front_closed(). */
 struct session;
 
-struct session *front_opened(struct front *front, uint64_t now_us, void *stream, const char *peer);
+struct session *front_opened(struct front *front, uint64_t now_us, void *stream, const char *peer,
+                             const char *subject);
 void front_bytes(struct front *front, uint64_t now_us, struct session *session, struct span bytes);
 void front_closed(struct front *front, struct session *session);
 

@@ -43,7 +43,7 @@ static bool has_room(const struct gather *gather, const struct span *keys, uint3
 static bool is_kind(const struct gather *gather, const struct gather_kind *kind)
 {
     return gather->kind.operation == kind->operation && gather->kind.make == kind->make &&
-           strcmp(gather->kind.name, kind->name) == 0;
+           gather->kind.user == kind->user && strcmp(gather->kind.name, kind->name) == 0;
 }
 
 /* FNV-1a. Whoever fills one bucket only makes it slow for as long as requests are gathered: a
@@ -433,7 +433,8 @@ static void fail(struct front *self, struct gather *gather, enum status status, 
     } else if (status == STATUS_NOT_FOUND) {
         (void)snprintf(error, sizeof error, "ERR not found");
     } else {
-        (void)snprintf(error, sizeof error, "%s %s", status_code(status), message);
+        (void)snprintf(error, sizeof error, "%s %s", front_code(gather->kind.user, status),
+                       message);
     }
     settle(self, gather, NULL, error);
 }
@@ -474,7 +475,7 @@ static void make_filter(struct front *self, struct gather *gather)
 
     /* No answer of the router is awaited meanwhile. */
     gather->number = 0;
-    question_ask(self, &frame, gather->deadline_us, made, gather);
+    question_ask(self, gather->kind.user, &frame, gather->deadline_us, made, gather);
 }
 
 /* Nothing is in it. */
@@ -494,7 +495,11 @@ static void answer_missing(struct front *self, struct call *call)
 /* No such filter: a check finds nothing in it, unless that is to be an error. */
 static void miss(struct front *self, struct gather *gather)
 {
-    if (is_add(gather) && gather->kind.make != MAKE_NEVER && gather->attempts < TRIES) {
+    if (is_add(gather) && gather->kind.make == MAKE_DENIED) {
+        front_count(self, FRONT_resp_forbidden_total);
+        settle(self, gather, NULL,
+               "NOPERM the filter is missing, and the user may not make one by adding to it");
+    } else if (is_add(gather) && gather->kind.make != MAKE_NEVER && gather->attempts < TRIES) {
         make_filter(self, gather);
     } else if (gather->kind.operation != OPERATION_CHECK || self->config.strict_missing) {
         fail(self, gather, STATUS_NOT_FOUND, "");

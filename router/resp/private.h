@@ -4,6 +4,7 @@
 
 #include "base/link_ring.h"
 #include "base/log.h"
+#include "map/users.h"
 #include "proto/codec.h"
 #include "resp/reply.h"
 #include "resp/request.h"
@@ -37,6 +38,9 @@
     X(resp_tls_late_total, "connections", "that did not finish the handshake in time")         \
     X(resp_tls_crowded_total, "connections", "that gave way to others in the midst of it")     \
     X(resp_guessers_total, "connections", "closed as they gave too many wrong passwords")      \
+    X(resp_forbidden_total, "commands", "refused as the user has no right to them (NOPERM)")   \
+    X(resp_user_crowded_total, "connections",                                                  \
+      "or logins, refused as the user has as many as its limit allows")                        \
     X(resp_slow_total, "commands", "that took slowlog_slower_than or longer")
 
 enum front_counter {
@@ -68,14 +72,15 @@ enum {
     FRONT_MESSAGE_BYTES = 640,
     FRONT_LABEL_BYTES = 64,
     FRONT_NODE_ID_BYTES = 41, /* 40 hexadecimal digits */
+    FRONT_NOTE_US = 60000000, /* how often a token that is in use is told of */
     FRONT_SLOW_ENTRIES = 128, /* as many as Redis keeps by default */
 };
 
 /* Clients take it for a Redis that knows the commands which they send at first. */
 #define REDIS_VERSION "7.4.0"
 
-/* Everybody's name. */
-#define FRONT_USER "default"
+/* Of a user. */
+#define CROWDED_MESSAGE "ERR max number of clients of user '%s' reached"
 
 struct call;
 struct command;
@@ -85,14 +90,15 @@ struct subscriptions;
 
 /* ---- requests to the router ---- */
 
-/* May a filter be made for an add? */
-enum make { MAKE_NEVER, MAKE_DEFAULT, MAKE_ASKED };
+/* May a filter be made for an add? MAKE_DENIED: the user must not. */
+enum make { MAKE_NEVER, MAKE_DENIED, MAKE_DEFAULT, MAKE_ASKED };
 
 struct gather_kind {
     char name[DOCUMENT_NAME_BYTES];
     enum operation operation;
     enum make make;
     struct create_parameters create; /* MAKE_ASKED: then it is shared by no other command */
+    uint32_t user;                   /* in whose name it is made; 0: nobody's */
     uint64_t filter_id;              /* feed: of this one ... */
     uint32_t keyset;                 /* ... into this keyset; shared by no other command either */
     uint64_t deadline_us;            /* feed */
@@ -157,11 +163,12 @@ struct call {
     bool done;
     bool many;      /* an array, else the one answer */
     bool unknown;   /* it fails, and there was no memory to say why */
+    bool gathered;  /* the gather has its words, for the slow log */
     uint32_t owed;  /* bytes of `reply`; before it is done, about as many as are to be expected */
     uint32_t first; /* its keys in the gather */
     uint32_t count;
     uint32_t keys_at;              /* ... and where their bytes begin there */
-    bool gathered;                 /* the gather has its words, for the slow log */
+    uint32_t user;                 /* whose it is, by id; 0: of who may do everything */
     const struct command *command; /* NULL: it is not timed */
     uint64_t begun_us;
     struct slow_entry *slow; /* its words, for the slow log; NULL: none are kept yet */
@@ -174,12 +181,20 @@ struct call {
 /* Which rebuild a FEED is for, as a coordinator is asked before its items are read. */
 struct feed_look {
     struct session *session; /* NULL: gone */
+    uint32_t user;
     bool done;
     uint64_t deadline_us;
     uint64_t filter_id;
     uint32_t keyset;
     char name[DOCUMENT_NAME_BYTES];
     char error[FRONT_MESSAGE_BYTES]; /* "": none */
+};
+
+/* How a connection has said who it is. */
+enum login {
+    LOGIN_NONE,     /* not at all: the user of its certificate, or else `default` */
+    LOGIN_PASSWORD, /* by that of resp_password_file */
+    LOGIN_TOKEN,    /* by one of its user's */
 };
 
 struct session {
@@ -196,9 +211,19 @@ struct session {
     uint64_t active_us;
     uint64_t begun_us; /* since when the rest of a request is awaited; 0: of none */
     bool resp3;
-    bool stranger; /* has not given the password */
+    bool stranger; /* nobody knows who it is, and it must say so */
     uint64_t stranger_since_us;
-    uint32_t wrong_passwords; /* since the right one */
+    enum login login;
+    bool let_in;                      /* gave the password, or needed none when it came */
+    const struct user *who;           /* in the front's record; NULL: it may do everything */
+    char login_name[USER_NAME_BYTES]; /* LOGIN_TOKEN: its user ... */
+    uint32_t login_id;                /* ... the id of that ... */
+    uint32_t login_token;             /* ... and of the token */
+    uint64_t noted_us;                /* when it was told last that this is in use */
+    uint64_t expires_ms;              /* the token does then; 0: never */
+    char *subject;                    /* of its certificate; NULL: it has shown none */
+    uint64_t unsure_us;               /* since when it waits to hear of users; 0: it does not */
+    uint32_t wrong_passwords;         /* since the right one */
     TAILQ_ENTRY(session) slowed_entry;
     uint64_t slowed_until_us; /* nothing is taken before; 0: it is not slowed down */
     bool closing;             /* nothing more is read; closed once all is answered */
@@ -261,8 +286,14 @@ struct front {
     uint16_t free_slots[FRONT_MAX_GATHERS];
     struct question_list questions;
     uint32_t nquestions;
-    struct router *core;    /* NULL: not attached */
-    struct cluster_key key; /* hash secrets of dumps are sealed with it */
+    struct router *core; /* NULL: not attached */
+    struct front_users_source users_source;
+    struct user_list users;         /* a copy, so that connections may point into it */
+    uint32_t *user_sessions;        /* connections of each of them */
+    bool users_heard;               /* it is known whether there are any */
+    bool user_secret_open;          /* the ring has a key that opens it */
+    struct hash_secret user_secret; /* of the tokens' hashes */
+    struct cluster_key key;         /* hash secrets of dumps are sealed with it */
     struct load_list loads;
     uint32_t nloads;
     struct session_list sessions;
@@ -285,6 +316,7 @@ struct front {
     uint64_t drained_us; /* ... at the latest */
     struct log_limit broken_limit;
     struct log_limit stranger_limit;
+    struct log_limit users_limit;
     struct log_limit memory_limit;
     uint64_t counters[FRONT_NCOUNTERS];
 };
@@ -300,6 +332,12 @@ static inline uint64_t front_deadline_us(const struct front *self)
     uint64_t timeout_us = self->config.timeout_us;
 
     return self->now_us + (self->waited_us < timeout_us ? timeout_us - self->waited_us : 0);
+}
+
+/* The first word of an error. What a user may not do is told as Redis tells it. */
+static inline const char *front_code(uint32_t user, enum status status)
+{
+    return user != 0 && status == STATUS_UNAUTHENTIC ? "NOPERM" : status_code(status);
 }
 
 /* ---- slowlog.c ---- */
@@ -347,7 +385,7 @@ void session_close(struct front *self, struct session *session);
 /* Nothing more is sent, either. */
 void session_cut(struct front *self, struct session *session);
 
-/* It has given the password, or is to give it again. */
+/* It is somebody, or is to say who it is. */
 void session_welcome(struct front *self, struct session *session);
 void session_estrange(struct front *self, struct session *session);
 
@@ -399,6 +437,77 @@ struct call *call_now(struct front *self, struct session *session, struct resp_w
 /* The connection has gone; what is under way has nobody to be told. */
 void calls_orphan(struct session *session);
 
+/* ---- users.c: who a connection is ---- */
+
+/* Has the record changed, take it over: who is not in it any more has no rights from here on. */
+void users_refresh(struct front *self);
+
+/* The ring is another one: what hides the tokens is opened anew. */
+void users_reopen(struct front *self);
+
+/* A router that has just started may let somebody in who needs to be a user: there may be some, and
+ * it has not heard. Until it has, those who ask for what needs a right wait. */
+bool users_unsure(const struct front *self);
+void users_tick(struct front *self); /* some have waited for long enough */
+void users_fini(struct front *self);
+
+/* Milliseconds since 1970. */
+uint64_t front_date_ms(const struct front *self);
+
+/* It has not logged in, or not any more. */
+void session_log_out(struct front *self, struct session *session);
+
+/* Who it is by now. */
+void session_settle(struct front *self, struct session *session);
+
+/* Coordinators get to know that its token is in use. */
+void session_note(struct front *self, struct session *session);
+
+/* Before a command: its token may have expired meanwhile; that it is used is told again. */
+static inline void session_look(struct front *self, struct session *session)
+{
+    if (session->expires_ms != 0 && front_date_ms(self) >= session->expires_ms) {
+        session_settle(self, session);
+    }
+    if (session->login == LOGIN_TOKEN && session->who != NULL &&
+        self->now_us - session->noted_us >= FRONT_NOTE_US) {
+        session_note(self, session);
+    }
+}
+
+/* AUTH, of this user. NULL: it is in; else the error to be answered, perhaps in `room`. */
+const char *session_log_in(struct front *self, struct session *session, struct span user,
+                           struct span password, char room[FRONT_MESSAGE_BYTES]);
+
+/* Must `default` give a password? Else any does. */
+bool front_asks_default(const struct front *self);
+
+/* Has its user as many connections as its limit allows, without this one? */
+bool session_is_crowded(const struct front *self, const struct session *session);
+
+/* "default" of who has said nothing. */
+const char *session_user(const struct session *session);
+
+/* It is gone: nobody's. */
+void session_leave_user(struct front *self, struct session *session);
+
+/* May it know that this filter is there? And whatever else there is? */
+static inline bool session_sees(const struct session *session, const char *filter)
+{
+    return session->who != NULL ? user_sees(session->who, filter) : !session->stranger;
+}
+
+static inline bool session_sees_all(const struct session *session)
+{
+    return session->who != NULL ? session->who->role != USER_CLIENT : !session->stranger;
+}
+
+/* ... whoever waits for the answer; nobody does if it has gone. */
+static inline bool call_sees(const struct call *call, const char *filter)
+{
+    return call->session != NULL && session_sees(call->session, filter);
+}
+
 /* ---- connection.c ---- */
 
 /* Take requests and send answers of all that were stirred. */
@@ -447,10 +556,11 @@ void gathers_tick(struct front *self);
 
 /* ---- question.c ---- */
 
-/* An admin request, of a coordinator. Before a change what it is to name is looked at, and again
- * when that has moved. */
-void question_ask(struct front *self, struct frame *frame, uint64_t deadline_us, question_done done,
-                  void *owner);
+/* An admin request, of a coordinator, in the name of a user (by id; 0: of the router itself), who
+ * is judged there, too. Before a change what it is to name is looked at, and again when that has
+ * moved. */
+void question_ask(struct front *self, uint32_t user, struct frame *frame, uint64_t deadline_us,
+                  question_done done, void *owner);
 
 /* Ask, and let `answer` answer the command. */
 void question_for_call(struct front *self, struct session *session, struct frame *frame,

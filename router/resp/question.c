@@ -202,11 +202,24 @@ static void on_admin(struct front *self, struct question *question, const struct
     }
 }
 
-void question_ask(struct front *self, struct frame *frame, uint64_t deadline_us, question_done done,
-                  void *owner)
+/* "" for nobody; NULL: whoever asked is none any more. */
+static const char *name_of(const struct front *self, uint32_t user)
+{
+    const struct user *asker = user != 0 ? user_list_find_id(&self->users, user) : NULL;
+
+    return user == 0 ? "" : asker != NULL ? asker->name : NULL;
+}
+
+void question_ask(struct front *self, uint32_t user, struct frame *frame, uint64_t deadline_us,
+                  question_done done, void *owner)
 {
     struct question *question;
 
+    frame->body.admin_request.user = name_of(self, user);
+    if (frame->body.admin_request.user == NULL) {
+        done(self, owner, NULL, STATUS_UNAUTHENTIC, "the user has been deleted meanwhile");
+        return;
+    }
     frame->body.admin_request.timeout_ms = left_ms(self, deadline_us);
     question = begin(self, frame, FRAME_ADMIN_REPLY, deadline_us, done, owner);
     if (question != NULL && admin_is_change(frame->body.admin_request.action)) {
@@ -337,6 +350,6 @@ void question_for_call(struct front *self, struct session *session, struct frame
                    frame->kind == FRAME_INFO_REQUEST ? FRAME_INFO_REPLY : FRAME_STATS_REPLY,
                    deadline_us, answer_call, call);
     } else {
-        question_ask(self, frame, deadline_us, answer_call, call);
+        question_ask(self, call->user, frame, deadline_us, answer_call, call);
     }
 }

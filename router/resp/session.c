@@ -44,9 +44,11 @@ void session_welcome(struct front *self, struct session *session)
 
 void session_estrange(struct front *self, struct session *session)
 {
-    session->stranger_since_us = self->now_us;
-    self->nstrangers += self->config.guarded && !session->stranger;
-    session->stranger = self->config.guarded;
+    if (!session->stranger) {
+        session->stranger_since_us = self->now_us;
+        session->stranger = true;
+        self->nstrangers++;
+    }
 }
 
 static void let_go_on(struct front *self, struct session *session)
@@ -110,6 +112,7 @@ struct call *call_begin(struct front *self, struct session *session)
         return NULL;
     }
     call->session = session;
+    call->user = session->who != NULL ? session->who->id : 0;
     buffer_init(&call->reply, REPLY_BYTES);
     if (session->last != NULL) {
         session->last->next = call;
@@ -217,7 +220,7 @@ void call_fail_status(struct front *self, struct call *call, enum status status,
     char text[FRONT_MESSAGE_BYTES];
 
     (void)snprintf(text, sizeof text, "%s%s %s", status == STATUS_INVALID ? "ERR " : "",
-                   status_code(status), message);
+                   front_code(call->user, status), message);
     call_fail(self, call, text);
 }
 

@@ -35,6 +35,8 @@ enum input {
     INPUT_CLUSTER,
     INPUT_FEATURES_CONTENT,
     INPUT_FEATURES,
+    INPUT_USERS_CONTENT,
+    INPUT_USERS,
     INPUT_KINDS
 };
 
@@ -50,6 +52,7 @@ static const struct document_inputs {
     {DOCUMENT_DROPPED, SEAL_DROPPED, INPUT_DROPPED_CONTENT, INPUT_DROPPED},
     {DOCUMENT_CLUSTER, SEAL_CLUSTER, INPUT_CLUSTER_CONTENT, INPUT_CLUSTER},
     {DOCUMENT_FEATURES, SEAL_FEATURES, INPUT_FEATURES_CONTENT, INPUT_FEATURES},
+    {DOCUMENT_USERS, SEAL_USERS, INPUT_USERS_CONTENT, INPUT_USERS},
 };
 
 struct fuzz {
@@ -236,6 +239,7 @@ static enum status sign_sample(struct fuzz *self, enum document_kind kind)
     struct dropped_record record = sample_dropped();
     struct cluster_id cluster = cluster_id_make(3, 5);
     const struct cluster_features features = {.revision = 3, .in_use = 5};
+    struct user_list users = sample_users();
     enum status status = STATUS_INVALID;
 
     switch (kind) {
@@ -254,10 +258,14 @@ static enum status sign_sample(struct fuzz *self, enum document_kind kind)
     case DOCUMENT_FEATURES:
         status = codec_features_sign(&features, &self->key, &self->first);
         break;
+    case DOCUMENT_USERS:
+        status = codec_users_sign(&users, &self->key, &self->first);
+        break;
     }
     document_fini(&document);
     node_list_fini(&list);
     dropped_record_fini(&record);
+    user_list_fini(&users);
     return status;
 }
 
@@ -458,6 +466,25 @@ static bool try_features(struct fuzz *self, struct span bytes, bool is_signed)
     return pass;
 }
 
+static bool try_users(struct fuzz *self, struct span bytes, bool is_signed)
+{
+    uint8_t *copy = fuzz_copy(bytes);
+    struct user_list users = {0};
+    const char *reason = NULL;
+    enum status status = codec_users_open(span_of(copy, bytes.size), &self->key, &users);
+    bool pass = expected(status);
+
+    free(copy);
+    if (pass && status == STATUS_OK) {
+        buffer_clear(&self->second);
+        pass = user_list_validate(&users, &reason) == STATUS_OK &&
+               codec_users_sign(&users, &self->key, &self->second) == STATUS_OK &&
+               (is_signed || is_sample(self, DOCUMENT_USERS));
+    }
+    user_list_fini(&users);
+    return pass;
+}
+
 static bool try_content(struct fuzz *self, enum document_kind kind, struct span content)
 {
     static struct field_bytes bytes;
@@ -472,6 +499,8 @@ static bool try_content(struct fuzz *self, enum document_kind kind, struct span 
         return try_dropped(self, span_of(bytes.data, bytes.size), true);
     case DOCUMENT_CLUSTER:
         return try_cluster(self, span_of(bytes.data, bytes.size), true);
+    case DOCUMENT_USERS:
+        return try_users(self, span_of(bytes.data, bytes.size), true);
     case DOCUMENT_FEATURES:
         break;
     }
@@ -505,6 +534,10 @@ static bool try_input(void *context, struct span input)
         return try_content(self, DOCUMENT_FEATURES, input);
     case INPUT_FEATURES:
         return try_features(self, input, false);
+    case INPUT_USERS_CONTENT:
+        return try_content(self, DOCUMENT_USERS, input);
+    case INPUT_USERS:
+        return try_users(self, input, false);
     case INPUT_FRAME:
     case INPUT_KINDS:
         break;

@@ -300,6 +300,7 @@ Test(resp, options_that_can_not_be_are_refused, .timeout = LIMIT_S)
         {"resp_max_unread = \"1KiB\";\n", "resp_max_unread"},
         {"resp_listen = \"tcp://*:6380\";\n", "name a file with one as resp_password_file"},
         {"resp_listen = \"tcp://10.0.0.1:6380\";\n", "say resp_open = \"on\" if that is meant"},
+        {"resp_listen = \"tcp://10.0.0.1:6380\";\n", "resp_users = \"required\""},
         {"resp_listen = \"tcp://127.0.0.1.example:6380\";\n", "is not loopback"},
         {"resp_tls_listen = \"tcp://*:6380\";\ntls_cert_file = \"/tmp/c\";\n"
          "tls_key_file = \"/tmp/k\";\n",

@@ -215,8 +215,31 @@ static void stream_local(void *context, void *of, struct stream_address *address
 
 static uint64_t wall_us(void *context)
 {
-    (void)context;
-    return UINT64_C(1700000000000042);
+    const struct front_stage *self = context;
+
+    return UINT64_C(1700000000000042) + self->later_ms * 1000;
+}
+
+static const struct user_list *users(void *context)
+{
+    const struct front_stage *self = context;
+
+    return &self->users;
+}
+
+static void note(void *context, const struct user_use *use)
+{
+    struct front_stage *self = context;
+
+    self->use = *use;
+    self->nuses++;
+}
+
+static bool heard(void *context)
+{
+    const struct front_stage *self = context;
+
+    return !self->unheard;
 }
 
 void front_stage_open(struct front_stage *self, size_t at)
@@ -225,7 +248,8 @@ void front_stage_open(struct front_stage *self, size_t at)
 
     cr_assert_null(stream->session);
     *stream = (struct front_stream){.reading = true};
-    stream->session = front_opened(self->front, self->now_us, stream, "127.0.0.1:50312");
+    stream->session = front_opened(self->front, self->now_us, stream, "127.0.0.1:50312",
+                                   self->subject != NULL ? self->subject : "");
 }
 
 void front_stage_bytes(struct front_stage *self, size_t stream, struct span bytes)
@@ -340,6 +364,9 @@ void front_stage_init(struct front_stage *self, const struct front_config *confi
         .work = router_work,
     };
 
+    const struct front_users_source source = {
+        .context = self, .users = users, .heard = heard, .note = note};
+
     *self = (struct front_stage){.now_us = 1000000};
     fake_init(&self->fake);
     self->live = heap_live();
@@ -347,6 +374,7 @@ void front_stage_init(struct front_stage *self, const struct front_config *confi
                    FRONT_STAGE_COORDINATOR);
     cr_assert_eq(front_create(config, &router, &self->fake.effects, &self->front), STATUS_OK);
     front_attach(self->front, &actor, &streams);
+    front_attach_users(self->front, &source);
     self->actor = front_actor(self->front);
 }
 

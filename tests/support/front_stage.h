@@ -51,6 +51,12 @@ struct front_stage {
     struct front_stream streams[FRONT_STAGE_STREAMS];
     struct front_asked asked[FRONT_STAGE_ASKED];
     size_t nasked;
+    struct user_list users;    /* the record, as the router has it; the test's own */
+    bool unheard;              /* the router does not know whether there are users */
+    const char *subject;       /* of the certificates of those that connect; NULL: none */
+    struct user_use use;       /* of a token, the last one told ... */
+    size_t nuses;              /* ... of so many */
+    uint64_t later_ms;         /* than when it began, by the time of day */
     uint32_t copies;           /* that the fake router tells of; 0: 2 */
     const char *reply_in_turn; /* the fake router answers the newest request so in its turn */
     size_t live;

@@ -316,6 +316,51 @@ Test(document_cache, the_node_list_follows_the_same_rule)
     cr_assert_eq(heap_live(), 0);
 }
 
+static enum status take_users(uint32_t count, uint64_t revision, bool *changed)
+{
+    struct user_list users = {.revision = revision, .last_id = count, .count = count};
+    struct buffer bytes;
+    enum status status;
+
+    users.users = heap_zalloc(count, sizeof *users.users);
+    for (uint32_t i = 0; i < count; i++) {
+        users.users[i] = (struct user){.id = i + 1, .role = USER_CLIENT};
+        (void)snprintf(users.users[i].name, USER_NAME_BYTES, "user-%u", i + 1);
+    }
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_users_sign(&users, sample_key(), &bytes), STATUS_OK);
+    status = document_cache_take_users(&cache, &users, buffer_span(&bytes), changed);
+    cr_assert(*changed == (users.users == NULL), "moved if it was taken");
+    user_list_fini(&users);
+    buffer_fini(&bytes);
+    return status;
+}
+
+static void tell_users(uint32_t count, uint64_t revision)
+{
+    bool changed;
+    enum status status = take_users(count, revision, &changed);
+
+    story_tell(&story, "%u users, revision %u: %s%s; held: %u", count, (unsigned)revision,
+               status_code(status), changed ? ", changed" : "", (unsigned)cache.users.count);
+}
+
+Test(document_cache, so_does_the_record_of_users)
+{
+    tell_users(3, 5);
+    tell_users(3, 5);
+    tell_users(2, 4);
+    tell_users(4, 5);
+    tell_users(1, 6);
+    story_expect(&story, "3 users, revision 5: OK, changed; held: 3\n"
+                         "3 users, revision 5: OK; held: 3\n"
+                         "2 users, revision 4: OK; held: 3\n"
+                         "4 users, revision 5: CONFLICT; held: 3\n"
+                         "1 users, revision 6: OK, changed; held: 1\n");
+    document_cache_fini(&cache);
+    cr_assert_eq(heap_live(), 0);
+}
+
 static enum status take_record(uint64_t revision, struct id_interval ids, bool *changed)
 {
     struct dropped_record record = {.revision = revision};

@@ -10,8 +10,9 @@ Test(cluster_feature, bits_are_given_once_and_for_good)
     cr_assert_eq(FEATURE_RENAMES, 1);
     cr_assert_eq(FEATURE_WINDOWS, 2);
     cr_assert_eq(FEATURE_EXPIRY, 3);
-    cr_assert_eq(features_known(), 15);
-    cr_assert_null(feature_name(4));
+    cr_assert_eq(FEATURE_USERS, 4);
+    cr_assert_eq(features_known(), 31);
+    cr_assert_null(feature_name(5));
     cr_assert_null(feature_help(64));
 }
 

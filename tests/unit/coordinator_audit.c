@@ -164,7 +164,7 @@ Test(coordinator_audit, a_name_can_not_make_a_second_line)
     struct audit audit;
 
     audit_init(&audit, &sink, &(struct effects){0}, "c", &lost);
-    audit_begin(&audit, &peer, &request);
+    audit_begin(&audit, &peer, NULL, &request);
     audit_end(&audit, 0, &(struct admin_reply){.status = STATUS_INVALID});
     audit_fini(&audit);
     EXPECT_LINE(1, "\"filter\":\"a\\u0022\\u000a{\\u005c\\u00ff\",\"peer\":\"00ab\"",
@@ -267,7 +267,7 @@ static void note(struct audit *audit, const char *name)
     const struct peer peer = {.size = 1};
     const struct admin_request request = {.action = ADMIN_DROP, .name = name};
 
-    audit_begin(audit, &peer, &request);
+    audit_begin(audit, &peer, NULL, &request);
     audit_end(audit, 0, &(struct admin_reply){.status = STATUS_OK});
 }
 
@@ -338,7 +338,7 @@ Test(coordinator_audit, of_lines_that_wait_there_is_a_bound)
     }
     cr_assert_gt(lost, 0);
     cr_assert_lt(lost, (uint64_t)MANY);
-    cr_assert_leq(audit.waiting.size, (size_t)AUDIT_WAITING_BYTES);
+    cr_assert_leq(audit.log.waiting.size, (size_t)AUDIT_WAITING_BYTES);
     job_lanes_stop(&lanes);
     log_file.refuses = true;
     audit_leave_lanes(&audit);

@@ -1,5 +1,6 @@
 /* The cluster key is replaced: what a former key has signed in the store is signed anew, all of it
  * and nothing else, and coordinators whose rings differ do not do it for each other for ever. */
+#include "coordinator/private.h"
 #include "map/seal.h"
 #include "proto/signed_document.h"
 #include "tests/support/coordinator_stage.h"
@@ -66,7 +67,8 @@ static void pass(struct coordinator_stage *self, unsigned slices)
 static bool is_document(const char *key)
 {
     return strncmp(key, "filter/", 7) == 0 || strcmp(key, "nodes") == 0 ||
-           strcmp(key, "dropped") == 0 || strncmp(key, "cluster", 7) == 0;
+           strcmp(key, "dropped") == 0 || strcmp(key, "users") == 0 ||
+           strncmp(key, "cluster", 7) == 0;
 }
 
 /* How many records of the store are by another key than the first one of `key`. */
@@ -122,6 +124,37 @@ Test(coordinator_rekey, all_records_are_signed_anew_with_the_first_key)
     cr_assert_eq(after.epoch_hash, before.epoch_hash);
     document_fini(&before);
     document_fini(&after);
+}
+
+/* What is kept of a token is keyed with a secret of the record, not with the cluster key. */
+Test(coordinator_rekey, tokens_of_users_go_on)
+{
+    static const char token[] = "0123456789abcdef";
+    struct user user = {.name = "crawler", .role = USER_CLIENT};
+    const struct user_wish wish = {.user = "crawler", .token = span_text(token)};
+    const struct admin_request request = {
+        .action = ADMIN_USER_CHANGE,
+        .timeout_ms = 5000,
+        .name = "",
+        .successor = "",
+        .users = {.puts = &user, .nputs = 1, .adds = &wish, .nadds = 1},
+    };
+    const struct user_list *users = &stage.coordinator->documents.users;
+    struct cluster_key ring = promoted();
+    struct hash_secret secret;
+    unsigned all;
+
+    coordinator_stage_ask(&stage, 1, &request);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    coordinator_rekey(stage.coordinator, &ring);
+    cr_assert_gt(left(&ring, &all), 0);
+    pass(&stage, SLICES);
+    cr_assert_eq(left(&ring, &all), 0);
+    cr_assert_eq(users->revision, 2);
+    ring = *sample_foreign_key(); /* alone */
+    cr_assert_eq(seal_secret_open(&ring, 0, span_of(users->sealed, sizeof users->sealed), &secret),
+                 STATUS_OK, "its secret is sealed anew");
+    cr_assert_eq(user_find_token(&users->users[0], &secret, span_text(token), 0), 0);
 }
 
 Test(coordinator_rekey, with_the_former_key_first_nothing_is_written)

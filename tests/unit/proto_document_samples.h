@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "map/document.h"
 #include "map/seal.h"
+#include "map/users.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,46 @@ static inline struct filter_document sample_document(void)
         content->group_of_shard[i] = i % 3;
     }
     return document;
+}
+
+/* A crawler with grants, tokens and limits, and an admin with a key; owned by the caller. */
+static inline struct user_list sample_users(void)
+{
+    static const struct user_grant grants[] = {{USER_READ | USER_WRITE, "crawl:*"},
+                                               {USER_READ, "shared"}};
+    static const struct user_token tokens[] = {{2, 1700000000000, 0, {1, 2, 3}},
+                                               {3, 1700000000001, 1800000000000, {4, 5}}};
+    static const struct user_key keys[] = {{1, 1700000000002, 0, {6, 7, 8}}};
+    struct user crawler = {.id = 7,
+                           .name = "crawler",
+                           .role = USER_CLIENT,
+                           .create = true,
+                           .subject = "CN=crawler",
+                           .limits = {2000000, 100, (uint64_t)8 << 30, 500, 16 << 20},
+                           .ngrants = 2,
+                           .ntokens = 2,
+                           .last_credential = 4};
+    struct user root = {
+        .id = 3, .name = "root", .role = USER_ADMIN, .nkeys = 1, .last_credential = 1};
+    struct user_list list = {.revision = 9, .last_id = 7, .count = 2};
+
+    list.users = heap_zalloc(2, sizeof *list.users);
+    crawler.grants = heap_zalloc(2, sizeof *crawler.grants);
+    crawler.tokens = heap_zalloc(2, sizeof *crawler.tokens);
+    root.keys = heap_zalloc(1, sizeof *root.keys);
+    if (list.users == NULL || crawler.grants == NULL || crawler.tokens == NULL ||
+        root.keys == NULL) {
+        abort();
+    }
+    memcpy(crawler.grants, grants, sizeof grants);
+    memcpy(crawler.tokens, tokens, sizeof tokens);
+    memcpy(root.keys, keys, sizeof keys);
+    list.users[0] = crawler;
+    list.users[1] = root;
+    for (size_t i = 0; i < sizeof list.sealed; i++) {
+        list.sealed[i] = (uint8_t)(i + 1);
+    }
+    return list;
 }
 
 static inline struct node_list sample_nodes(uint32_t count)

@@ -501,3 +501,92 @@ Test(golden, node_list_with_disks)
                            "0000388080808020414f0000000000000018011a203dbda96dd79b534eaf67ef"
                            "9fe44c8f49f946310da26f69d9fc627899cf00d4ff");
 }
+
+Test(golden, user_list)
+{
+    struct cluster_key key = sample_key(0);
+    struct user_list users = sample_users();
+    struct user_list back;
+
+    cr_assert_eq(codec_users_sign(&users, &key, &bytes), STATUS_OK);
+    assert_bytes(buffer_span(&bytes),
+                 "080612b302080912ad0108071207637261776c6572180120012a0a434e3d6372"
+                 "61776c657232140880897a106418808080802020f40328808080083a0b080312"
+                 "07637261776c3a2a3a0a08011206736861726564422b08021080d095ffbc3122"
+                 "2001020300000000000000000000000000000000000000000000000000000000"
+                 "00423208031081d095ffbc311880a0f1c2b13422200405000000000000000000"
+                 "0000000000000000000000000000000000000000005004123908031204726f6f"
+                 "7418034a2b08011082d095ffbc31222006070800000000000000000000000000"
+                 "000000000000000000000000000000005001181120072a400102030405060708"
+                 "090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728"
+                 "292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f401a20d8408844274b"
+                 "e3328bf5db9d8a2d4f3025dbface04de3416da14d54874fe6193");
+    cr_assert_eq(codec_users_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    cr_assert(back.revision == 9 && back.last_id == 7 && back.count == 2);
+    cr_assert_arr_eq(back.sealed, users.sealed, sizeof users.sealed);
+    for (size_t i = 0; i < 2; i++) {
+        const struct user *a = &users.users[i];
+        const struct user *b = &back.users[i];
+
+        cr_assert_str_eq(a->name, b->name);
+        cr_assert_str_eq(a->subject, b->subject);
+        cr_assert(a->id == b->id && a->role == b->role && a->create == b->create &&
+                  a->last_credential == b->last_credential);
+        cr_assert_eq(memcmp(&a->limits, &b->limits, sizeof a->limits), 0);
+        cr_assert(a->ngrants == b->ngrants && a->ntokens == b->ntokens && a->nkeys == b->nkeys);
+        for (size_t k = 0; k < a->ngrants; k++) {
+            cr_assert_eq(a->grants[k].rights, b->grants[k].rights);
+            cr_assert_str_eq(a->grants[k].pattern, b->grants[k].pattern);
+        }
+        for (size_t k = 0; k < a->ntokens; k++) {
+            cr_assert_eq(memcmp(&a->tokens[k], &b->tokens[k], sizeof a->tokens[k]), 0);
+        }
+        for (size_t k = 0; k < a->nkeys; k++) {
+            cr_assert_eq(memcmp(&a->keys[k], &b->keys[k], sizeof a->keys[k]), 0);
+        }
+    }
+    user_list_fini(&users);
+    user_list_fini(&back);
+}
+
+Test(golden, user_change)
+{
+    static const struct user_use removes[] = {{7, 2, 0}};
+    static const uint32_t deletes[] = {3, 4};
+    static const struct user_wish adds[] = {{.user = "crawler", .token = {NULL, 0}, .key = {1, 2}},
+                                            {.user = "crawler",
+                                             .token = {(const uint8_t *)"0123456789abcdef", 16},
+                                             .expires_ms = 1800000000000}};
+    struct user_list users = sample_users();
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_ADMIN_REQUEST};
+
+    frame.body.admin_request = (struct admin_request){
+        .action = ADMIN_USER_CHANGE,
+        .timeout_ms = 5000,
+        .name = "",
+        .successor = "",
+        .user = "root",
+        .users = {.revision = 9,
+                  .puts = users.users,
+                  .nputs = 2,
+                  .adds = adds,
+                  .nadds = 2,
+                  .removes = removes,
+                  .nremoves = 1,
+                  .deletes = deletes,
+                  .ndeletes = 2},
+    };
+    assert_golden(&frame, "0801110100000000000000c202d602081b1088276204726f6f746ac802080912"
+                          "ad0108071207637261776c6572180120012a0a434e3d637261776c6572321408"
+                          "80897a106418808080802020f40328808080083a0b08031207637261776c3a2a"
+                          "3a0a08011206736861726564422b08021080d095ffbc31222001020300000000"
+                          "00000000000000000000000000000000000000000000000000423208031081d0"
+                          "95ffbc311880a0f1c2b134222004050000000000000000000000000000000000"
+                          "000000000000000000000000005004123908031204726f6f7418034a2b080110"
+                          "82d095ffbc312220060708000000000000000000000000000000000000000000"
+                          "000000000000000050011a2b0a07637261776c65721a20010200000000000000"
+                          "00000000000000000000000000000000000000000000001a220a07637261776c"
+                          "65721210303132333435363738396162636465662080a0f1c2b1342204080710"
+                          "022a020304");
+    user_list_fini(&users);
+}

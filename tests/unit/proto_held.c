@@ -71,6 +71,7 @@ Test(proto_held, a_page_of_what_is_held_is_in_order_and_within_its_bounds)
     cr_assert_eq(held_refusal(4, 9, 3, 9), STATUS_OK);
     cr_assert_eq(held_refusal(4, 9, 3, 0), STATUS_OK);
     cr_assert_eq(held_refusal(0, DROPPED_RECORD_ID, 3, 9), STATUS_OK, "records are of no page");
+    cr_assert_eq(held_refusal(USER_LIST_ID, 4, 3, 9), STATUS_OK);
     cr_assert_eq(held_refusal(9, 4, 3, 9), STATUS_MALFORMED);
     cr_assert_eq(held_refusal(4, 4, 3, 9), STATUS_MALFORMED);
     cr_assert_eq(held_refusal(3, 9, 3, 9), STATUS_MALFORMED, "below");

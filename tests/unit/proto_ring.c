@@ -46,6 +46,7 @@ static struct span by(enum document_kind kind, const struct cluster_key *key)
     struct dropped_record dropped = {.revision = 7};
     const struct cluster_id id = cluster_id_make(1, 2);
     const struct cluster_features features = {.revision = 2, .in_use = 1};
+    struct user_list users = sample_users();
     enum status status = STATUS_INVALID;
 
     buffer_clear(&bytes);
@@ -66,10 +67,14 @@ static struct span by(enum document_kind kind, const struct cluster_key *key)
     case DOCUMENT_FEATURES:
         status = codec_features_sign(&features, key, &bytes);
         break;
+    case DOCUMENT_USERS:
+        status = codec_users_sign(&users, key, &bytes);
+        break;
     }
     document_fini(&document);
     node_list_fini(&nodes);
     dropped_record_fini(&dropped);
+    user_list_fini(&users);
     cr_assert_eq(status, STATUS_OK);
     return buffer_span(&bytes);
 }
@@ -81,6 +86,7 @@ static enum status open(enum document_kind kind, struct span span, const struct 
     struct dropped_record dropped = {0};
     struct cluster_id id;
     struct cluster_features features;
+    struct user_list users = {0};
     enum status status = STATUS_INVALID;
 
     switch (kind) {
@@ -99,10 +105,14 @@ static enum status open(enum document_kind kind, struct span span, const struct 
     case DOCUMENT_FEATURES:
         status = codec_features_open(span, key, &features);
         break;
+    case DOCUMENT_USERS:
+        status = codec_users_open(span, key, &users);
+        break;
     }
     document_fini(&document);
     node_list_fini(&nodes);
     dropped_record_fini(&dropped);
+    user_list_fini(&users);
     return status;
 }
 
@@ -141,6 +151,11 @@ Test(ring, cluster_records)
 Test(ring, features)
 {
     assert_documents(DOCUMENT_FEATURES);
+}
+
+Test(ring, users)
+{
+    assert_documents(DOCUMENT_USERS);
 }
 
 Test(ring, registrations)
@@ -192,6 +207,8 @@ Test(ring, documents_say_what_they_are)
               claim.revision == 7);
     cr_assert_eq(codec_document_claim(by(DOCUMENT_DROPPED, &foreign), &claim), STATUS_OK);
     cr_assert(claim.kind == DOCUMENT_DROPPED && claim.id == 0 && claim.revision == 7);
+    cr_assert_eq(codec_document_claim(by(DOCUMENT_USERS, &foreign), &claim), STATUS_OK);
+    cr_assert(claim.kind == DOCUMENT_USERS && claim.id == 0 && claim.revision == 9);
     cr_assert_eq(codec_document_claim(by(DOCUMENT_NODE_LIST, &foreign), &claim), STATUS_OK);
     cr_assert(claim.kind == DOCUMENT_NODE_LIST && claim.id == 0 && claim.revision != 0);
     cr_assert_eq(codec_document_claim(by(DOCUMENT_CLUSTER, &foreign), &claim), STATUS_MALFORMED);

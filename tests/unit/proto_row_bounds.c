@@ -103,8 +103,8 @@ static void try_document(const struct trial *self)
 /* A MAC of another size can't be right, and must not be a part of one that is. */
 static void try_bytes(const struct trial *self)
 {
-    static const uint8_t zeros[64];
-    static uint8_t bytes[65];
+    static const uint8_t zeros[65];
+    static uint8_t bytes[66];
     ProtobufCBinaryData *value = rows_at(self->wire, self->row->wire);
     uint8_t *back = malloc(self->table.our_bytes);
 

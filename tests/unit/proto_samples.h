@@ -143,7 +143,7 @@ static inline void sample_filter_by_hand(size_t i, struct filter_summary *out)
 static inline void sample_pages(struct sync_request *out)
 {
     out->page.to.filter_id = UINT64_MAX;
-    out->held_to = UINT64_MAX - 1;
+    out->held_to = UINT64_MAX - 2;
 }
 
 /* The sample's action; its parts are filled whatever it is. */

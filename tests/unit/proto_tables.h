@@ -18,8 +18,8 @@ static struct codec_arena *arena;
 static struct codec_scratch scratch;
 
 static binding_table_fn *const documents[] = {
-    binding_filter_document, binding_epoch_content, binding_node_list,
-    binding_dropped_record,  binding_cluster_id,    binding_cluster_features,
+    binding_filter_document, binding_epoch_content,    binding_node_list, binding_dropped_record,
+    binding_cluster_id,      binding_cluster_features, binding_user_list,
 };
 
 enum { NTABLES = FRAME_ERROR + 1 + sizeof documents / sizeof documents[0] };
@@ -69,8 +69,15 @@ static inline void *sample_of(const struct binding_table *table, enum sample_siz
 static inline void release(const struct binding_table *table, void *ours)
 {
     for (size_t i = 0; i < table->count; i++) {
-        if (table->rows[i].kind == BINDING_OWNED) {
-            heap_free(*(void **)rows_at(ours, table->rows[i].ours));
+        const struct binding *row = &table->rows[i];
+
+        if (row->kind == BINDING_OWNED) {
+            void *items = *(void **)rows_at(ours, row->ours);
+
+            for (size_t k = 0; k < rows_count(row, ours); k++) {
+                release(row->table(), rows_at(items, k * row->table()->our_bytes));
+            }
+            heap_free(items);
         }
     }
 }

@@ -73,7 +73,7 @@ Test(resp_drain, who_connects_too_late_is_refused)
 {
     front_stage_start(&stage, 1);
     drain(SECOND);
-    cr_assert_null(front_opened(stage.front, stage.now_us, &stage.streams[1], "late"));
+    cr_assert_null(front_opened(stage.front, stage.now_us, &stage.streams[1], "late", ""));
     front_stage_fini(&stage);
 }
 

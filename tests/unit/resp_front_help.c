@@ -64,7 +64,7 @@ Test(resp_help, it_has_the_form_that_redis_gives_it)
     cr_assert_str_eq(say("ACL", "HELP"),
                      "*11\r\n+ACL <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n"
                      "+GETUSER <username>\r\n+    What the user may do; null: no such user.\r\n"
-                     "+LIST\r\n+    All users, a line each: there is one.\r\n"
+                     "+LIST\r\n+    All users, a line each.\r\n"
                      "+USERS\r\n+    Their names.\r\n"
                      "+WHOAMI\r\n+    Tell which user this connection is.\r\n"
                      "+HELP\r\n+    Print this help.\r\n");

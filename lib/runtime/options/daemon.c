@@ -44,6 +44,7 @@ static const struct {
 } forms[] = {
     [OPTION_SWITCH] = {"a switch", NULL, NULL},
     [OPTION_TEXT] = {"a text", NULL, NULL},
+    [OPTION_TEXTS] = {"a text", NULL, NULL},
     [OPTION_NAME] = {"not a name", "1 to 128 letters, digits, '.', '_', ':' or '-'", NULL},
     [OPTION_ENDPOINT] = {"not an endpoint", "tcp://HOST:PORT", "tcp://127.0.0.1:7400"},
     [OPTION_LIST] = {"not an endpoint", "tcp://HOST:PORT, with a real host and port",

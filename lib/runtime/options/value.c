@@ -176,6 +176,7 @@ static bool text_valid(const struct option *option, const char *text)
     case OPTION_CHOICE:
         return choice_valid(option->range, text);
     case OPTION_TEXT:
+    case OPTION_TEXTS:
         return true;
     case OPTION_SWITCH:
     case OPTION_COUNT:
@@ -293,6 +294,7 @@ static size_t element_size(const struct option *option)
     case OPTION_SWITCH:
         return sizeof(bool);
     case OPTION_TEXT:
+    case OPTION_TEXTS:
     case OPTION_NAME:
     case OPTION_ENDPOINT:
     case OPTION_LIST:
@@ -318,6 +320,7 @@ static enum status set_element(const struct option *option, const char *text, vo
     case OPTION_RATES:
         return set_fraction(option, text, place, wrong);
     case OPTION_TEXT:
+    case OPTION_TEXTS:
     case OPTION_NAME:
     case OPTION_ENDPOINT:
     case OPTION_LIST:
@@ -397,6 +400,9 @@ enum status option_set(const struct option *option, const char *text, void *sett
 {
     wrong->item = 0;
     wrong->alone = true;
+    if (option->kind == OPTION_TEXTS) {
+        return option_list_append(option, text, settings, wrong); /* It may have commas. */
+    }
     return option_is_list(option) ? set_list(option, text, settings, wrong)
                                   : set_element(option, text, field(option, settings), wrong);
 }
@@ -404,13 +410,15 @@ enum status option_set(const struct option *option, const char *text, void *sett
 bool option_is_list(const struct option *option)
 {
     return option->kind == OPTION_LIST || option->kind == OPTION_URLS ||
-           option->kind == OPTION_COUNTS || option->kind == OPTION_RATES;
+           option->kind == OPTION_COUNTS || option->kind == OPTION_RATES ||
+           option->kind == OPTION_TEXTS;
 }
 
 bool option_is_text(const struct option *option)
 {
     switch (option->kind) {
     case OPTION_TEXT:
+    case OPTION_TEXTS:
     case OPTION_NAME:
     case OPTION_ENDPOINT:
     case OPTION_LIST:

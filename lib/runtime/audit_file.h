@@ -1,4 +1,4 @@
-/* shell_audit.h - the file that the audit log is written to.
+/* audit_file.h - the file that the audit log is written to.
  *
  * Lines are appended, each by one write(), to a file of mode 600, which is made where there is
  * none. A pipe or device that would block takes no line.
@@ -8,10 +8,10 @@
  * Owner:   audit_file_open()'s caller calls audit_file_close().
  * Threads: the loop's, but for the sink's write(), which may run on a lane's at the same time.
  */
-#ifndef ORBLOOM_COORDINATOR_SHELL_AUDIT_H
-#define ORBLOOM_COORDINATOR_SHELL_AUDIT_H
+#ifndef ORBLOOM_RUNTIME_AUDIT_FILE_H
+#define ORBLOOM_RUNTIME_AUDIT_FILE_H
 
-#include "coordinator/coordinator.h"
+#include "base/audit_log.h"
 
 struct audit_file;
 

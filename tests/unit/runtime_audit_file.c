@@ -1,5 +1,5 @@
 /* The file of the audit log: who may use it, whole lines, what is there after a rotation. */
-#include "coordinator/shell_audit.h"
+#include "runtime/audit_file.h"
 #include "tests/support/command.h"
 
 #include <criterion/criterion.h>
@@ -34,7 +34,7 @@ static void remove_folder(void)
     cr_assert_eq(rmdir(folder), 0);
 }
 
-TestSuite(coordinator_audit_file, .init = make_folder, .fini = remove_folder);
+TestSuite(runtime_audit_file, .init = make_folder, .fini = remove_folder);
 
 static struct audit_file *open_file(void)
 {
@@ -60,7 +60,7 @@ static void expect_content(const char *of, const char *expected)
     free(content);
 }
 
-Test(coordinator_audit_file, lines_are_appended_to_a_file_of_mode_600)
+Test(runtime_audit_file, lines_are_appended_to_a_file_of_mode_600)
 {
     struct audit_file *file;
     struct stat about;
@@ -78,7 +78,7 @@ Test(coordinator_audit_file, lines_are_appended_to_a_file_of_mode_600)
     cr_assert_eq(about.st_mode & 0777, 0600);
 }
 
-Test(coordinator_audit_file, a_file_that_was_moved_is_left_when_told)
+Test(runtime_audit_file, a_file_that_was_moved_is_left_when_told)
 {
     struct audit_file *file = open_file();
 
@@ -100,7 +100,7 @@ static void expect_refused(const char *which)
     cr_assert_null(file);
 }
 
-Test(coordinator_audit_file, a_file_that_others_may_use_is_refused)
+Test(runtime_audit_file, a_file_that_others_may_use_is_refused)
 {
     int descriptor = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
@@ -112,7 +112,7 @@ Test(coordinator_audit_file, a_file_that_others_may_use_is_refused)
     cr_assert_eq(close(descriptor), 0);
 }
 
-Test(coordinator_audit_file, what_can_not_be_opened_is_refused)
+Test(runtime_audit_file, what_can_not_be_opened_is_refused)
 {
     char below[PATH_BYTES + 8];
 
@@ -124,7 +124,7 @@ Test(coordinator_audit_file, what_can_not_be_opened_is_refused)
 }
 
 /* Root may do all: become somebody else. What was open goes on. */
-Test(coordinator_audit_file, a_folder_that_is_read_only_by_now_keeps_what_was_open)
+Test(runtime_audit_file, a_folder_that_is_read_only_by_now_keeps_what_was_open)
 {
     struct audit_file *file = open_file();
     bool root = geteuid() == 0;
@@ -141,7 +141,7 @@ Test(coordinator_audit_file, a_folder_that_is_read_only_by_now_keeps_what_was_op
     audit_file_close(&file);
 }
 
-Test(coordinator_audit_file, a_full_device_takes_no_line)
+Test(runtime_audit_file, a_full_device_takes_no_line)
 {
     struct audit_file *file = NULL;
 
@@ -151,7 +151,7 @@ Test(coordinator_audit_file, a_full_device_takes_no_line)
 }
 
 /* A reader that does not read holds nobody up. */
-Test(coordinator_audit_file, a_full_pipe_takes_no_line)
+Test(runtime_audit_file, a_full_pipe_takes_no_line)
 {
     struct audit_file *file;
     enum status status = STATUS_OK;
@@ -178,7 +178,7 @@ static void limit_files(rlim_t bytes)
 }
 
 /* The next line begins a line of its own. */
-Test(coordinator_audit_file, a_line_that_fits_in_part_only_is_ended)
+Test(runtime_audit_file, a_line_that_fits_in_part_only_is_ended)
 {
     struct audit_file *file = open_file();
 

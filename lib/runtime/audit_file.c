@@ -1,6 +1,6 @@
 /* The descriptor keeps its number for good: a reopened file takes its place in one step, while
  * another thread may be writing. */
-#include "coordinator/shell_audit.h"
+#include "runtime/audit_file.h"
 
 #include "base/heap.h"
 #include "base/log.h"
@@ -51,8 +51,8 @@ static enum status open_path(const char *path, int *out)
 
     if (descriptor < 0) {
         return refuse(path, strerror(errno),
-                      "name a file in a folder that is there and that orbloom-coordinator's user "
-                      "may write to, or leave the option out",
+                      "name a file in a folder that is there and that this program's user may "
+                      "write to, or leave the option out",
                       STATUS_IO);
     }
     status = check(path, descriptor);

@@ -1,0 +1,752 @@
+/* `orbloom user`: who may use the cluster. Each change is planned by what a coordinator has just
+ * told, and asked for as such: see cli/users.h. */
+#include "base/heap.h"
+#include "base/number.h"
+#include "cli/cmd.h"
+#include "cli/keygen.h"
+#include "cli/output.h"
+#include "cli/show/users.h"
+#include "cli/user_file.h"
+#include "cli/users.h"
+#include "runtime/date.h"
+#include "runtime/file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_RIGHTS = USER_MAX_GRANTS, MS_PER_US = 1000 };
+
+struct user_settings {
+    struct flags_common common;
+    const char *role;
+    const char *rights[MAX_RIGHTS];
+    uint32_t nrights;
+    bool create;
+    uint64_t keys_per_s;
+    uint64_t filters;
+    uint64_t bytes;
+    uint64_t connections;
+    uint64_t in_flight;
+    const char *tls_subject;
+    const char *token_file;
+    bool no_token;
+    uint64_t expires_us;
+    bool dry_run;
+    bool prune;
+    bool json;
+};
+
+static const struct option options[] = {
+    {
+        .name = "role",
+        .kind = OPTION_CHOICE,
+        .offset = offsetof(struct user_settings, role),
+        .sample = "ROLE",
+        .range = "client | monitor | admin",
+        .help = "create: client may do what its rights say, monitor sees how the cluster does, "
+                "admin may do everything; client if not given",
+    },
+    {
+        .name = "rights",
+        .kind = OPTION_TEXTS,
+        .offset = offsetof(struct user_settings, rights),
+        .count_offset = offsetof(struct user_settings, nrights),
+        .max_count = MAX_RIGHTS,
+        .sample = "\"RIGHTS PATTERN\"",
+        .range = "letters of rwcd, a blank, and a filter's name or how names begin and *",
+        .help = "create: r check, w add, c create, drop, rename, expire, rebuild, expand, d dump; "
+                "several times for several patterns",
+    },
+    {
+        .name = "create",
+        .kind = OPTION_SWITCH,
+        .offset = offsetof(struct user_settings, create),
+        .help = "create: an add by Redis' protocol to a name that nobody has makes a filter, with "
+                "right c",
+    },
+    {
+        .name = "keys-per-s",
+        .kind = OPTION_COUNT,
+        .offset = offsetof(struct user_settings, keys_per_s),
+        .min = 1,
+        .max = UINT64_MAX,
+        .sample = "KEYS",
+        .range = "1 on",
+        .help = "create: at most so many checked and added a second, by all routers together; "
+                "without it as many as there are",
+    },
+    {
+        .name = "filters",
+        .kind = OPTION_COUNT,
+        .offset = offsetof(struct user_settings, filters),
+        .min = 1,
+        .max = UINT64_MAX,
+        .sample = "N",
+        .range = "1 on",
+        .help = "create: at most so many that it has made; without it any number",
+    },
+    {
+        .name = "bytes",
+        .kind = OPTION_BYTES,
+        .offset = offsetof(struct user_settings, bytes),
+        .min = 1,
+        .max = UINT64_MAX,
+        .sample = "SIZE",
+        .range = "1 on",
+        .help = "create: at most so much for the arrays of these, of one replica; without it as "
+                "much as there is",
+    },
+    {
+        .name = "connections",
+        .kind = OPTION_COUNT,
+        .offset = offsetof(struct user_settings, connections),
+        .min = 1,
+        .max = UINT32_MAX,
+        .sample = "N",
+        .range = "1 to 4294967295",
+        .help = "create: at most so many to one router; without it any number",
+    },
+    {
+        .name = "in-flight",
+        .kind = OPTION_BYTES,
+        .offset = offsetof(struct user_settings, in_flight),
+        .min = 1,
+        .max = UINT64_MAX,
+        .sample = "SIZE",
+        .range = "1 on",
+        .help = "create: at most so much of requests under way at one router; without it as much "
+                "as a router takes",
+    },
+    {
+        .name = "tls-subject",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct user_settings, tls_subject),
+        .sample = "SUBJECT",
+        .range = "as RFC 2253 writes it",
+        .help = "create: who has a certificate of this subject is that user: CN=crawler,O=Example",
+    },
+    {
+        .name = "token-file",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct user_settings, token_file),
+        .sample = "FILE",
+        .range = "a file of mode 600",
+        .help = "create, token add: the token is the file's first line, of 16 to 512 bytes; else "
+                "one of 256 bits is drawn and printed, this once",
+    },
+    {
+        .name = "no-token",
+        .kind = OPTION_SWITCH,
+        .offset = offsetof(struct user_settings, no_token),
+        .excludes = "token-file",
+        .help = "create: without one, for a user who comes with a certificate",
+    },
+    {
+        .name = "expires",
+        .kind = OPTION_DURATION,
+        .offset = offsetof(struct user_settings, expires_us),
+        .min = 1000000,
+        .max = UINT64_C(31536000000000000),
+        .sample = "TIME",
+        .range = "1s to 1,000 years",
+        .help = "create, token add: the token is good for so long from now on; without it for ever",
+    },
+    {
+        .name = "dry-run",
+        .kind = OPTION_SWITCH,
+        .offset = offsetof(struct user_settings, dry_run),
+        .help = "apply: only tell what it would do",
+    },
+    {
+        .name = "prune",
+        .kind = OPTION_SWITCH,
+        .offset = offsetof(struct user_settings, prune),
+        .help = "apply: delete users that are not in the file",
+    },
+    {
+        .name = "json",
+        .kind = OPTION_SWITCH,
+        .offset = offsetof(struct user_settings, json),
+        .help = "list: print an array of objects; show: an object",
+    },
+    FLAGS_COMMON,
+};
+
+static const struct option_table table = {
+    .program = "orbloom",
+    .command = "user",
+    .words = "create NAME | list | show NAME | delete NAME | apply FILE | "
+             "token NAME add | token NAME remove ID",
+    .summary = "Say who may use the cluster, and for what.",
+    .notes =
+        "While there is no user whoever reaches the cluster may do everything. Tokens are\n"
+        "passwords of Redis clients (AUTH NAME TOKEN); a user may have several, so that one can\n"
+        "take another's place: token add, move the clients, token remove. What is kept is a\n"
+        "hash: a token is printed once. A deleted user or token counts no more as soon as\n"
+        "routers hear of it.\n\n"
+        "apply makes the users of a file what the file says, tokens aside, in one step:\n\n"
+        "  users = ({ name = \"crawler\"; rights = (\"rwc crawl:*\", \"r shared:*\"); create = "
+        "\"on\";\n"
+        "    limits = { keys_per_s = \"2M\"; filters = 100; bytes = \"8GiB\"; connections = 500;\n"
+        "               in_flight = \"16MiB\"; };\n"
+        "    tls_subject = \"CN=crawler\"; });\n\n"
+        "  orbloom user create crawler --rights \"rwc crawl:*\" --rights \"r shared:*\" "
+        "--expires 90d\n"
+        "  orbloom user apply users.conf --dry-run\n\n"
+        "Exit: 0 done, 1 not (or not surely: ask again), 2 wrong usage.",
+    .options = options,
+    .count = sizeof options / sizeof options[0],
+    .min_words = 1,
+    .max_words = 4,
+};
+
+static bool check_name(const char *name)
+{
+    if (!user_name_valid(name)) {
+        (void)cmd_fail(STATUS_INVALID,
+                       "\"%.80s\" is no user's name: 1 to 64 letters, digits, '.', '_', ':' or '-'",
+                       name);
+        return false;
+    }
+    return true;
+}
+
+/* ---- tokens ---- */
+
+struct token {
+    char text[USER_MAX_TOKEN_BYTES + 1];
+    size_t size;
+    bool drawn; /* ... and to be printed */
+};
+
+/* file_parse_fn: the first line, without its end. */
+static enum status take_token(void *context, struct span content, char *reason, size_t size)
+{
+    struct token *token = context;
+    size_t used = 0;
+
+    while (used < content.size && content.data[used] != '\n' && content.data[used] != '\r') {
+        used++;
+    }
+    if (used < USER_MIN_TOKEN_BYTES || used > USER_MAX_TOKEN_BYTES) {
+        (void)snprintf(reason, size, "its first line is not of 16 to 512 bytes");
+        return STATUS_INVALID;
+    }
+    memcpy(token->text, content.data, used);
+    token->size = used;
+    return STATUS_OK;
+}
+
+static int make_token(const char *path, struct token *out)
+{
+    static const struct file_secret secret = {
+        .what = "the token file",
+        .form = "its first line must be the token, of 16 to 512 bytes",
+        .remedy = "make one: (umask 077; openssl rand -hex 32 > FILE)",
+    };
+    char text[KEYGEN_TEXT_BYTES + 1];
+
+    if (path != NULL) {
+        return file_read_secret(&secret, path, take_token, out) == STATUS_OK ? CMD_OK : CMD_PARTIAL;
+    }
+    if (!keygen_draw(text)) {
+        return cmd_fail(STATUS_IO, "no random numbers are to be had from the system");
+    }
+    out->size = USER_TOKEN_BYTES - 1;
+    memcpy(out->text, text, out->size);
+    out->drawn = true;
+    explicit_bzero(text, sizeof text);
+    return CMD_OK;
+}
+
+/* Alone on stdout, so that it can be put where it is wanted. */
+static void print_token(const char *name, const struct token *token)
+{
+    if (token->drawn) {
+        (void)fprintf(stderr, "the token of %s is shown this once: keep it where only %s reads it\n",
+                      name, name);
+        (void)printf("%.*s\n", (int)token->size, token->text);
+    }
+}
+
+static uint64_t expiry_of(const struct user_settings *settings)
+{
+    return settings->expires_us != 0 ? date_now_ms() + settings->expires_us / MS_PER_US : 0;
+}
+
+/* ---- create ---- */
+
+struct creation {
+    struct user user;
+    struct user_wish wish;
+    bool has_token;
+    bool asked; /* at least once: the user who is there may be ours */
+};
+
+static int plan_creation(void *context, const struct users_record *record,
+                         struct user_change *change)
+{
+    struct creation *self = context;
+    bool exists = user_list_find(&record->list, self->user.name) != NULL;
+
+    if (!self->asked && exists) {
+        return cmd_fail(STATUS_EXISTS,
+                        "user %s exists; change it with `orbloom user apply FILE`, or give it "
+                        "another token: `orbloom user token %s add`",
+                        self->user.name, self->user.name);
+    }
+    self->asked = true;
+    change->revision = exists ? UINT64_MAX : 0; /* Only if it is this very one, made before. */
+    change->puts = &self->user;
+    change->nputs = 1;
+    change->adds = &self->wish;
+    change->nadds = self->has_token;
+    return CMD_OK;
+}
+
+static int refuse_setting(const char *reason)
+{
+    return cmd_fail(STATUS_INVALID, "%s", reason);
+}
+
+static int define(const struct user_settings *settings, const char *name, struct user *user)
+{
+    char reason[USER_REASON_BYTES];
+
+    *user = (struct user){
+        .role = USER_CLIENT,
+        .create = settings->create,
+        .limits = {settings->keys_per_s, settings->filters, settings->bytes,
+                   (uint32_t)settings->connections, settings->in_flight},
+    };
+    if (user_file_set(user, "name", name, reason) != STATUS_OK ||
+        (settings->role != NULL &&
+         user_file_set(user, "role", settings->role, reason) != STATUS_OK) ||
+        (settings->tls_subject != NULL &&
+         user_file_set(user, "tls_subject", settings->tls_subject, reason) != STATUS_OK)) {
+        return refuse_setting(reason);
+    }
+    for (uint32_t i = 0; i < settings->nrights; i++) {
+        if (user_file_set(user, "rights", settings->rights[i], reason) != STATUS_OK) {
+            return refuse_setting(reason);
+        }
+    }
+    return CMD_OK;
+}
+
+static int run_create(const struct user_settings *settings, const struct option_words *words)
+{
+    const char *name = words->items[1];
+    struct creation creation = {.has_token = !settings->no_token};
+    struct token token = {.drawn = false};
+    int code = define(settings, name, &creation.user);
+
+    if (code == CMD_OK && creation.has_token) {
+        code = make_token(settings->token_file, &token);
+    }
+    creation.wish = (struct user_wish){.user = name,
+                                       .token = span_of(token.text, token.size),
+                                       .expires_ms = expiry_of(settings)};
+    if (code == CMD_OK) {
+        code = users_edit(&settings->common, false, plan_creation, &creation);
+    }
+    if (code == CMD_OK) {
+        (void)fprintf(stderr, "created user %s\n", name);
+        print_token(name, &token);
+    }
+    explicit_bzero(&token, sizeof token);
+    user_fini(&creation.user);
+    return code;
+}
+
+/* ---- list, show ---- */
+
+static int show(const struct user_settings *settings, const char *name)
+{
+    struct users_record record;
+    struct json json;
+    int code = users_fetch(&settings->common, name, &record);
+
+    if (code == CMD_OK && settings->json) {
+        json_open(&json, stdout);
+        if (name[0] == '\0') {
+            json_begin(&json, NULL, '[');
+        }
+        for (size_t i = 0; i < record.list.count; i++) {
+            users_show_json(&json, &record, &record.list.users[i]);
+        }
+        if (name[0] == '\0') {
+            json_end(&json, ']');
+        }
+    } else if (code == CMD_OK) {
+        users_show_text(&record);
+    }
+    users_record_fini(&record);
+    return code;
+}
+
+static int run_list(const struct user_settings *settings, const struct option_words *words)
+{
+    (void)words;
+    return show(settings, "");
+}
+
+static int run_show(const struct user_settings *settings, const struct option_words *words)
+{
+    return show(settings, words->items[1]);
+}
+
+/* ---- delete ---- */
+
+struct deletion {
+    const char *name;
+    uint32_t id;
+};
+
+static int plan_deletion(void *context, const struct users_record *record,
+                         struct user_change *change)
+{
+    struct deletion *self = context;
+    const struct user *user = user_list_find(&record->list, self->name);
+
+    if (user == NULL && self->id == 0) {
+        return users_refuse_unknown(self->name);
+    }
+    if (user != NULL && self->id == 0) {
+        self->id = user->id; /* That one, and no later one of its name. */
+    }
+    change->deletes = &self->id;
+    change->ndeletes = 1;
+    return CMD_OK;
+}
+
+static int run_delete(const struct user_settings *settings, const struct option_words *words)
+{
+    struct deletion deletion = {.name = words->items[1]};
+    int code = users_edit(&settings->common, false, plan_deletion, &deletion);
+
+    if (code == CMD_OK) {
+        (void)printf("deleted user %s\n", deletion.name);
+    }
+    return code;
+}
+
+/* ---- token ---- */
+
+struct addition {
+    struct user_wish wish;
+};
+
+static int plan_addition(void *context, const struct users_record *record,
+                         struct user_change *change)
+{
+    const struct addition *self = context;
+
+    if (user_list_find(&record->list, self->wish.user) == NULL) {
+        return users_refuse_unknown(self->wish.user);
+    }
+    change->adds = &self->wish;
+    change->nadds = 1;
+    return CMD_OK;
+}
+
+static int add_token(const struct user_settings *settings, const char *name)
+{
+    struct token token = {.drawn = false};
+    struct addition addition;
+    int code = make_token(settings->token_file, &token);
+
+    addition.wish = (struct user_wish){.user = name,
+                                       .token = span_of(token.text, token.size),
+                                       .expires_ms = expiry_of(settings)};
+    if (code == CMD_OK) {
+        code = users_edit(&settings->common, false, plan_addition, &addition);
+    }
+    if (code == CMD_OK) {
+        (void)fprintf(stderr, "user %s has another token\n", name);
+        print_token(name, &token);
+    }
+    explicit_bzero(&token, sizeof token);
+    return code;
+}
+
+struct removal {
+    const char *name;
+    struct user_use which;
+};
+
+static bool has_credential(const struct user *user, uint32_t id)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < user->ntokens; i++) {
+        found = found || user->tokens[i].id == id;
+    }
+    for (size_t i = 0; i < user->nkeys; i++) {
+        found = found || user->keys[i].id == id;
+    }
+    return found;
+}
+
+static int plan_removal(void *context, const struct users_record *record,
+                        struct user_change *change)
+{
+    struct removal *self = context;
+    const struct user *user = user_list_find(&record->list, self->name);
+    bool first = self->which.user == 0;
+
+    if (user == NULL && first) {
+        return users_refuse_unknown(self->name);
+    }
+    if (first && !has_credential(user, self->which.credential)) {
+        return cmd_fail(STATUS_NOT_FOUND,
+                        "user %s has no token or key of id %" PRIu32 "; see `orbloom user show %s`",
+                        self->name, self->which.credential, self->name);
+    }
+    if (first) {
+        self->which.user = user->id;
+    }
+    change->removes = &self->which;
+    change->nremoves = 1;
+    return CMD_OK;
+}
+
+static int remove_token(const struct user_settings *settings, const char *name, const char *text)
+{
+    struct removal removal = {.name = name};
+    uint64_t id;
+    int code;
+
+    if (number_parse_count(text, &id) != STATUS_OK || id == 0 || id > UINT32_MAX) {
+        return cmd_fail(STATUS_USAGE, "ID cannot be \"%.60s\"; see `orbloom user show %s`", text,
+                        name);
+    }
+    removal.which.credential = (uint32_t)id;
+    code = users_edit(&settings->common, false, plan_removal, &removal);
+    if (code == CMD_OK) {
+        (void)printf("removed %" PRIu64 " of user %s\n", id, name);
+    }
+    return code;
+}
+
+static int run_token(const struct user_settings *settings, const struct option_words *words)
+{
+    const char *action = words->items[2];
+
+    if (strcmp(action, "add") == 0 && words->count == 3) {
+        return add_token(settings, words->items[1]);
+    }
+    if (strcmp(action, "remove") == 0 && words->count == 4) {
+        return remove_token(settings, words->items[1], words->items[3]);
+    }
+    return cmd_fail(STATUS_USAGE, "usage: orbloom user token NAME add | token NAME remove ID");
+}
+
+/* ---- apply ---- */
+
+struct application {
+    const char *path;
+    struct user_list wanted;
+    struct user *puts; /* borrow what they have from `wanted` */
+    uint32_t *deletes;
+    bool dry_run;
+    bool prune;
+    size_t changes;
+};
+
+static bool same_limits(const struct user_limits *a, const struct user_limits *b)
+{
+    return a->keys_per_s == b->keys_per_s && a->filters == b->filters && a->bytes == b->bytes &&
+           a->connections == b->connections && a->in_flight == b->in_flight;
+}
+
+static bool same_grants(const struct user *a, const struct user *b)
+{
+    bool same = a->ngrants == b->ngrants;
+
+    for (size_t i = 0; same && i < a->ngrants; i++) {
+        same = a->grants[i].rights == b->grants[i].rights &&
+               strcmp(a->grants[i].pattern, b->grants[i].pattern) == 0;
+    }
+    return same;
+}
+
+/* Which of its settings are others; "": none. */
+static void differences(const struct user *a, const struct user *b, char *text, size_t size)
+{
+    (void)snprintf(text, size, "%s%s%s%s%s", a->role != b->role ? ", role" : "",
+                   same_grants(a, b) ? "" : ", rights", a->create != b->create ? ", create" : "",
+                   same_limits(&a->limits, &b->limits) ? "" : ", limits",
+                   strcmp(a->subject, b->subject) != 0 ? ", tls_subject" : "");
+}
+
+static void plan_one(struct application *self, const struct user *wanted, const struct user *held,
+                     struct user_change *change)
+{
+    char what[64] = "";
+
+    if (held != NULL) {
+        differences(wanted, held, what, sizeof what);
+    }
+    if (held != NULL && what[0] == '\0') {
+        return;
+    }
+    self->puts[change->nputs] = *wanted;
+    self->puts[change->nputs++].id = held != NULL ? held->id : 0;
+    if (held == NULL) {
+        (void)printf("+ %s: created, without a token\n", wanted->name);
+    } else {
+        (void)printf("~ %s: %s\n", wanted->name, what + 2);
+    }
+}
+
+static int plan_application(void *context, const struct users_record *record,
+                            struct user_change *change)
+{
+    struct application *self = context;
+
+    heap_free(self->puts);
+    heap_free(self->deletes);
+    self->puts = heap_alloc(self->wanted.count + 1, sizeof *self->puts);
+    self->deletes = heap_alloc(record->list.count + 1, sizeof *self->deletes);
+    if (self->puts == NULL || self->deletes == NULL) {
+        return cmd_fail(STATUS_NOMEM, "%s", status_meaning(STATUS_NOMEM));
+    }
+    for (size_t i = 0; i < self->wanted.count; i++) {
+        const struct user *wanted = &self->wanted.users[i];
+
+        plan_one(self, wanted, user_list_find(&record->list, wanted->name), change);
+    }
+    for (size_t i = 0; i < record->list.count; i++) {
+        const struct user *held = &record->list.users[i];
+
+        if (user_list_find(&self->wanted, held->name) == NULL) {
+            (void)printf("- %s: %s\n", held->name, self->prune ? "deleted" : "left alone");
+            self->deletes[change->ndeletes] = held->id;
+            change->ndeletes += self->prune;
+        }
+    }
+    change->puts = self->puts;
+    change->deletes = self->deletes;
+    self->changes = change->nputs + change->ndeletes;
+    return CMD_OK;
+}
+
+static int run_apply(const struct user_settings *settings, const struct option_words *words)
+{
+    struct application application = {.path = words->items[1],
+                                      .dry_run = settings->dry_run,
+                                      .prune = settings->prune};
+    int code = CMD_USAGE;
+
+    if (user_file_read(application.path, &application.wanted) == STATUS_OK) {
+        code = users_edit(&settings->common, settings->dry_run, plan_application, &application);
+    }
+    if (code == CMD_OK && application.changes == 0) {
+        (void)printf("nothing to do: all is as %s says\n", application.path);
+    } else if (code == CMD_OK) {
+        (void)printf("%s\n", settings->dry_run ? "nothing was changed: --dry-run" : "done");
+    }
+    heap_free(application.puts);
+    heap_free(application.deletes);
+    user_list_fini(&application.wanted);
+    return code;
+}
+
+/* ---- which of them ---- */
+
+enum { CREATES = 1, TOKENS = 2, APPLIES = 4, SHOWS = 8 };
+
+static const struct {
+    const char *word;
+    size_t min_words;
+    size_t max_words;
+    bool named; /* the second word is a user */
+    unsigned flags;
+    int (*run)(const struct user_settings *settings, const struct option_words *words);
+} actions[] = {
+    {"create", 2, 2, true, CREATES | TOKENS, run_create},
+    {"list", 1, 1, false, SHOWS, run_list},
+    {"show", 2, 2, true, SHOWS, run_show},
+    {"delete", 2, 2, true, 0, run_delete},
+    {"apply", 2, 2, false, APPLIES, run_apply},
+    {"token", 3, 4, true, TOKENS, run_token},
+};
+
+/* A flag that this action does not have; NULL: none. */
+static const char *stray_flag(const struct user_settings *settings, unsigned flags)
+{
+    const struct {
+        const char *name;
+        bool given;
+        unsigned flags;
+    } given[] = {
+        {"role", settings->role != NULL, CREATES},
+        {"rights", settings->nrights > 0, CREATES},
+        {"create", settings->create, CREATES},
+        {"keys-per-s", settings->keys_per_s != 0, CREATES},
+        {"filters", settings->filters != 0, CREATES},
+        {"bytes", settings->bytes != 0, CREATES},
+        {"connections", settings->connections != 0, CREATES},
+        {"in-flight", settings->in_flight != 0, CREATES},
+        {"tls-subject", settings->tls_subject != NULL, CREATES},
+        {"no-token", settings->no_token, CREATES},
+        {"token-file", settings->token_file != NULL, TOKENS},
+        {"expires", settings->expires_us != 0, TOKENS},
+        {"dry-run", settings->dry_run, APPLIES},
+        {"prune", settings->prune, APPLIES},
+        {"json", settings->json, SHOWS},
+    };
+
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        if (given[i].given && (given[i].flags & flags) == 0) {
+            return given[i].name;
+        }
+    }
+    return NULL;
+}
+
+static int run_action(size_t at, const struct user_settings *settings,
+                      const struct option_words *words)
+{
+    const char *stray = stray_flag(settings, actions[at].flags);
+
+    if (words->count < actions[at].min_words || words->count > actions[at].max_words) {
+        return cmd_fail(STATUS_USAGE, "too %s words; usage: orbloom user %s [FLAGS]",
+                        words->count < actions[at].min_words ? "few" : "many", table.words);
+    }
+    if (stray != NULL) {
+        return cmd_fail(STATUS_USAGE, "--%s is not for user %s; leave it out", stray,
+                        actions[at].word);
+    }
+    if (actions[at].named && !check_name(words->items[1])) {
+        return CMD_USAGE;
+    }
+    return cmd_close_output(actions[at].run(settings, words));
+}
+
+static int run(int argc, char **argv)
+{
+    struct user_settings settings = {0};
+    struct option_words words;
+
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
+        return CMD_USAGE;
+    }
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
+        if (strcmp(words.items[0], actions[i].word) == 0) {
+            return run_action(i, &settings, &words);
+        }
+    }
+    return cmd_fail(STATUS_USAGE,
+                    "user takes create, list, show, delete, apply or token, not \"%.60s\"",
+                    words.items[0]);
+}
+
+static const struct command command = {.flags = &table, .run = run};
+
+const struct command *cmd_user(void)
+{
+    return &command;
+}

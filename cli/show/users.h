@@ -1,0 +1,17 @@
+/* users.h - users as people and programs read them.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_CLI_SHOW_USERS_H
+#define ORBLOOM_CLI_SHOW_USERS_H
+
+#include "cli/output.h"
+#include "cli/users.h"
+
+void users_show_text(const struct users_record *record);
+void users_show_json(struct json *json, const struct users_record *record, const struct user *user);
+
+/* "rw crawl:*, r shared:*". Returns `text`. */
+const char *users_show_grants(const struct user *user, char *text, size_t size);
+
+#endif

@@ -1,0 +1,220 @@
+/* One table says what a user may have; the file's fields and the flags of `user create` go by it. */
+#include "cli/user_file.h"
+
+#include "base/heap.h"
+#include "base/number.h"
+#include "cli/cmd.h"
+#include "map/credential.h"
+#include "runtime/options/group_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)USER_REASON_BYTES == (int)GROUP_REASON_BYTES, "one is the other's");
+
+static enum status refuse(char *reason, const char *name, const char *text, const char *form)
+{
+    (void)snprintf(reason, USER_REASON_BYTES, "%.40s cannot be \"%.80s\"; give %.200s", name, text,
+                   form);
+    return STATUS_INVALID;
+}
+
+/* ---- what a user may have ---- */
+
+static enum status set_name(struct user *user, const char *text, char *reason)
+{
+    if (!user_name_valid(text)) {
+        return refuse(reason, "name", text, "1 to 64 letters, digits, '.', '_', ':' or '-'");
+    }
+    (void)snprintf(user->name, sizeof user->name, "%s", text);
+    return STATUS_OK;
+}
+
+static enum status set_role(struct user *user, const char *text, char *reason)
+{
+    return user_role_parse(text, &user->role)
+               ? STATUS_OK
+               : refuse(reason, "role", text, "client, monitor or admin");
+}
+
+static enum status set_rights(struct user *user, const char *text, char *reason)
+{
+    struct user_grant *grown;
+    struct user_grant grant;
+    const char *why = NULL;
+
+    if (user_grant_parse(text, &grant, &why) != STATUS_OK) {
+        (void)snprintf(reason, USER_REASON_BYTES, "\"%.160s\" is no grant: %s", text, why);
+        return STATUS_INVALID;
+    }
+    if (user->ngrants >= USER_MAX_GRANTS) {
+        return refuse(reason, "rights", text, "at most 64 of them");
+    }
+    grown = heap_realloc(user->grants, user->ngrants + 1, sizeof *grown);
+    if (grown == NULL) {
+        return STATUS_NOMEM;
+    }
+    user->grants = grown;
+    grown[user->ngrants++] = grant;
+    return STATUS_OK;
+}
+
+static enum status set_create(struct user *user, const char *text, char *reason)
+{
+    user->create = strcmp(text, "on") == 0;
+    return user->create || strcmp(text, "off") == 0 ? STATUS_OK
+                                                    : refuse(reason, "create", text, "on or off");
+}
+
+static enum status set_subject(struct user *user, const char *text, char *reason)
+{
+    if (text[0] == '\0' || strlen(text) >= sizeof user->subject) {
+        return refuse(reason, "tls_subject", text,
+                      "a certificate's subject of up to 255 bytes: CN=crawler,O=Example");
+    }
+    (void)snprintf(user->subject, sizeof user->subject, "%s", text);
+    return STATUS_OK;
+}
+
+static enum status set_limit(const char *name, const char *text, uint64_t most, uint64_t *out,
+                             char *reason)
+{
+    uint64_t value;
+
+    if (number_parse_count(text, &value) != STATUS_OK || value == 0 || value > most) {
+        return refuse(reason, name, text, "a whole number from 1 on, such as 500, 2M or 8GiB");
+    }
+    *out = value;
+    return STATUS_OK;
+}
+
+static enum status set_keys(struct user *user, const char *text, char *reason)
+{
+    return set_limit("keys_per_s", text, UINT64_MAX, &user->limits.keys_per_s, reason);
+}
+
+static enum status set_filters(struct user *user, const char *text, char *reason)
+{
+    return set_limit("filters", text, UINT64_MAX, &user->limits.filters, reason);
+}
+
+static enum status set_bytes(struct user *user, const char *text, char *reason)
+{
+    return set_limit("bytes", text, UINT64_MAX, &user->limits.bytes, reason);
+}
+
+static enum status set_connections(struct user *user, const char *text, char *reason)
+{
+    uint64_t value = 0;
+    enum status status = set_limit("connections", text, UINT32_MAX, &value, reason);
+
+    user->limits.connections = (uint32_t)value;
+    return status;
+}
+
+static enum status set_in_flight(struct user *user, const char *text, char *reason)
+{
+    return set_limit("in_flight", text, UINT64_MAX, &user->limits.in_flight, reason);
+}
+
+static const struct {
+    const char *name;
+    enum status (*set)(struct user *user, const char *text, char *reason);
+} settings[] = {
+    {"name", set_name},
+    {"role", set_role},
+    {"rights", set_rights},
+    {"create", set_create},
+    {"tls_subject", set_subject},
+    {"limits.keys_per_s", set_keys},
+    {"limits.filters", set_filters},
+    {"limits.bytes", set_bytes},
+    {"limits.connections", set_connections},
+    {"limits.in_flight", set_in_flight},
+};
+
+enum status user_file_set(struct user *user, const char *name, const char *text, char *reason)
+{
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        if (strcmp(settings[i].name, name) == 0) {
+            return settings[i].set(user, text, reason);
+        }
+    }
+    (void)snprintf(reason, USER_REASON_BYTES,
+                   "a user has no \"%.60s\": name, role, rights, create, tls_subject, and in limits "
+                   "keys_per_s, filters, bytes, connections, in_flight",
+                   name);
+    return STATUS_INVALID;
+}
+
+/* ---- the file ---- */
+
+static enum status begin(void *context, char *reason)
+{
+    struct user_list *list = context;
+    struct user *grown;
+
+    if (list->count >= USER_MAX) {
+        (void)snprintf(reason, USER_REASON_BYTES, "there are more users than %d", USER_MAX);
+        return STATUS_TOO_LARGE;
+    }
+    grown = heap_realloc(list->users, list->count + 1, sizeof *grown);
+    if (grown == NULL) {
+        return STATUS_NOMEM;
+    }
+    list->users = grown;
+    grown[list->count++] = (struct user){.role = USER_CLIENT};
+    return STATUS_OK;
+}
+
+static enum status field(void *context, const char *name, const char *text, char *reason)
+{
+    struct user_list *list = context;
+
+    return user_file_set(&list->users[list->count - 1], name, text, reason);
+}
+
+static enum status end(void *context, char *reason)
+{
+    const struct user_list *list = context;
+    const struct user *last = &list->users[list->count - 1];
+
+    if (last->name[0] == '\0') {
+        (void)snprintf(reason, USER_REASON_BYTES, "a user has no name; give name = \"...\"");
+        return STATUS_INVALID;
+    }
+    for (size_t i = 0; i + 1 < list->count; i++) {
+        if (strcmp(list->users[i].name, last->name) == 0) {
+            (void)snprintf(reason, USER_REASON_BYTES, "user %s is there twice", last->name);
+            return STATUS_INVALID;
+        }
+    }
+    return STATUS_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct user *)a)->name, ((const struct user *)b)->name);
+}
+
+enum status user_file_read(const char *path, struct user_list *out)
+{
+    const struct group_reader reader = {
+        .context = out, .begin = begin, .field = field, .end = end};
+    char reason[GROUP_REASON_BYTES] = "";
+    enum status status;
+
+    *out = (struct user_list){0};
+    status = group_file_read(path, "users", &reader, reason);
+    if (status != STATUS_OK) {
+        user_list_fini(out);
+        (void)cmd_fail(status, "%s",
+                       status == STATUS_NOMEM ? status_meaning(status) : (const char *)reason);
+        return status;
+    }
+    if (out->count > 0) {
+        qsort(out->users, out->count, sizeof *out->users, by_name);
+    }
+    return STATUS_OK;
+}

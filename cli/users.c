@@ -1,0 +1,119 @@
+/* Looks before each change, and once more where the record was changed in between. */
+#include "cli/users.h"
+
+#include "base/heap.h"
+#include "cli/ask.h"
+#include "cli/cmd.h"
+
+#include <string.h>
+
+enum { EDIT_ATTEMPTS = 8 };
+
+void users_record_fini(struct users_record *self)
+{
+    user_list_fini(&self->list);
+    heap_free(self->uses);
+    *self = (struct users_record){0};
+}
+
+/* ---- what there is ---- */
+
+static int take(void *context, const struct frame *frame)
+{
+    const struct user_page *page = &frame->body.admin_reply.users;
+    const struct user_list list = {.revision = page->revision,
+                                   .users = (struct user *)page->users,
+                                   .count = page->nusers};
+    struct users_record *out = context;
+    enum status status = user_list_copy(&list, &out->list);
+
+    out->uses = heap_alloc(page->nuses + 1, sizeof *out->uses);
+    if (status != STATUS_OK || out->uses == NULL) {
+        return cmd_fail(STATUS_NOMEM, "%s", status_meaning(STATUS_NOMEM));
+    }
+    if (page->nuses > 0) {
+        memcpy(out->uses, page->uses, page->nuses * sizeof *out->uses);
+    }
+    out->nuses = page->nuses;
+    out->now_ms = page->now_ms;
+    return CMD_OK;
+}
+
+int users_fetch(const struct flags_common *common, const char *name, struct users_record *out)
+{
+    const struct frame frame = {
+        .kind = FRAME_ADMIN_REQUEST,
+        .body.admin_request = {.action = ADMIN_USER_LIST, .name = name, .successor = ""},
+    };
+
+    *out = (struct users_record){0};
+    return cmd_ask(common, &frame, take, out);
+}
+
+uint64_t users_seen_ms(const struct users_record *self, uint32_t user, uint32_t credential)
+{
+    for (size_t i = 0; i < self->nuses; i++) {
+        if (self->uses[i].user == user && self->uses[i].credential == credential) {
+            return self->uses[i].at_ms;
+        }
+    }
+    return 0;
+}
+
+int users_refuse_unknown(const char *name)
+{
+    return cmd_fail(STATUS_NOT_FOUND, "there is no user %.64s; see `orbloom user list`", name);
+}
+
+/* ---- what is to become of it ---- */
+
+static int show_nothing(void *context, const struct frame *frame)
+{
+    (void)context;
+    (void)frame;
+    return CMD_OK;
+}
+
+static bool is_empty(const struct user_change *change)
+{
+    return change->nputs + change->nadds + change->nremoves + change->ndeletes == 0;
+}
+
+static int attempt(const struct flags_common *common, bool dry_run, users_plan_fn plan,
+                   void *context, bool *conflict)
+{
+    struct frame frame = {
+        .kind = FRAME_ADMIN_REQUEST,
+        .body.admin_request = {.action = ADMIN_USER_CHANGE,
+                               .name = "",
+                               .successor = "",
+                               .dry_run = dry_run},
+    };
+    struct user_change *change = &frame.body.admin_request.users;
+    struct users_record record;
+    int code = users_fetch(common, "", &record);
+
+    *conflict = false;
+    code = code == CMD_OK ? plan(context, &record, change) : code;
+    change->revision = change->revision != 0 ? change->revision : record.list.revision;
+    if (code == CMD_OK && !is_empty(change)) {
+        code = cmd_ask_again(common, &frame, show_nothing, NULL, conflict);
+    }
+    users_record_fini(&record);
+    return code;
+}
+
+int users_edit(const struct flags_common *common, bool dry_run, users_plan_fn plan, void *context)
+{
+    bool conflict = true;
+    int code = CMD_PARTIAL;
+
+    for (int i = 0; conflict && i < EDIT_ATTEMPTS; i++) {
+        code = attempt(common, dry_run, plan, context, &conflict);
+    }
+    return conflict ? cmd_fail(STATUS_CONFLICT,
+                               "users are being changed all the time, by others or as the cluster "
+                               "key is replaced, or may not be changed now; see `orbloom status`, "
+                               "and retry")
+                    : code;
+}

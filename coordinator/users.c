@@ -1,0 +1,638 @@
+/* A change of users is worked out on a copy of the record, as one compare-and-swap writes all of
+ * it. What comes of it is compared with what is there: where nothing differs nothing is written, so
+ * that a change may be asked for again; else it must have been the record that was seen. */
+#include "coordinator/users.h"
+
+#include "base/heap.h"
+#include "coordinator/records.h"
+#include "proto/gate.h"
+#include "proto/signed_document.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { USES_MAX = USER_MAX * (USER_MAX_TOKENS + USER_MAX_KEYS) };
+
+/* ---- a change, worked out ---- */
+
+struct edit {
+    const struct user_change *change;
+    struct user_list list; /* a copy, changed */
+    struct hash_secret secret;
+    uint64_t date_ms;
+    bool changed;
+    bool dry_run;
+    char *message;
+};
+
+static uint64_t date_ms(const struct coordinator *self)
+{
+    return self->effects.date_ms != NULL ? self->effects.date_ms(self->effects.context) : 0;
+}
+
+static bool same_definition(const struct user *a, const struct user *b)
+{
+    return a->role == b->role && a->create == b->create && strcmp(a->subject, b->subject) == 0 &&
+           memcmp(&a->limits, &b->limits, sizeof a->limits) == 0 && a->ngrants == b->ngrants &&
+           (a->ngrants == 0 || memcmp(a->grants, b->grants, a->ngrants * sizeof *a->grants) == 0);
+}
+
+/* All but its id, its name, its tokens and its keys. */
+static enum status define(struct user *user, const struct user *wish)
+{
+    struct user_grant *grants = NULL;
+
+    if (wish->ngrants > 0) {
+        grants = heap_alloc(wish->ngrants, sizeof *grants);
+        if (grants == NULL) {
+            return STATUS_NOMEM;
+        }
+        memcpy(grants, wish->grants, wish->ngrants * sizeof *grants);
+    }
+    heap_free(user->grants);
+    user->grants = grants;
+    user->ngrants = wish->ngrants;
+    user->role = wish->role;
+    user->create = wish->create;
+    user->limits = wish->limits;
+    memcpy(user->subject, wish->subject, sizeof user->subject);
+    return STATUS_OK;
+}
+
+/* A place among the others, in order of names. */
+static struct user *insert(struct user_list *list, const char *name)
+{
+    struct user *grown = heap_realloc(list->users, list->count + 1, sizeof *grown);
+    size_t at = 0;
+
+    if (grown == NULL) {
+        return NULL;
+    }
+    list->users = grown;
+    while (at < list->count && strcmp(grown[at].name, name) < 0) {
+        at++;
+    }
+    memmove(&grown[at + 1], &grown[at], (list->count - at) * sizeof *grown);
+    grown[at] = (struct user){.id = ++list->last_id};
+    (void)snprintf(grown[at].name, sizeof grown[at].name, "%s", name);
+    list->count++;
+    return &grown[at];
+}
+
+static enum status refuse(const struct edit *self, enum status status, const char *name,
+                          const char *why)
+{
+    (void)snprintf(self->message, COORDINATOR_MESSAGE_BYTES, "user %.64s %s; nothing was changed",
+                   name, why);
+    return status;
+}
+
+static enum status make(struct edit *self, const struct user *wish)
+{
+    struct user *user;
+
+    if (self->list.count >= USER_MAX || self->list.last_id == UINT32_MAX) {
+        return refuse(self, STATUS_TOO_LARGE, wish->name,
+                      "can't be made: there are as many users as may be; delete some");
+    }
+    user = insert(&self->list, wish->name);
+    if (user == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->changed = true;
+    return define(user, wish);
+}
+
+static enum status put(struct edit *self, const struct user *wish)
+{
+    struct user *user = user_list_find(&self->list, wish->name);
+
+    if (!user_name_valid(wish->name)) {
+        return refuse(self, STATUS_INVALID, wish->name,
+                      "has no valid name: 1 to 64 letters, digits and . _ : -");
+    }
+    if (user == NULL && wish->id != 0) {
+        return refuse(self, STATUS_NOT_FOUND, wish->name,
+                      "was deleted meanwhile; look, and ask again");
+    }
+    if (user == NULL) {
+        return make(self, wish);
+    }
+    if (same_definition(user, wish)) {
+        return STATUS_OK;
+    }
+    if (wish->id != user->id) {
+        return refuse(self, STATUS_EXISTS, wish->name,
+                      "exists and is another one; change it with `orbloom user apply`, or delete "
+                      "it first");
+    }
+    self->changed = true;
+    return define(user, wish);
+}
+
+/* ---- tokens and keys ---- */
+
+static enum status append(void *items, size_t *count, size_t size, const void *item)
+{
+    void *array;
+    void *grown;
+
+    memcpy(&array, items, sizeof array);
+    grown = heap_realloc(array, *count + 1, size);
+    if (grown == NULL) {
+        return STATUS_NOMEM;
+    }
+    memcpy((uint8_t *)grown + *count * size, item, size);
+    memcpy(items, &grown, sizeof grown);
+    ++*count;
+    return STATUS_OK;
+}
+
+/* When it ends may be changed. */
+static void expire(struct edit *self, uint64_t *expires_ms, uint64_t wish_ms)
+{
+    self->changed = self->changed || *expires_ms != wish_ms;
+    *expires_ms = wish_ms;
+}
+
+static enum status add_token(struct edit *self, struct user *user, const struct user_wish *wish)
+{
+    struct user_token token = {.created_ms = self->date_ms, .expires_ms = wish->expires_ms};
+
+    if (wish->token.size < USER_MIN_TOKEN_BYTES || wish->token.size > USER_MAX_TOKEN_BYTES) {
+        return refuse(self, STATUS_INVALID, wish->user,
+                      "can't have a token that is not of 16 to "
+                      "512 bytes");
+    }
+    user_token_hash(&self->secret, wish->token, token.hash);
+    for (size_t i = 0; i < user->ntokens; i++) {
+        if (memcmp(user->tokens[i].hash, token.hash, sizeof token.hash) == 0) {
+            expire(self, &user->tokens[i].expires_ms, wish->expires_ms);
+            return STATUS_OK;
+        }
+    }
+    if (user->ntokens >= USER_MAX_TOKENS) {
+        return refuse(self, STATUS_TOO_LARGE, wish->user,
+                      "has 8 tokens already; remove one: `orbloom user token NAME remove ID`");
+    }
+    token.id = ++user->last_credential;
+    self->changed = true;
+    return append(&user->tokens, &user->ntokens, sizeof token, &token);
+}
+
+static enum status add_key(struct edit *self, struct user *user, const struct user_wish *wish)
+{
+    struct user_key key = {.created_ms = self->date_ms, .expires_ms = wish->expires_ms};
+    const struct user *holder = user_list_find_key(&self->list, wish->key, NULL);
+
+    if (holder != NULL && holder != user) {
+        return refuse(self, STATUS_EXISTS, wish->user, "can't have the key of another user");
+    }
+    for (size_t i = 0; i < user->nkeys; i++) {
+        if (memcmp(user->keys[i].key, wish->key, sizeof key.key) == 0) {
+            expire(self, &user->keys[i].expires_ms, wish->expires_ms);
+            return STATUS_OK;
+        }
+    }
+    if (user->nkeys >= USER_MAX_KEYS) {
+        return refuse(self, STATUS_TOO_LARGE, wish->user,
+                      "has 8 keys already; remove one: `orbloom user token NAME remove ID`");
+    }
+    key.id = ++user->last_credential;
+    memcpy(key.key, wish->key, sizeof key.key);
+    self->changed = true;
+    return append(&user->keys, &user->nkeys, sizeof key, &key);
+}
+
+static enum status add(struct edit *self, const struct user_wish *wish)
+{
+    struct user *user = user_list_find(&self->list, wish->user);
+
+    if (user == NULL) {
+        return refuse(self, STATUS_NOT_FOUND, wish->user,
+                      "does not exist; see `orbloom user list`");
+    }
+    if (user_wish_has_key(wish) == (wish->token.size > 0)) {
+        return refuse(self, STATUS_INVALID, wish->user,
+                      "is to have a token or a key, and not both");
+    }
+    if (wish->expires_ms != 0 && wish->expires_ms <= self->date_ms) {
+        return refuse(self, STATUS_INVALID, wish->user,
+                      "can't have a token or key that has expired by the coordinator's clock");
+    }
+    return wish->token.size > 0 ? add_token(self, user, wish) : add_key(self, user, wish);
+}
+
+/* What is not there any more is no change. */
+static void remove_credential(struct edit *self, const struct user_use *which)
+{
+    struct user *user = user_list_find_id(&self->list, which->user);
+
+    for (size_t i = 0; user != NULL && i < user->ntokens; i++) {
+        if (user->tokens[i].id == which->credential) {
+            user->ntokens--;
+            memmove(&user->tokens[i], &user->tokens[i + 1],
+                    (user->ntokens - i) * sizeof *user->tokens);
+            self->changed = true;
+        }
+    }
+    for (size_t i = 0; user != NULL && i < user->nkeys; i++) {
+        if (user->keys[i].id == which->credential) {
+            user->nkeys--;
+            memmove(&user->keys[i], &user->keys[i + 1], (user->nkeys - i) * sizeof *user->keys);
+            self->changed = true;
+        }
+    }
+}
+
+static void delete_user(struct edit *self, uint32_t id)
+{
+    struct user *user = user_list_find_id(&self->list, id);
+
+    if (user != NULL) {
+        size_t at = (size_t)(user - self->list.users);
+
+        user_fini(user);
+        self->list.count--;
+        memmove(user, user + 1, (self->list.count - at) * sizeof *user);
+        self->changed = true;
+    }
+}
+
+/* What goes makes room first. */
+static enum status work_out(struct edit *self)
+{
+    const struct user_change *change = self->change;
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; i < change->ndeletes; i++) {
+        delete_user(self, change->deletes[i]);
+    }
+    for (size_t i = 0; i < change->nremoves; i++) {
+        remove_credential(self, &change->removes[i]);
+    }
+    for (size_t i = 0; i < change->nputs && status == STATUS_OK; i++) {
+        status = put(self, &change->puts[i]);
+    }
+    for (size_t i = 0; i < change->nadds && status == STATUS_OK; i++) {
+        status = add(self, &change->adds[i]);
+    }
+    return status;
+}
+
+/* ---- ... and written ---- */
+
+static enum status open_list(struct coordinator *self, struct edit *edit)
+{
+    enum status status = user_list_copy(&self->documents.users, &edit->list);
+
+    if (status == STATUS_OK && edit->list.revision == 0) {
+        for (size_t i = 0; i < sizeof edit->secret.bytes; i += 8) {
+            records_put_number(self->effects.random(self->effects.context), &edit->secret.bytes[i]);
+        }
+        records_seal(self, 0, &edit->secret, edit->list.sealed);
+    } else if (status == STATUS_OK) {
+        status = seal_secret_open(&self->config.key, 0,
+                                  span_of(edit->list.sealed, sizeof edit->list.sealed),
+                                  &edit->secret);
+    }
+    edit->list.revision++;
+    edit->changed = false;
+    return status;
+}
+
+static enum status check(const struct edit *edit)
+{
+    const char *reason = NULL;
+    enum status status = user_list_validate(&edit->list, &reason);
+
+    if (status == STATUS_MALFORMED) {
+        (void)snprintf(edit->message, COORDINATOR_MESSAGE_BYTES, "%s; nothing was changed", reason);
+        status = STATUS_INVALID;
+    }
+    return status;
+}
+
+static enum status write(struct coordinator *self, struct edit *edit)
+{
+    struct store_swap swap = {.key = RECORDS_USERS_KEY, .expected = self->users_version};
+    struct buffer value;
+    enum status status;
+
+    buffer_init(&value, CODEC_MAX_FRAME_BYTES);
+    status = records_sign_users(self, &edit->list, &value);
+    if (status == STATUS_TOO_LARGE) {
+        (void)snprintf(edit->message, COORDINATOR_MESSAGE_BYTES,
+                       "the record of users would be larger than the 1 MiB that it may be; "
+                       "nothing was changed: give fewer grants a user, or delete users");
+    }
+    swap.value = buffer_span(&value);
+    status = status == STATUS_OK ? records_swap(self, &swap, 1) : status;
+    buffer_fini(&value);
+    return status;
+}
+
+static enum status refuse_moved(struct coordinator *self, const struct edit *edit)
+{
+    self->order.moved = true;
+    (void)snprintf(edit->message, COORDINATOR_MESSAGE_BYTES,
+                   "users were changed meanwhile, by somebody else or as the cluster key was "
+                   "replaced; look, and ask again");
+    return STATUS_CONFLICT;
+}
+
+static enum status attempt(struct coordinator *self, uint64_t now_us, void *context)
+{
+    struct edit *edit = context;
+    enum status status = open_list(self, edit);
+
+    (void)now_us;
+    status = status == STATUS_OK ? work_out(edit) : status;
+    status = status == STATUS_OK ? check(edit) : status;
+    if ((status != STATUS_OK || edit->changed) && status != STATUS_NOMEM &&
+        edit->change->revision != self->documents.users.revision) {
+        status = refuse_moved(self, edit);
+    }
+    if (status == STATUS_OK && edit->changed && !edit->dry_run) {
+        status = write(self, edit);
+    }
+    user_list_fini(&edit->list);
+    edit->secret = (struct hash_secret){{0}};
+    return status;
+}
+
+void coordinator_on_user_change(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                                const struct frame *frame)
+{
+    const struct admin_request *request = &frame->body.admin_request;
+    char message[COORDINATOR_MESSAGE_BYTES] = "";
+    struct edit edit = {.change = &request->users,
+                        .date_ms = date_ms(self),
+                        .dry_run = request->dry_run,
+                        .message = message};
+    enum status status = records_change(self, now_us, attempt, &edit);
+
+    if (status == STATUS_OK && edit.changed && !edit.dry_run) {
+        log_line(LOG_INFO, "users: changed, revision %" PRIu64, self->documents.users.revision);
+        coordinator_hint(self, now_us);
+    } else if (status != STATUS_OK && message[0] == '\0') {
+        records_tell(self, status, "written", message, sizeof message);
+    }
+    coordinator_answer(self, from, frame->correlation, status, status == STATUS_OK && edit.changed,
+                       message);
+}
+
+/* ---- when credentials were used ---- */
+
+void users_fini(struct coordinator *self)
+{
+    heap_free(self->users.uses);
+    self->users = (struct users_held){0};
+}
+
+static int order_of(const struct user_use *a, const struct user_use *b)
+{
+    if (a->user != b->user) {
+        return a->user < b->user ? -1 : 1;
+    }
+    return (a->credential > b->credential) - (a->credential < b->credential);
+}
+
+static size_t place_of(const struct users_held *self, const struct user_use *use)
+{
+    size_t low = 0;
+    size_t high = self->nuses;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (order_of(&self->uses[middle], use) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool is_there(const struct coordinator *self, const struct user_use *use)
+{
+    const struct user *user = user_list_find_id(&self->documents.users, use->user);
+    bool found = false;
+
+    for (size_t i = 0; user != NULL && i < user->ntokens; i++) {
+        found = found || user->tokens[i].id == use->credential;
+    }
+    for (size_t i = 0; user != NULL && i < user->nkeys; i++) {
+        found = found || user->keys[i].id == use->credential;
+    }
+    return found;
+}
+
+/* Of credentials that are gone nobody asks any more. */
+static void forget_gone(struct coordinator *self)
+{
+    struct users_held *held = &self->users;
+    size_t left = 0;
+
+    for (size_t i = 0; i < held->nuses; i++) {
+        if (is_there(self, &held->uses[i])) {
+            held->uses[left++] = held->uses[i];
+        }
+    }
+    held->nuses = left;
+}
+
+static void note_use(struct coordinator *self, const struct user_use *use)
+{
+    struct users_held *held = &self->users;
+    size_t at = place_of(held, use);
+
+    if (at < held->nuses && order_of(&held->uses[at], use) == 0) {
+        if (use->at_ms > held->uses[at].at_ms) {
+            held->uses[at].at_ms = use->at_ms;
+        }
+        return;
+    }
+    if (!is_there(self, use) || held->nuses >= USES_MAX ||
+        !heap_grow(&held->uses, &held->room, held->nuses + 1, sizeof *held->uses)) {
+        return;
+    }
+    memmove(&held->uses[at + 1], &held->uses[at], (held->nuses - at) * sizeof *held->uses);
+    held->uses[at] = *use;
+    held->nuses++;
+}
+
+void users_note_uses(struct coordinator *self, const struct user_use *uses, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        note_use(self, &uses[i]);
+    }
+}
+
+/* ---- the list ---- */
+
+/* One of them, or all; nobody is told a hash. */
+static void tell_users(struct coordinator *self, const char *name, struct user_list *list,
+                       struct user_page *page)
+{
+    const struct user *one = name[0] != '\0' ? user_list_find(list, name) : NULL;
+
+    for (size_t i = 0; i < list->count; i++) {
+        for (size_t k = 0; k < list->users[i].ntokens; k++) {
+            memset(list->users[i].tokens[k].hash, 0, USER_HASH_BYTES);
+        }
+    }
+    forget_gone(self);
+    *page = (struct user_page){
+        .revision = list->revision,
+        .now_ms = date_ms(self),
+        .users = one != NULL ? one : list->users,
+        .nusers = one != NULL ? 1 : list->count,
+        .uses = self->users.uses,
+        .nuses = self->users.nuses,
+    };
+}
+
+void coordinator_on_user_list(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                              const struct frame *frame)
+{
+    const char *name = frame->body.admin_request.name;
+    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_ADMIN_REPLY};
+    struct admin_reply *reply = &answer.body.admin_reply;
+    char message[COORDINATOR_MESSAGE_BYTES] = "";
+    struct user_list list = {0};
+
+    (void)now_us;
+    reply->status = user_list_copy(&self->documents.users, &list);
+    if (reply->status == STATUS_OK && name[0] != '\0' && user_list_find(&list, name) == NULL) {
+        reply->status = STATUS_NOT_FOUND;
+        (void)snprintf(message, sizeof message, "there is no user %.64s; see `orbloom user list`",
+                       name);
+    }
+    if (reply->status == STATUS_OK) {
+        tell_users(self, name, &list, &reply->users);
+    }
+    reply->message = message;
+    coordinator_reply(self, from, &answer);
+    user_list_fini(&list);
+}
+
+/* ---- who may ask for what ---- */
+
+struct users_asker users_asker(const struct coordinator *self, const struct peer *from,
+                               const struct admin_request *request)
+{
+    const char *named = request->user != NULL ? request->user : "";
+    bool own = from->role == PEER_CLIENT || from->role == PEER_MONITOR || from->role == PEER_ADMIN;
+    struct users_asker asker = {NULL, false};
+
+    if (own) {
+        asker.user = user_list_find_id(&self->documents.users, from->user);
+        asker.unknown = asker.user == NULL;
+    }
+    if (named[0] == '\0' || asker.unknown) {
+        return asker;
+    }
+    /* Only an admin asks for another one. */
+    if (own && asker.user->role != USER_ADMIN && strcmp(asker.user->name, named) != 0) {
+        return (struct users_asker){NULL, true};
+    }
+    asker.user = user_list_find(&self->documents.users, named);
+    asker.unknown = asker.user == NULL;
+    return asker;
+}
+
+/* What a client may ask for: about which filters, and with which right to them. */
+static bool may(const struct user *user, const struct admin_request *request)
+{
+    const char *target = request->rename.name != NULL ? request->rename.name : "";
+
+    switch (request->action) {
+    case ADMIN_CREATE:
+    case ADMIN_DROP:
+    case ADMIN_EXPAND:
+    case ADMIN_EXPIRE:
+    case ADMIN_LOAD:
+        return user_may(user, USER_CREATE, request->name);
+    case ADMIN_REBUILD: /* Who may feed a list may say how much of it was. */
+        return user_may(user, request->rebuild.step == REBUILD_FED ? USER_WRITE : USER_CREATE,
+                        request->name);
+    case ADMIN_RENAME:
+        return user_may(user, USER_CREATE, request->name) && user_may(user, USER_CREATE, target);
+    case ADMIN_LOOK:
+        return user_sees(user, request->name) && (target[0] == '\0' || user_sees(user, target));
+    case ADMIN_STATUS:
+    case ADMIN_PROCESS_KEYS:
+        return true; /* It is shown what it sees. */
+    case ADMIN_NODE_DRAIN:
+    case ADMIN_NODE_REPLACE:
+    case ADMIN_NODE_REMOVE:
+    case ADMIN_REBALANCE:
+    case ADMIN_ACCEPT_LOSS:
+    case ADMIN_MAP_BACKUP:
+    case ADMIN_MAP_BEGIN:
+    case ADMIN_MAP_RECORDS:
+    case ADMIN_MAP_FINISH:
+    case ADMIN_UPGRADE_STATUS:
+    case ADMIN_UPGRADE_FINALIZE:
+    case ADMIN_USER_LIST:
+    case ADMIN_USER_CHANGE:
+        break;
+    }
+    return false;
+}
+
+static bool is_allowed(const struct user *user, const struct admin_request *request)
+{
+    switch (user->role) {
+    case USER_ADMIN:
+        return true;
+    case USER_MONITOR:
+        return gate_admits_action(PEER_MONITOR, request->action);
+    case USER_CLIENT:
+        break;
+    }
+    return may(user, request);
+}
+
+enum status users_judge(struct coordinator *self, const struct peer *from,
+                        const struct admin_request *request, char *message)
+{
+    struct users_asker asker = users_asker(self, from, request);
+    enum peer_role role = (enum peer_role)from->role;
+
+    if (!gate_admits_action(role, request->action)) {
+        char why[GATE_REASON_BYTES];
+
+        coordinator_count(self, COORDINATOR_not_permitted_total);
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES, "%s",
+                       gate_why_action(role, request->action, why));
+        return STATUS_UNAUTHENTIC;
+    }
+    if (!asker.unknown && (asker.user == NULL || is_allowed(asker.user, request))) {
+        return STATUS_OK;
+    }
+    coordinator_count(self, COORDINATOR_not_permitted_total);
+    if (asker.unknown) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "the user who asks is not one of the cluster's, or not any more, or asks in "
+                       "another one's name; see `orbloom user list`");
+    } else {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "user %.64s may not do this%s%.128s%s; an administrator grants what is to "
+                       "be allowed: right c for the names of filters, role admin for the rest "
+                       "(`orbloom user apply`)",
+                       asker.user->name, request->name[0] != '\0' ? " to \"" : "", request->name,
+                       request->name[0] != '\0' ? "\"" : "");
+    }
+    return STATUS_UNAUTHENTIC;
+}
+
+bool users_show(const struct users_asker *asker, const struct filter_document *document)
+{
+    return !asker->unknown &&
+           (asker->user == NULL || user_sees(asker->user, document->content.name));
+}

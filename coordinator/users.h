@@ -1,0 +1,43 @@
+/* users.h - the record of users at a coordinator: listing and changing it, when tokens and keys
+ * were last used, and whether somebody may ask for what they ask for.
+ *
+ * A user may ask for what its grants give (see lib/map/users.h): to create, drop, rename (both
+ * names), expire, rebuild, expand, load, it takes USER_CREATE; status shows the filters that it
+ * sees. Monitors ask for status alone, admins for everything. Whoever is no user (processes of the
+ * cluster, and everybody where transport is plain) is not restricted, unless they name a user.
+ *
+ * Errors:  as said at each function.
+ * Owner:   the coordinator; users_fini().
+ * Threads: none.
+ */
+#ifndef ORBLOOM_COORDINATOR_USERS_H
+#define ORBLOOM_COORDINATOR_USERS_H
+
+#include "coordinator/private.h"
+
+/* Whose rights count. */
+struct users_asker {
+    const struct user *user; /* NULL: nobody's; anything may be asked */
+    bool unknown;            /* one that is not in the record: nothing may be asked */
+};
+
+struct users_asker users_asker(const struct coordinator *self, const struct peer *from,
+                               const struct admin_request *request);
+
+/* STATUS_UNAUTHENTIC, and why. */
+MUST_USE enum status users_judge(struct coordinator *self, const struct peer *from,
+                                 const struct admin_request *request, char *message);
+
+/* Is the filter shown to whoever asks? */
+bool users_show(const struct users_asker *asker, const struct filter_document *document);
+
+/* What a router, or a socket of this coordinator, has seen. */
+void users_note_uses(struct coordinator *self, const struct user_use *uses, size_t count);
+void users_fini(struct coordinator *self);
+
+void coordinator_on_user_list(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                              const struct frame *frame);
+void coordinator_on_user_change(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                                const struct frame *frame);
+
+#endif

@@ -1,0 +1,383 @@
+/* Who a connection is: what it has said, looked up in the record of users.
+ *
+ *   bytes of a certificate, AUTH -> what it has said (login, subject) -> settle -> who it is
+ *
+ * The front has a copy of the record. When there is a newer one all connections are settled anew,
+ * so that whoever is not in it any more has lost its rights with the next command. While there are
+ * no users at all, everything is as the password alone has it. */
+#include "base/heap.h"
+#include "router/resp/private.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define WRONG_MESSAGE "WRONGPASS invalid username-password pair or user is disabled."
+
+uint64_t front_date_ms(const struct front *self)
+{
+    return self->streams.wall_us(self->streams.context) / 1000;
+}
+
+/* ---- the user `default` ---- */
+
+/* One without tokens is whoever says nothing, where there is no password. */
+static const struct user *open_default(const struct front *self)
+{
+    const struct user *user = user_list_find(&self->users, USER_DEFAULT);
+
+    return user != NULL && user->ntokens == 0 && !self->config.guarded ? user : NULL;
+}
+
+bool front_asks_default(const struct front *self)
+{
+    const struct user *user = user_list_find(&self->users, USER_DEFAULT);
+
+    return self->config.guarded || (user != NULL && user->ntokens > 0);
+}
+
+/* ---- who ---- */
+
+static const struct user_token *find_token(const struct user *user, uint32_t id)
+{
+    for (size_t i = 0; i < user->ntokens; i++) {
+        if (user->tokens[i].id == id) {
+            return &user->tokens[i];
+        }
+    }
+    return NULL;
+}
+
+/* The user may be another one of the same name by now, and the token gone, or good for another
+ * time. */
+static const struct user *by_token(const struct front *self, struct session *session)
+{
+    const struct user *user = user_list_find(&self->users, session->login_name);
+    const struct user_token *token = user != NULL && user->id == session->login_id
+                                         ? find_token(user, session->login_token)
+                                         : NULL;
+
+    if (token == NULL || (token->expires_ms != 0 && front_date_ms(self) >= token->expires_ms)) {
+        return NULL;
+    }
+    session->expires_ms = token->expires_ms;
+    return user;
+}
+
+/* NULL: nobody, or who may do everything. */
+static const struct user *find(const struct front *self, struct session *session)
+{
+    const struct user *user = NULL;
+
+    switch (session->login) {
+    case LOGIN_TOKEN:
+        return by_token(self, session);
+    case LOGIN_PASSWORD:
+        if (self->config.guarded) {
+            return NULL;
+        }
+        break;
+    case LOGIN_NONE:
+        break;
+    }
+    if (session->subject != NULL) {
+        user = user_list_find_subject(&self->users, session->subject);
+    }
+    return user != NULL ? user : open_default(self);
+}
+
+/* May it do everything, being no user of the record? */
+static bool is_trusted(const struct front *self, const struct session *session)
+{
+    switch (session->login) {
+    case LOGIN_TOKEN:
+        return false;
+    case LOGIN_PASSWORD:
+        return self->config.guarded || self->users.count == 0;
+    case LOGIN_NONE:
+        break;
+    }
+    return self->users.count == 0 && session->let_in && !self->config.users_only;
+}
+
+void session_leave_user(struct front *self, struct session *session)
+{
+    if (session->who != NULL) {
+        assert(self->user_sessions[session->who - self->users.users] > 0);
+        self->user_sessions[session->who - self->users.users]--;
+        session->who = NULL;
+    }
+}
+
+static void enter_user(struct front *self, struct session *session, const struct user *user)
+{
+    session_leave_user(self, session);
+    session->who = user;
+    if (user != NULL) {
+        self->user_sessions[user - self->users.users]++;
+    }
+}
+
+void session_settle(struct front *self, struct session *session)
+{
+    enter_user(self, session, find(self, session));
+    if (session->who != NULL || is_trusted(self, session)) {
+        session_welcome(self, session);
+    } else {
+        session->expires_ms = 0; /* Nothing is left of it that could. */
+        session_estrange(self, session);
+    }
+}
+
+void session_log_out(struct front *self, struct session *session)
+{
+    session->login = LOGIN_NONE;
+    session->expires_ms = 0;
+    session->let_in = !self->config.guarded && !self->config.users_only;
+    session_settle(self, session);
+}
+
+const char *session_user(const struct session *session)
+{
+    return session->who != NULL ? session->who->name : USER_DEFAULT;
+}
+
+/* ---- the record ---- */
+
+static void open_secret(struct front *self)
+{
+    struct span sealed = span_of(self->users.sealed, sizeof self->users.sealed);
+
+    self->user_secret_open = self->users.count > 0 &&
+                             seal_secret_open(&self->key, 0, sealed, &self->user_secret) ==
+                                 STATUS_OK;
+}
+
+/* Whoever pointed into the former record is settled anew. */
+static void replace(struct front *self, struct user_list *users, uint32_t *user_sessions)
+{
+    struct session *session;
+
+    TAILQ_FOREACH(session, &self->sessions, entry)
+    {
+        session_leave_user(self, session);
+    }
+    user_list_fini(&self->users);
+    heap_free(self->user_sessions);
+    self->users = *users;
+    self->user_sessions = user_sessions;
+    open_secret(self);
+    TAILQ_FOREACH(session, &self->sessions, entry)
+    {
+        session_settle(self, session);
+    }
+}
+
+/* False: memory is out, and all is as before. */
+static bool take(struct front *self, const struct user_list *users)
+{
+    uint32_t *user_sessions = heap_zalloc(users->count + 1, sizeof *user_sessions);
+    struct user_list copy;
+
+    if (user_sessions == NULL || user_list_copy(users, &copy) != STATUS_OK) {
+        heap_free(user_sessions);
+        return false;
+    }
+    replace(self, &copy, user_sessions);
+    return true;
+}
+
+static const struct user_list *newest(const struct front *self)
+{
+    return self->users_source.users != NULL ? self->users_source.users(self->users_source.context)
+                                            : NULL;
+}
+
+/* Not by its revision alone: the ring may be another, and the secret sealed anew. */
+static bool is_taken(const struct front *self, const struct user_list *users)
+{
+    return users->revision == self->users.revision &&
+           memcmp(users->sealed, self->users.sealed, sizeof users->sealed) == 0;
+}
+
+static bool hear(const struct front *self)
+{
+    return self->users_heard || self->users.revision != 0 || self->users_source.heard == NULL ||
+           self->users_source.heard(self->users_source.context);
+}
+
+bool users_unsure(const struct front *self)
+{
+    return !self->users_heard && !self->config.guarded && !self->config.users_only;
+}
+
+static void stir_all(struct front *self)
+{
+    struct session *session;
+
+    TAILQ_FOREACH(session, &self->sessions, entry)
+    {
+        session_stir(self, session);
+    }
+}
+
+void users_tick(struct front *self)
+{
+    struct session *session;
+
+    TAILQ_FOREACH(session, &self->sessions, entry)
+    {
+        if (session->unsure_us != 0 &&
+            self->now_us - session->unsure_us >= self->config.timeout_us) {
+            session_stir(self, session);
+        }
+    }
+}
+
+void users_refresh(struct front *self)
+{
+    const struct user_list *users = newest(self);
+
+    if (users != NULL && !is_taken(self, users) && !take(self, users)) {
+        log_limited(&self->users_limit, self->now_us, LOG_ERROR,
+                    "out of memory: RESP clients are judged by a record of users that is not the "
+                    "newest one");
+    }
+    if (!self->users_heard && hear(self)) {
+        self->users_heard = true;
+        stir_all(self);
+    }
+}
+
+void users_reopen(struct front *self)
+{
+    open_secret(self);
+}
+
+void users_fini(struct front *self)
+{
+    user_list_fini(&self->users);
+    heap_free(self->user_sessions);
+    self->user_sessions = NULL;
+}
+
+/* ---- AUTH ---- */
+
+bool session_is_crowded(const struct front *self, const struct session *session)
+{
+    const struct user *user = session->who;
+
+    return user->limits.connections != 0 &&
+           self->user_sessions[user - self->users.users] > user->limits.connections;
+}
+
+void session_note(struct front *self, struct session *session)
+{
+    const struct user_use use = {.user = session->login_id,
+                                 .credential = session->login_token,
+                                 .at_ms = front_date_ms(self)};
+
+    session->noted_us = self->now_us;
+    if (self->users_source.note != NULL) {
+        self->users_source.note(self->users_source.context, &use);
+    }
+}
+
+/* It has said who it is. */
+static void log_in(struct front *self, struct session *session, enum login login)
+{
+    session->wrong_passwords = 0;
+    session->expires_ms = 0;
+    session->login = login;
+    session->let_in = true;
+    session_settle(self, session);
+}
+
+static const char *refuse_wrong(struct front *self, struct session *session)
+{
+    front_count(self, FRONT_resp_wrong_passwords_total);
+    log_limited(&self->stranger_limit, self->now_us, LOG_WARN,
+                "RESP client %s gives a wrong user or password", session->peer);
+    session_slow_down(self, session);
+    return WRONG_MESSAGE;
+}
+
+/* As `default`, by the password or where there is none. */
+static bool give_password(struct front *self, struct session *session, struct span password)
+{
+    if (self->config.guarded && password_matches(&self->config.password, password)) {
+        log_in(self, session, LOGIN_PASSWORD);
+        return true;
+    }
+    if (!self->config.guarded &&
+        (open_default(self) != NULL || (self->users.count == 0 && !self->config.users_only))) {
+        log_in(self, session, LOGIN_NONE);
+        return true;
+    }
+    return false;
+}
+
+static const char *refuse_crowd(struct front *self, const struct user *user,
+                                char room[FRONT_MESSAGE_BYTES])
+{
+    front_count(self, FRONT_resp_user_crowded_total);
+    (void)snprintf(room, FRONT_MESSAGE_BYTES, CROWDED_MESSAGE, user->name);
+    return room;
+}
+
+/* A name that nobody has takes as long as one that somebody has. */
+static const char *give_token(struct front *self, struct session *session, const char *name,
+                              struct span token, char room[FRONT_MESSAGE_BYTES])
+{
+    static const struct user nobody;
+    const struct user *user = user_list_find(&self->users, name);
+    const struct user *known = user != NULL ? user : &nobody;
+    size_t at = user_find_token(known, &self->user_secret, token, front_date_ms(self));
+    bool other = user != session->who;
+
+    if (at == known->ntokens) {
+        return refuse_wrong(self, session);
+    }
+    if (other && user->limits.connections != 0 &&
+        self->user_sessions[user - self->users.users] >= user->limits.connections) {
+        return refuse_crowd(self, user, room);
+    }
+    (void)snprintf(session->login_name, sizeof session->login_name, "%s", user->name);
+    session->login_id = user->id;
+    session->login_token = user->tokens[at].id;
+    log_in(self, session, LOGIN_TOKEN);
+    session_note(self, session);
+    return NULL;
+}
+
+/* What is no name of a user's is "", which nobody has. */
+static void read_name(struct span text, char name[USER_NAME_BYTES])
+{
+    name[0] = '\0';
+    if (text.size < USER_NAME_BYTES && memchr(text.data, '\0', text.size) == NULL) {
+        memcpy(name, text.data, text.size);
+        name[text.size] = '\0';
+    }
+}
+
+const char *session_log_in(struct front *self, struct session *session, struct span user,
+                           struct span password, char room[FRONT_MESSAGE_BYTES])
+{
+    char name[USER_NAME_BYTES];
+
+    read_name(user, name);
+    if (strcasecmp(name, USER_DEFAULT) == 0 && give_password(self, session, password)) {
+        return NULL;
+    }
+    if (!self->users_heard) {
+        return "UNAVAILABLE this router has just started and has not heard of users; try again";
+    }
+    if (self->users.count > 0 && !self->user_secret_open) {
+        log_limited(&self->users_limit, self->now_us, LOG_ERROR,
+                    "the tokens of users can't be told: what hides them is sealed with a cluster "
+                    "key that this router does not have; give it the ring that coordinators have");
+        return "UNAVAILABLE this router has no cluster key that opens the record of users";
+    }
+    return give_token(self, session, name, password, room);
+}

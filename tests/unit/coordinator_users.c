@@ -1,0 +1,436 @@
+/* Users at a coordinator: one compare-and-swap a change, which may be asked for again, and is
+ * refused where another record was seen; and who may ask for what. */
+#include "base/heap.h"
+#include "coordinator/private.h"
+#include "coordinator/users.h"
+#include "tests/support/coordinator_stage.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FILTER = 1 };
+
+static struct memory_store store;
+static struct coordinator_stage stage;
+static const struct user_grant crawl[] = {{USER_READ | USER_WRITE | USER_CREATE, "crawl:*"},
+                                          {USER_READ, "urls"}};
+
+static void setup(void)
+{
+    memory_store_init(&store);
+    coordinator_stage_init(&stage, &store.store);
+    (void)coordinator_stage_make_filter(&stage);
+}
+
+static void teardown(void)
+{
+    coordinator_stage_fini(&stage);
+    memory_store_fini(&store);
+}
+
+TestSuite(coordinator_users, .init = setup, .fini = teardown);
+
+static const struct user_list *users(void)
+{
+    return &stage.coordinator->documents.users;
+}
+
+static struct user client(const char *name)
+{
+    struct user user = {.role = USER_CLIENT, .grants = (struct user_grant *)crawl, .ngrants = 2};
+
+    (void)snprintf(user.name, sizeof user.name, "%s", name);
+    return user;
+}
+
+static struct user_wish token(const char *user, const char *text)
+{
+    return (struct user_wish){.user = user, .token = span_text(text)};
+}
+
+static struct coordinator_told change(const struct user_change *change)
+{
+    const struct admin_request request = {
+        .action = ADMIN_USER_CHANGE,
+        .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+        .name = "",
+        .successor = "",
+        .users = *change,
+    };
+
+    coordinator_stage_ask(&stage, 5, &request);
+    return coordinator_stage_told(&stage);
+}
+
+static struct coordinator_told put(const struct user *user)
+{
+    return change(&(struct user_change){.revision = users()->revision, .puts = user, .nputs = 1});
+}
+
+static void make(const char *name, const char *token_text)
+{
+    struct user user = client(name);
+    struct user_wish wish = token(name, token_text);
+    struct coordinator_told told = change(&(struct user_change){
+        .revision = users()->revision, .puts = &user, .nputs = 1, .adds = &wish, .nadds = 1});
+
+    cr_assert_eq(told.status, STATUS_OK, "%s", told.message);
+    cr_assert(told.created);
+}
+
+static bool has_token(const char *name, const char *text)
+{
+    const struct user *user = user_list_find(users(), name);
+    struct hash_secret secret;
+
+    cr_assert_eq(seal_secret_open(&stage.coordinator->config.key, 0,
+                                  span_of(users()->sealed, SEAL_SECRET_BYTES), &secret),
+                 STATUS_OK);
+    return user != NULL && user_find_token(user, &secret, span_text(text), 0) < user->ntokens;
+}
+
+#define TOKEN_A "aaaaaaaaaaaaaaaaaaaaaaaa"
+#define TOKEN_B "bbbbbbbbbbbbbbbbbbbbbbbb"
+
+Test(coordinator_users, are_made_changed_and_deleted)
+{
+    struct user user;
+    uint32_t id;
+
+    cr_assert_eq(users()->revision, 0);
+    make("crawler", TOKEN_A);
+    make("app", TOKEN_A);
+    cr_assert_eq(users()->count, 2);
+    cr_assert_str_eq(users()->users[0].name, "app", "in order");
+    cr_assert(has_token("crawler", TOKEN_A) && !has_token("crawler", TOKEN_B));
+    cr_assert(user_may(user_list_find(users(), "crawler"), USER_CREATE, "crawl:x"));
+
+    user = client("crawler");
+    id = user.id = user_list_find(users(), "crawler")->id;
+    user.role = USER_MONITOR;
+    cr_assert_eq(put(&user).status, STATUS_OK);
+    cr_assert_eq(user_list_find(users(), "crawler")->role, USER_MONITOR);
+    cr_assert(has_token("crawler", TOKEN_A), "tokens stay");
+
+    cr_assert_eq(change(&(struct user_change){.revision = 3, .deletes = &id, .ndeletes = 1}).status,
+                 STATUS_OK);
+    cr_assert_null(user_list_find(users(), "crawler"));
+    make("crawler", TOKEN_B);
+    cr_assert_gt(user_list_find(users(), "crawler")->id, id, "ids are never used again");
+    cr_assert_gt(stage.nhints, 0);
+}
+
+Test(coordinator_users, what_is_so_already_is_no_change)
+{
+    struct user user = client("crawler");
+    struct user_wish wish = token("crawler", TOKEN_A);
+    const uint32_t gone = 77;
+    const struct user_change again = {.revision = 0,
+                                      .puts = &user,
+                                      .nputs = 1,
+                                      .adds = &wish,
+                                      .nadds = 1,
+                                      .deletes = &gone,
+                                      .ndeletes = 1};
+    struct coordinator_told told = change(&again);
+
+    cr_assert_eq(told.status, STATUS_OK);
+    cr_assert(told.created);
+    told = change(&again);
+    cr_assert_eq(told.status, STATUS_OK, "asked for again, as its answer was lost");
+    cr_assert(!told.created);
+    cr_assert_eq(users()->revision, 1);
+    cr_assert_eq(users()->users[0].ntokens, 1);
+}
+
+Test(coordinator_users, another_record_than_was_seen_is_not_changed)
+{
+    struct user user = client("other");
+    struct coordinator_told told;
+
+    make("crawler", TOKEN_A);
+    told = change(&(struct user_change){.revision = 0, .puts = &user, .nputs = 1});
+    cr_assert_eq(told.status, STATUS_CONFLICT);
+    cr_assert(told.moved);
+    cr_assert_eq(users()->revision, 1);
+}
+
+Test(coordinator_users, a_dry_run_changes_nothing)
+{
+    struct user user = client("crawler");
+    const struct admin_request request = {
+        .action = ADMIN_USER_CHANGE,
+        .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+        .name = "",
+        .successor = "",
+        .dry_run = true,
+        .users = {.puts = &user, .nputs = 1},
+    };
+    struct coordinator_told told;
+
+    coordinator_stage_ask(&stage, 5, &request);
+    told = coordinator_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_OK);
+    cr_assert(told.created, "there would be a change");
+    cr_assert_eq(users()->revision, 0);
+}
+
+static void refused(const struct user_change *wish, enum status status)
+{
+    struct coordinator_told told = change(wish);
+
+    cr_assert_eq(told.status, status, "%s: %s", status_code(told.status), told.message);
+    cr_assert_neq(told.message[0], '\0');
+}
+
+Test(coordinator_users, what_can_not_be_is_refused_and_all_of_it_left)
+{
+    struct user puts[2] = {client("second"), client("not a name")};
+    struct user_wish wish = token("crawler", "short");
+    const uint8_t key[USER_KEY_BYTES] = {1, 2, 3};
+    uint64_t revision;
+
+    make("crawler", TOKEN_A);
+    make("app", TOKEN_A);
+    revision = users()->revision;
+    refused(&(struct user_change){.revision = revision, .puts = puts, .nputs = 2}, STATUS_INVALID);
+    refused(&(struct user_change){.revision = revision, .adds = &wish, .nadds = 1}, STATUS_INVALID);
+    wish = token("nobody", TOKEN_A);
+    refused(&(struct user_change){.revision = revision, .adds = &wish, .nadds = 1},
+            STATUS_NOT_FOUND);
+    wish = token("app", TOKEN_B);
+    wish.expires_ms = 1;
+    stage.coordinator->effects.date_ms = NULL;
+    memcpy(wish.key, key, sizeof key);
+    refused(&(struct user_change){.revision = revision, .adds = &wish, .nadds = 1}, STATUS_INVALID);
+    wish.token = span_text("");
+    wish.expires_ms = 0;
+    cr_assert_eq(
+        change(&(struct user_change){.revision = revision, .adds = &wish, .nadds = 1}).status,
+        STATUS_OK);
+    wish.user = "crawler";
+    refused(&(struct user_change){.revision = revision + 1, .adds = &wish, .nadds = 1},
+            STATUS_EXISTS);
+    puts[0] = client("app");
+    puts[0].create = true;
+    refused(&(struct user_change){.revision = revision + 1, .puts = puts, .nputs = 1},
+            STATUS_EXISTS);
+    memcpy(puts[0].name, "x", 2);
+    memcpy(puts[0].subject, "CN=x", 5);
+    memcpy(puts[1].name, "y", 2);
+    memcpy(puts[1].subject, "CN=x", 5);
+    refused(&(struct user_change){.revision = revision + 1, .puts = puts, .nputs = 2},
+            STATUS_INVALID);
+    cr_assert_eq(users()->revision, revision + 1);
+    cr_assert_eq(users()->count, 2);
+}
+
+Test(coordinator_users, tokens_come_and_go_as_many_as_fit)
+{
+    char text[] = "0000000000000000";
+    struct user_wish wish = token("crawler", text);
+    struct user_use which;
+
+    make("crawler", TOKEN_A);
+    for (int i = 1; i < USER_MAX_TOKENS; i++) {
+        text[0] = (char)('0' + i);
+        cr_assert_eq(
+            change(&(struct user_change){.revision = users()->revision, .adds = &wish, .nadds = 1})
+                .status,
+            STATUS_OK);
+    }
+    text[0] = 'x';
+    refused(&(struct user_change){.revision = users()->revision, .adds = &wish, .nadds = 1},
+            STATUS_TOO_LARGE);
+    which = (struct user_use){users()->users[0].id, 1, 0};
+    cr_assert_eq(change(&(struct user_change){.revision = users()->revision,
+                                              .adds = &wish,
+                                              .nadds = 1,
+                                              .removes = &which,
+                                              .nremoves = 1})
+                     .status,
+                 STATUS_OK);
+    cr_assert(!has_token("crawler", TOKEN_A) && has_token("crawler", text));
+    cr_assert_eq(users()->users[0].last_credential, USER_MAX_TOKENS + 1);
+}
+
+/* ---- who may ask for what ---- */
+
+static enum status ask(const char *user, const struct admin_request *request)
+{
+    struct admin_request named = *request;
+    enum status status = STATUS_INTERNAL;
+
+    named.user = user;
+    coordinator_stage_ask(&stage, 5, &named);
+    if (stage.ntold > 0) {
+        status = coordinator_stage_told(&stage).status;
+    }
+    return status;
+}
+
+static enum status create_as(const char *user, const char *name)
+{
+    struct admin_request request = coordinator_stage_create();
+    enum status status;
+
+    request.name = name;
+    request = coordinator_stage_look(&stage, &request);
+    request.user = user;
+    coordinator_stage_ask(&stage, 5, &request);
+    coordinator_stage_report(&stage, 3, stage.coordinator->documents.count, 1, REPLICA_FULL);
+    status = coordinator_stage_told(&stage).status;
+    return status;
+}
+
+static struct admin_request plain(enum admin_action action, const char *name)
+{
+    return (struct admin_request){.action = action,
+                                  .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+                                  .name = name,
+                                  .successor = ""};
+}
+
+Test(coordinator_users, ask_for_what_their_grants_give)
+{
+    struct admin_request drop = plain(ADMIN_DROP, "urls");
+    struct admin_request rename = plain(ADMIN_RENAME, "crawl:a");
+    struct admin_request other = plain(ADMIN_MAP_BACKUP, "");
+
+    make("crawler", TOKEN_A);
+    cr_assert_eq(create_as("crawler", "crawl:a"), STATUS_OK);
+    cr_assert_eq(create_as("crawler", "elsewhere"), STATUS_UNAUTHENTIC);
+    cr_assert_eq(create_as("nobody", "crawl:b"), STATUS_UNAUTHENTIC);
+    drop = coordinator_stage_look(&stage, &drop);
+    cr_assert_eq(ask("crawler", &drop), STATUS_UNAUTHENTIC);
+    rename.rename.name = "elsewhere";
+    cr_assert_eq(ask("crawler", &rename), STATUS_UNAUTHENTIC, "both names");
+    cr_assert_eq(ask("crawler", &other), STATUS_UNAUTHENTIC);
+    other = plain(ADMIN_USER_LIST, "");
+    cr_assert_eq(ask("crawler", &other), STATUS_UNAUTHENTIC);
+    cr_assert_eq(ask("", &other), STATUS_OK, "nobody's name: no restriction");
+    cr_assert_eq(coordinator_stage_counter(&stage, "not_permitted_total"), 6);
+    cr_assert_not_null(document_cache_find_name(&stage.coordinator->documents, "urls"));
+}
+
+static struct coordinator_told status_of(const char *user, const char *name)
+{
+    struct admin_request request = plain(ADMIN_STATUS, name);
+
+    request.user = user;
+    coordinator_stage_ask(&stage, 5, &request);
+    return coordinator_stage_told(&stage);
+}
+
+Test(coordinator_users, see_what_they_have_a_right_to)
+{
+    struct user narrow = client("narrow");
+
+    make("crawler", TOKEN_A);
+    narrow.ngrants = 1; /* crawl:* */
+    cr_assert_eq(put(&narrow).status, STATUS_OK);
+    cr_assert_eq(status_of("crawler", "").nfilters, 1);
+    cr_assert_eq(status_of("narrow", "").nfilters, 0);
+    cr_assert_eq(status_of("narrow", "urls").status, STATUS_NOT_FOUND);
+    cr_assert_eq(status_of("crawler", "urls").status, STATUS_OK);
+    cr_assert_eq(status_of("nobody", "").status, STATUS_UNAUTHENTIC);
+    cr_assert_eq(status_of("", "").nfilters, 1);
+}
+
+static enum status judge(enum peer_role role, uint32_t id, const char *named,
+                         enum admin_action action)
+{
+    const struct peer peer = {.size = 1, .role = (uint8_t)role, .user = id};
+    struct admin_request request = plain(action, "urls");
+    char message[COORDINATOR_MESSAGE_BYTES];
+
+    request.user = named;
+    return users_judge(stage.coordinator, &peer, &request, message);
+}
+
+Test(coordinator_users, are_known_by_what_their_connection_has_proved)
+{
+    struct user monitor = client("watch");
+    uint32_t crawler;
+    uint32_t watch;
+
+    make("crawler", TOKEN_A);
+    monitor.role = USER_MONITOR;
+    cr_assert_eq(put(&monitor).status, STATUS_OK);
+    monitor = client("root");
+    monitor.role = USER_ADMIN;
+    cr_assert_eq(put(&monitor).status, STATUS_OK);
+    crawler = user_list_find(users(), "crawler")->id;
+    watch = user_list_find(users(), "watch")->id;
+    cr_assert_eq(judge(PEER_CLIENT, crawler, "", ADMIN_DROP), STATUS_UNAUTHENTIC);
+    cr_assert_eq(judge(PEER_CLIENT, crawler, "", ADMIN_STATUS), STATUS_OK);
+    cr_assert_eq(judge(PEER_CLIENT, crawler, "root", ADMIN_STATUS), STATUS_UNAUTHENTIC);
+    cr_assert_eq(judge(PEER_CLIENT, 999, "", ADMIN_STATUS), STATUS_UNAUTHENTIC, "deleted");
+    cr_assert_eq(judge(PEER_MONITOR, watch, "", ADMIN_STATUS), STATUS_OK);
+    cr_assert_eq(judge(PEER_MONITOR, watch, "", ADMIN_LOOK), STATUS_UNAUTHENTIC);
+    cr_assert_eq(judge(PEER_ADMIN, user_list_find(users(), "root")->id, "", ADMIN_MAP_BACKUP),
+                 STATUS_OK);
+    cr_assert_eq(judge(PEER_ROUTER, 0, "crawler", ADMIN_DROP), STATUS_UNAUTHENTIC);
+    cr_assert_eq(judge(PEER_ROUTER, 0, "", ADMIN_DROP), STATUS_OK);
+    cr_assert_eq(judge(PEER_ANYBODY, 0, "", ADMIN_USER_CHANGE), STATUS_OK);
+}
+
+/* ---- when credentials were used ---- */
+
+static uint64_t used_ms(uint32_t user, uint32_t credential)
+{
+    const struct users_held *held = &stage.coordinator->users;
+
+    for (size_t i = 0; i < held->nuses; i++) {
+        if (held->uses[i].user == user && held->uses[i].credential == credential) {
+            return held->uses[i].at_ms;
+        }
+    }
+    return 0;
+}
+
+Test(coordinator_users, the_latest_use_of_each_credential_is_kept)
+{
+    const struct user_use told[] = {{1, 1, 500}, {2, 1, 300}, {1, 1, 400}, {1, 9, 700}, {7, 1, 1}};
+
+    make("crawler", TOKEN_A);
+    make("app", TOKEN_A);
+    users_note_uses(stage.coordinator, told, 5);
+    cr_assert_eq(used_ms(1, 1), 500);
+    cr_assert_eq(used_ms(2, 1), 300);
+    cr_assert_eq(stage.coordinator->users.nuses, 2, "of what is there");
+}
+
+/* ---- a coordinator that comes later, and another key ---- */
+
+Test(coordinator_users, are_known_to_a_coordinator_that_starts)
+{
+    struct coordinator_stage other;
+
+    make("crawler", TOKEN_A);
+    coordinator_stage_init(&other, &store.store);
+    cr_assert_eq(other.coordinator->documents.users.revision, 1);
+    cr_assert_str_eq(other.coordinator->documents.users.users[0].name, "crawler");
+    coordinator_stage_fini(&other);
+}
+
+Test(coordinator_users, followers_get_the_record)
+{
+    const struct sync_request request = {.role = SYNC_ROUTER,
+                                         .name = "r",
+                                         .endpoint = "",
+                                         .host = "",
+                                         .zone = "",
+                                         .features = 31,
+                                         .since = stage.coordinator->change};
+    struct coordinator_synced synced;
+
+    cr_assert_eq(coordinator_stage_send(&stage, 50, &request).ndocuments, 0);
+    make("crawler", TOKEN_A);
+    synced = coordinator_stage_send(&stage, 50, &request);
+    cr_assert_eq(synced.ndocuments, 1);
+    cr_assert_eq(synced.nsecrets, 0);
+}
