@@ -9,6 +9,7 @@
 #define ORBLOOM_CLI_FLAGS_H
 
 #include "client/endpoint_list.h"
+#include "map/credential.h"
 #include "runtime/options/options.h"
 
 struct flags_common {
@@ -16,6 +17,7 @@ struct flags_common {
     const char *coordinators;
     const char *credential;
     uint64_t timeout_us;
+    const struct credential *held; /* no flag: in place of a file; NULL: none */
 };
 
 /* tcp://HOST:PORT, at most as many as a channel may have, separated by commas. */

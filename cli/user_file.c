@@ -4,7 +4,6 @@
 #include "base/heap.h"
 #include "base/number.h"
 #include "cli/cmd.h"
-#include "map/credential.h"
 #include "runtime/options/group_file.h"
 
 #include <stdio.h>
@@ -33,9 +32,10 @@ static enum status set_name(struct user *user, const char *text, char *reason)
 
 static enum status set_role(struct user *user, const char *text, char *reason)
 {
-    return user_role_parse(text, &user->role)
-               ? STATUS_OK
-               : refuse(reason, "role", text, "client, monitor or admin");
+    if (user_role_parse(text, &user->role)) {
+        return STATUS_OK;
+    }
+    return refuse(reason, "role", text, "client, monitor or admin");
 }
 
 static enum status set_rights(struct user *user, const char *text, char *reason)

@@ -70,12 +70,19 @@ static size_t dial(void *context, const char *endpoint, bool *plain,
     return count + put_dials(self, CURVE_COORDINATOR, HUB_MAX_DIALS / 4, dials + count);
 }
 
-static enum status read_credential(struct channel *self, const char *given, char *reason)
+static enum status read_credential(struct channel *self, const struct channel_options *options,
+                                   char *reason)
 {
-    const char *path = given != NULL ? given : getenv(CREDENTIAL_VARIABLE);
+    const char *path = options->credential != NULL ? options->credential
+                                                   : getenv(CREDENTIAL_VARIABLE);
     char why[FILE_REASON_BYTES];
     enum status status;
 
+    if (options->held != NULL) {
+        self->credential = *options->held;
+        self->has_credential = true;
+        return STATUS_OK;
+    }
     if (path == NULL || path[0] == '\0' || strcmp(path, CHANNEL_NO_CREDENTIAL) == 0) {
         return STATUS_OK;
     }
@@ -156,7 +163,7 @@ enum status channel_open(const struct channel_options *options, struct channel *
     }
     status = configure(options, config, reason);
     if (status == STATUS_OK) {
-        status = read_credential(self, options->credential, reason);
+        status = read_credential(self, options, reason);
     }
     if (status == STATUS_OK) {
         status = open_hub(self, config);

@@ -9,6 +9,7 @@
 #define ORBLOOM_CLIENT_SHELL_CHANNEL_H
 
 #include "client/session.h"
+#include "map/credential.h"
 
 enum { CHANNEL_REASON_BYTES = 768 };
 
@@ -17,12 +18,13 @@ enum { CHANNEL_REASON_BYTES = 768 };
 struct channel;
 
 struct channel_options {
-    const char *routers;         /* list; NULL: $ORBLOOM_ROUTER, else the playground's */
-    const char *coordinators;    /* list; NULL: $ORBLOOM_COORDINATOR, else the playground's */
-    uint64_t attempt_us;         /* 0: a second */
-    uint64_t max_inflight_bytes; /* 0: 64 MiB */
-    bool in_order;               /* see session.h */
-    const char *credential;      /* file; NULL: $ORBLOOM_CREDENTIAL, else none; "none": none */
+    const char *routers;           /* list; NULL: $ORBLOOM_ROUTER, else the playground's */
+    const char *coordinators;      /* list; NULL: $ORBLOOM_COORDINATOR, else the playground's */
+    uint64_t attempt_us;           /* 0: a second */
+    uint64_t max_inflight_bytes;   /* 0: 64 MiB */
+    bool in_order;                 /* see session.h */
+    const char *credential;        /* file; NULL: $ORBLOOM_CREDENTIAL, else none; "none": none */
+    const struct credential *held; /* instead; copied. NULL: none */
 };
 
 /* On an error `reason` says which list is wrong and why. */

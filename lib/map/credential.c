@@ -16,28 +16,6 @@ _Static_assert((int)CURVE_KEY_BYTES == (int)USER_KEY_BYTES &&
                    CURVE_KEY_BYTES == crypto_box_SEEDBYTES,
                "keys of Curve25519");
 
-/* ---- roles ---- */
-
-static const char *const roles[] = {
-    [USER_CLIENT] = "client", [USER_MONITOR] = "monitor", [USER_ADMIN] = "admin"};
-
-const char *user_role_name(enum user_role role)
-{
-    assert(role >= USER_CLIENT && role <= USER_ADMIN);
-    return roles[role];
-}
-
-bool user_role_parse(const char *text, enum user_role *role)
-{
-    for (int i = USER_CLIENT; i <= USER_ADMIN; i++) {
-        if (strcmp(roles[i], text) == 0) {
-            *role = (enum user_role)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- keys ---- */
 
 void credential_pair(const uint8_t seed[CURVE_KEY_BYTES], struct curve_pair *pair)

@@ -50,10 +50,4 @@ MUST_USE enum status credential_write(const struct credential *self, struct buff
 
 void credential_wipe(struct credential *self);
 
-/* "client", "monitor", "admin" */
-const char *user_role_name(enum user_role role);
-
-/* False: it is none of these; *role is as before. */
-bool user_role_parse(const char *text, enum user_role *role);
-
 #endif
