@@ -108,6 +108,8 @@ int main(int argc, char **argv)
         .read_key = cluster_key_read,
         .key = &settings.config.key,
         .key_bytes = sizeof settings.config.key,
+        .kind = CURVE_COORDINATOR,
+        .pairs = cluster_key_curve_pairs,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = coordinator_settings_finish,
         .read_files = open_audit,

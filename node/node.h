@@ -35,6 +35,7 @@ struct node_config {
     char host[DOCUMENT_NAME_BYTES];
     char zone[DOCUMENT_NAME_BYTES];
     char endpoint[DOCUMENT_TEXT_BYTES]; /* where others reach this node */
+    bool curve;                         /* ... by CURVE */
     char coordinators[LINK_RING_MAX][DOCUMENT_TEXT_BYTES];
     uint32_t ncoordinators;
     struct cluster_key key;

@@ -289,6 +289,17 @@ void seal_curve_pair(const struct seal_key *key, enum curve_kind kind, struct cu
     assert(failed == 0); /* It knows no failure. */
 }
 
+size_t cluster_key_curve_pairs(const void *key, enum curve_kind kind,
+                               struct curve_pair pairs[CLUSTER_KEY_MAX])
+{
+    const struct cluster_key *ring = key;
+
+    for (uint32_t i = 0; i < ring->count; i++) {
+        seal_curve_pair(&ring->keys[i], kind, &pairs[i]);
+    }
+    return ring->count;
+}
+
 /* ---- hash secrets ---- */
 
 void seal_secret(const struct cluster_key *key, uint64_t filter_id,

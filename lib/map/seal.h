@@ -101,6 +101,11 @@ bool cluster_key_has_tag(const struct cluster_key *key, uint64_t tag);
  * of a kind have the same one of each key of the ring, so nothing else has to be distributed. */
 void seal_curve_pair(const struct seal_key *key, enum curve_kind kind, struct curve_pair *pair);
 
+/* Those of all keys of the ring, in its order; how many. For those who don't know what a ring is:
+ * `key` is a struct cluster_key. */
+size_t cluster_key_curve_pairs(const void *key, enum curve_kind kind,
+                               struct curve_pair pairs[CLUSTER_KEY_MAX]);
+
 /* Encrypt a filter's hash secret for its way from the store to routers. */
 void seal_secret(const struct cluster_key *key, uint64_t filter_id,
                  const struct hash_secret *secret, const uint8_t nonce[SEAL_NONCE_BYTES],

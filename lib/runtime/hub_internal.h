@@ -21,7 +21,7 @@
 enum {
     HUB_MAX_LINKS = 2048,
     HUB_MAX_WATCHES = 64,
-    HUB_ENDPOINT_BYTES = 256,
+    HUB_ENDPOINT_BYTES = 320,
     HUB_NSIGNALS = 3,
     HUB_KNOWN_PEERS = 256, /* a power of two */
     HUB_KEY_TEXT_BYTES = 41,
