@@ -192,9 +192,9 @@ struct sync_request {
     size_t ndocuments;
     struct cluster_id cluster;   /* that its data belong to; none: it has none that say so */
     uint64_t features;           /* that it knows */
+    bool curve;                  /* nodes: it speaks CURVE at its endpoint */
     const struct user_use *uses; /* routers: of tokens and keys, lately */
     size_t nuses;                /* at most CODEC_MAX_USES */
-    bool curve;                  /* nodes: it speaks CURVE at its endpoint */
 };
 
 struct sealed_secret {

@@ -63,7 +63,7 @@ static void start_curve(void)
         to_curve(daemons[i]);
     }
     make_admin();
-    playground_wait_status("3 alive");
+    playground_wait_status("node-3");
 }
 
 static void create(const char *name)
