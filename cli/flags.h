@@ -9,12 +9,15 @@
 #define ORBLOOM_CLI_FLAGS_H
 
 #include "client/endpoint_list.h"
+#include "map/credential.h"
 #include "runtime/options/options.h"
 
 struct flags_common {
     const char *routers;
     const char *coordinators;
+    const char *credential;
     uint64_t timeout_us;
+    const struct credential *held; /* no flag: in place of a file; NULL: none */
 };
 
 /* tcp://HOST:PORT, at most as many as a channel may have, separated by commas. */
@@ -36,12 +39,21 @@ bool flags_endpoints_valid(const char *text);
         .help = "no answer after this is an error",                                            \
     }
 
+/* Who asks, at `at` in the settings. */
+#define FLAG_CREDENTIAL(at)                                                                    \
+    {                                                                                          \
+        .name = "credential", .kind = OPTION_TEXT, .offset = (at), .sample = "FILE",           \
+        .range = "a file, or none",                                                            \
+        .help = "the user who asks, where the cluster speaks CURVE; else $ORBLOOM_CREDENTIAL", \
+    }
+
 #define FLAGS_COMMON                                                                             \
     FLAG_ENDPOINTS("router", routers,                                                            \
                    "routers to ask; else $ORBLOOM_ROUTER, else " ENDPOINT_DEFAULT_ROUTER),       \
         FLAG_ENDPOINTS("coordinator", coordinators,                                              \
                        "coordinators to ask; else $ORBLOOM_COORDINATOR, else "                   \
                        ENDPOINT_DEFAULT_COORDINATOR),                                            \
+        FLAG_CREDENTIAL(offsetof(struct flags_common, credential)),                              \
         FLAG_TIMEOUT(offsetof(struct flags_common, timeout_us))
 
 /* The rates that a filter may have: SIZING_RATE_MIN to SIZING_RATE_MAX. */

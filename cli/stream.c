@@ -269,6 +269,7 @@ static int connect_handle(struct run *run)
     const struct stream_settings *settings = run->stream->settings;
     struct orbloom_options options = {
         .routers = settings->common.routers,
+        .credential = settings->common.credential,
         .coordinators = settings->common.coordinators,
         .timeout_ms = (uint32_t)(settings->common.timeout_us / US_PER_MS),
         .max_in_flight = (uint32_t)settings->in_flight,

@@ -30,21 +30,10 @@ static enum status set_name(struct user *user, const char *text, char *reason)
     return STATUS_OK;
 }
 
-static const char *const roles[] = {
-    [USER_CLIENT] = "client", [USER_MONITOR] = "monitor", [USER_ADMIN] = "admin"};
-
-const char *user_role_name(enum user_role role)
-{
-    return role >= USER_CLIENT && role <= USER_ADMIN ? roles[role] : "unknown";
-}
-
 static enum status set_role(struct user *user, const char *text, char *reason)
 {
-    for (int role = USER_CLIENT; role <= USER_ADMIN; role++) {
-        if (strcmp(text, roles[role]) == 0) {
-            user->role = (enum user_role)role;
-            return STATUS_OK;
-        }
+    if (user_role_parse(text, &user->role)) {
+        return STATUS_OK;
     }
     return refuse(reason, "role", text, "client, monitor or admin");
 }

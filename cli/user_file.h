@@ -26,6 +26,4 @@ enum { USER_REASON_BYTES = 512 };
 MUST_USE enum status user_file_set(struct user *user, const char *name, const char *text,
                                    char *reason);
 
-const char *user_role_name(enum user_role role);
-
 #endif

@@ -99,6 +99,7 @@ enum status endpoints_send(struct endpoints *self, const struct effects *effects
             }
             *index = next;
             self->loads[next].inflight_bytes += frame.size;
+            self->loads[next].refused = false;
             self->paused_until = 0;
             self->pause_us = PAUSE_FIRST_US;
             return STATUS_OK;
@@ -151,6 +152,33 @@ void endpoints_suspect(struct endpoints *self, uint64_t now_us, uint32_t index)
     if (self->current == index) {
         self->current = endpoints_after(self, now_us, index);
     }
+}
+
+void endpoints_refused(struct endpoints *self, uint64_t now_us, uint32_t index, const char *cause)
+{
+    (void)snprintf(self->refusal, sizeof self->refusal, "%s", cause);
+    self->loads[index].refused = true;
+    endpoints_suspect(self, now_us, index);
+}
+
+bool endpoints_any_refuses(const struct endpoints *self)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < self->count; i++) {
+        any |= self->loads[i].refused;
+    }
+    return any;
+}
+
+bool endpoints_all_refuse(const struct endpoints *self)
+{
+    bool all = self->count > 0;
+
+    for (uint32_t i = 0; i < self->count; i++) {
+        all &= self->loads[i].refused;
+    }
+    return all;
 }
 
 bool endpoints_find(const struct endpoints *self, uint32_t link, uint32_t *index)

@@ -18,10 +18,13 @@
 #include "base/actor.h"
 #include "client/session.h"
 
+enum { ENDPOINTS_REFUSAL_BYTES = 512 };
+
 struct endpoint_load {
     uint64_t inflight_bytes; /* sent and not settled */
     uint64_t avoided_until;  /* it left something unanswered, or refused: not before then */
     uint64_t avoid_us;       /* how long it was avoided for silence; 0: it answers */
+    bool refused;            /* it did not let this client in, when that was tried last */
 };
 
 struct endpoints {
@@ -32,7 +35,8 @@ struct endpoints {
     uint32_t current;      /* the one that worked last */
     uint64_t paused_until; /* nothing could be reached: not before then; 0: no */
     uint64_t pause_us;
-    const char *role; /* "router": for messages */
+    const char *role;                      /* "router": for messages */
+    char refusal[ENDPOINTS_REFUSAL_BYTES]; /* why the last one did not let this client in */
 };
 
 void endpoints_init(struct endpoints *self, const char *role,
@@ -61,6 +65,13 @@ void endpoints_spare(struct endpoints *self, uint64_t now_us, uint32_t index);
 
 /* Number `index` has not answered: later sends begin with the one after it. */
 void endpoints_suspect(struct endpoints *self, uint64_t now_us, uint32_t index);
+
+/* Number `index` does not let this client in, for `cause`; until something can be sent there. */
+void endpoints_refused(struct endpoints *self, uint64_t now_us, uint32_t index, const char *cause);
+
+/* Does any of them not let this client in? Do all? */
+bool endpoints_any_refuses(const struct endpoints *self);
+bool endpoints_all_refuse(const struct endpoints *self);
 
 /* Whose link it is; false: none of these. */
 bool endpoints_find(const struct endpoints *self, uint32_t link, uint32_t *index);

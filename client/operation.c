@@ -420,11 +420,20 @@ enum operation_step operation_take(struct operation_state *self, const struct fr
     return OPERATION_IGNORED;
 }
 
+void operation_end_refused(struct operation_state *self)
+{
+    remember(self, STATUS_UNAUTHENTIC, self->targets->refusal);
+}
+
 void operation_end_late(struct operation_state *self)
 {
     char names[OPERATION_MESSAGE_BYTES / 2];
 
     if (self->status != STATUS_OK) {
+        return;
+    }
+    if (self->attempts == 0 && endpoints_any_refuses(self->targets)) {
+        operation_end_refused(self); /* Of the others none could be reached. */
         return;
     }
     self->status = STATUS_DEADLINE;

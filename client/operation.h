@@ -87,6 +87,9 @@ bool operation_is_nameless(const struct operation_state *self);
 /* The deadline has come: keeps the newest answer's status and message if there is one. */
 void operation_end_late(struct operation_state *self);
 
+/* None of those that it may be sent to lets this client in. */
+void operation_end_refused(struct operation_state *self);
+
 /* `endpoint` answered in a version that this build does not speak. */
 void operation_end_foreign(struct operation_state *self, const char *endpoint, uint32_t version);
 

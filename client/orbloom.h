@@ -16,7 +16,8 @@
  *          ORBLOOM_MAX_BATCH_KEYS keys, and ORBLOOM_MAX_BATCH_BYTES bytes of them.
  * Errors:  functions return a code of enum orbloom_code; orbloom_error() has the cause and
  *          the remedy. Connecting succeeds without a cluster: what is asked then ends in
- *          ORBLOOM_DEADLINE, and a cluster that comes back is used again by itself.
+ *          ORBLOOM_DEADLINE, and a cluster that comes back is used again by itself. One that
+ *          does not let this client in ends what is asked in ORBLOOM_UNAUTHENTIC.
  * Owner:   whoever called orbloom_connect() calls orbloom_close(). Keys and texts passed in
  *          are borrowed for the call.
  * Threads: one thread a handle at a time; any number of handles.
@@ -92,6 +93,9 @@ struct orbloom_options {
     size_t max_bytes;         /* of keys in flight; 0: 64 MiB */
     int in_order;             /* 1: batches go one way, so that of equal keys in flight the first
                                  is the NEW one; 0: several routers share them */
+    const char *credential; /* the user's file, of mode 600, for a cluster that speaks CURVE; NULL:
+                               $ORBLOOM_CREDENTIAL, else none; "none": none. Who has one speaks
+                               CURVE with all that is asked */
 };
 
 /* `options` may be NULL. After an error *out is a handle good for orbloom_error() and

@@ -501,6 +501,10 @@ static void give_time(struct session *self, struct operation_state *operation, u
         operation->endpoint = endpoints_after(operation->targets, now_us, operation->endpoint);
     }
     (void)attempt(self, operation, now_us); /* Out of memory: again after a pause. */
+    if (!operation->sent && endpoints_all_refuse(operation->targets)) {
+        operation_end_refused(operation);
+        finish(self, operation, NULL);
+    }
 }
 
 /* Callbacks may append operations but never end others, so `next` stays valid. */
@@ -537,6 +541,26 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
     self->counters[COUNT_DROPPED_FRAMES]++; /* Nobody asks a client. */
 }
 
+/* What waits for that one is tried elsewhere at once, or ends if there is nowhere else. */
+static void on_refusal(void *context, uint64_t now_us, uint32_t link, const char *cause)
+{
+    struct session *self = context;
+    struct endpoints *all[] = {&self->routers, &self->coordinators};
+    uint32_t index;
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (!endpoints_find(all[i], link, &index)) {
+            continue;
+        }
+        endpoints_refused(all[i], now_us, index, cause);
+        for (struct operation_state *one = self->open.first; one != NULL; one = one->next) {
+            if (one->targets == all[i] && !one->sent) {
+                schedule(self, one, now_us);
+            }
+        }
+    }
+}
+
 static void turn(void *context, uint64_t now_us)
 {
     (void)context;
@@ -555,6 +579,7 @@ struct actor session_actor(struct session *session)
     return (struct actor){.self = session,
                           .on_request = on_request,
                           .on_answer = on_answer,
+                          .on_refusal = on_refusal,
                           .turn = turn,
                           .next_us = next_us,
                           .time = on_time,

@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 #include "client/endpoint_list.h"
+#include "client/shell_credential.h"
 #include "runtime/hub.h"
 
 #include <assert.h>
@@ -16,7 +17,84 @@ struct channel {
     struct hub *hub;
     struct session *session;
     struct actor actor;
+    struct hub_curve curve;
+    bool has_credential;
+    struct credential credential;
+    char coordinators[SESSION_MAX_ENDPOINTS][DOCUMENT_TEXT_BYTES];
+    uint32_t ncoordinators;
 };
+
+/* ---- by CURVE: who has a credential speaks nothing else, who has none plain ---- */
+
+/* Keys of one kind of process that a link may meet, the one that serves first; not all of a long
+ * ring, where there are others to try. */
+static size_t put_dials(const struct channel *self, enum curve_kind kind, size_t most,
+                        struct hub_dial *dials)
+{
+    const struct public_keys *keys = &self->credential.processes.of[kind];
+    size_t count = keys->count < most ? keys->count : most;
+
+    for (size_t i = 0; i < count; i++) {
+        dials[i].own = self->credential.pair;
+        memcpy(dials[i].server, keys->keys[i], CURVE_KEY_BYTES);
+    }
+    return count;
+}
+
+static bool is_coordinator(const struct channel *self, const char *endpoint)
+{
+    for (uint32_t i = 0; i < self->ncoordinators; i++) {
+        if (strcmp(self->coordinators[i], endpoint) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What stands in the place of a router may be another process: it is asked for its counters. */
+static size_t dial(void *context, const char *endpoint, bool *plain,
+                   struct hub_dial dials[HUB_MAX_DIALS])
+{
+    const struct channel *self = context;
+    size_t count = 0;
+
+    if (!self->has_credential) {
+        *plain = true;
+        return 0;
+    }
+    if (is_coordinator(self, endpoint)) {
+        return put_dials(self, CURVE_COORDINATOR, HUB_MAX_DIALS, dials);
+    }
+    count = put_dials(self, CURVE_ROUTER, HUB_MAX_DIALS / 2, dials);
+    count += put_dials(self, CURVE_NODE, HUB_MAX_DIALS / 4, dials + count);
+    return count + put_dials(self, CURVE_COORDINATOR, HUB_MAX_DIALS / 4, dials + count);
+}
+
+static enum status read_credential(struct channel *self, const struct channel_options *options,
+                                   char *reason)
+{
+    const char *path = options->credential != NULL ? options->credential
+                                                   : getenv(CREDENTIAL_VARIABLE);
+    char why[FILE_REASON_BYTES];
+    enum status status;
+
+    if (options->held != NULL) {
+        self->credential = *options->held;
+        self->has_credential = true;
+        return STATUS_OK;
+    }
+    if (path == NULL || path[0] == '\0' || strcmp(path, CHANNEL_NO_CREDENTIAL) == 0) {
+        return STATUS_OK;
+    }
+    status = credential_file_read(path, &self->credential, why);
+    self->has_credential = status == STATUS_OK;
+    if (status != STATUS_OK) {
+        (void)snprintf(reason, CHANNEL_REASON_BYTES, "%s", why);
+    }
+    return status;
+}
+
+/* ---- options ---- */
 
 /* A list's text: as given, else of the environment, else the default. */
 static enum status read_list(const char *given, const char *variable, const char *fallback,
@@ -59,10 +137,20 @@ static enum status configure(const struct channel_options *options, struct sessi
     return status;
 }
 
+static enum status open_hub(struct channel *self, const struct session_config *config)
+{
+    const struct hub_options options = {.max_frame_bytes = CODEC_MAX_FRAME_BYTES,
+                                        .curve = &self->curve};
+
+    memcpy(self->coordinators, config->coordinators, sizeof self->coordinators);
+    self->ncoordinators = config->ncoordinators;
+    self->curve = (struct hub_curve){.context = self, .dial = dial};
+    return hub_create(&options, &self->hub);
+}
+
 enum status channel_open(const struct channel_options *options, struct channel **out,
                          char reason[CHANNEL_REASON_BYTES])
 {
-    struct hub_options hub_options = {.max_frame_bytes = CODEC_MAX_FRAME_BYTES};
     struct session_config *config = heap_zalloc(1, sizeof *config);
     struct channel *self = heap_zalloc(1, sizeof *self);
     enum status status = STATUS_NOMEM;
@@ -75,7 +163,10 @@ enum status channel_open(const struct channel_options *options, struct channel *
     }
     status = configure(options, config, reason);
     if (status == STATUS_OK) {
-        status = hub_create(&hub_options, &self->hub);
+        status = read_credential(self, options, reason);
+    }
+    if (status == STATUS_OK) {
+        status = open_hub(self, config);
     }
     if (status == STATUS_OK) {
         status = session_create(config, hub_effects(self->hub), &self->session);
@@ -107,6 +198,7 @@ void channel_close(struct channel **channel)
     }
     session_destroy(&self->session);
     hub_destroy(&self->hub);
+    credential_wipe(&self->credential);
     heap_free(self);
     *channel = NULL;
 }

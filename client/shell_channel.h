@@ -1,6 +1,7 @@
 /* shell_channel.h - a session with real sockets: what the library and the commands stand on.
  *
- * Errors:  channel_open: STATUS_INVALID or TOO_LARGE (endpoint lists), STATUS_NOMEM, STATUS_IO.
+ * Errors:  channel_open: STATUS_INVALID or TOO_LARGE (endpoint lists), STATUS_NOMEM, STATUS_IO,
+ *          STATUS_MALFORMED, and of credentials as credential_file_read() says.
  * Owner:   whoever called channel_open() calls channel_close().
  * Threads: one thread uses a channel.
  */
@@ -8,17 +9,22 @@
 #define ORBLOOM_CLIENT_SHELL_CHANNEL_H
 
 #include "client/session.h"
+#include "map/credential.h"
 
-enum { CHANNEL_REASON_BYTES = 512 };
+enum { CHANNEL_REASON_BYTES = 768 };
+
+#define CHANNEL_NO_CREDENTIAL "none"
 
 struct channel;
 
 struct channel_options {
-    const char *routers;         /* list; NULL: $ORBLOOM_ROUTER, else the playground's */
-    const char *coordinators;    /* list; NULL: $ORBLOOM_COORDINATOR, else the playground's */
-    uint64_t attempt_us;         /* 0: a second */
-    uint64_t max_inflight_bytes; /* 0: 64 MiB */
-    bool in_order;               /* see session.h */
+    const char *routers;           /* list; NULL: $ORBLOOM_ROUTER, else the playground's */
+    const char *coordinators;      /* list; NULL: $ORBLOOM_COORDINATOR, else the playground's */
+    uint64_t attempt_us;           /* 0: a second */
+    uint64_t max_inflight_bytes;   /* 0: 64 MiB */
+    bool in_order;                 /* see session.h */
+    const char *credential;        /* file; NULL: $ORBLOOM_CREDENTIAL, else none; "none": none */
+    const struct credential *held; /* instead; copied. NULL: none */
 };
 
 /* On an error `reason` says which list is wrong and why. */

@@ -91,7 +91,8 @@ int orbloom_connect(const struct orbloom_options *options, struct orbloom **out)
                                       .coordinators = o->coordinators,
                                       .attempt_us = (uint64_t)o->attempt_ms * US_PER_MS,
                                       .max_inflight_bytes = o->max_bytes,
-                                      .in_order = o->in_order != 0};
+                                      .in_order = o->in_order != 0,
+                                      .credential = o->credential};
     struct orbloom *self = heap_zalloc(1, sizeof *self);
     char reason[CHANNEL_REASON_BYTES];
     enum status status;

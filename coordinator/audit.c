@@ -115,6 +115,7 @@ static const char *action_word(enum admin_action action)
     case ADMIN_USER_CHANGE:
         return "user change";
     case ADMIN_USER_LIST:
+    case ADMIN_PROCESS_KEYS:
     case ADMIN_STATUS:
     case ADMIN_LOOK:
     case ADMIN_UPGRADE_STATUS:
@@ -323,6 +324,7 @@ static void put_parameters(struct audit_entry *self, const struct admin_request 
         put_users(self, &request->users);
         break;
     case ADMIN_USER_LIST:
+    case ADMIN_PROCESS_KEYS:
     case ADMIN_DROP:
     case ADMIN_NODE_REMOVE:
     case ADMIN_UPGRADE_FINALIZE:

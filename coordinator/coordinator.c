@@ -11,6 +11,8 @@
 #include "coordinator/records.h"
 #include "coordinator/rounds.h"
 #include "coordinator/users.h"
+#include "coordinator/view/process_keys.h"
+#include "map/identity.h"
 #include "proto/admin_message.h"
 #include "proto/answers.h"
 
@@ -102,6 +104,20 @@ void coordinator_rekey(struct coordinator *coordinator, const struct cluster_key
     coordinator->signatures.quiet_us = 0; /* The last one to get a ring signs all. */
 }
 
+bool coordinator_identify(struct coordinator *coordinator, const uint8_t key[CURVE_KEY_BYTES],
+                          struct peer *peer)
+{
+    const struct effects *effects = &coordinator->effects;
+    uint64_t now_ms = effects->date_ms != NULL ? effects->date_ms(effects->context) : 0;
+    struct user_use use;
+
+    if (!identity_of_user(&coordinator->documents.users, now_ms, key, peer, &use)) {
+        return false;
+    }
+    users_note_uses(coordinator, &use, 1);
+    return true;
+}
+
 static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame, enum status status)
 {
@@ -191,6 +207,7 @@ static const struct {
     {ADMIN_REBALANCE, coordinator_on_rebalance},
     {ADMIN_UPGRADE_STATUS, coordinator_on_upgrade},
     {ADMIN_UPGRADE_FINALIZE, coordinator_on_upgrade},
+    {ADMIN_PROCESS_KEYS, coordinator_on_process_keys},
     {ADMIN_USER_LIST, coordinator_on_user_list},
     {ADMIN_USER_CHANGE, coordinator_on_user_change},
 };

@@ -50,6 +50,10 @@ void coordinator_rekey(struct coordinator *coordinator, const struct cluster_key
 
 struct actor coordinator_actor(struct coordinator *coordinator);
 
+/* The user whose key that is, by the record of users as it was read last: see map/identity.h. */
+bool coordinator_identify(struct coordinator *coordinator, const uint8_t key[CURVE_KEY_BYTES],
+                          struct peer *peer);
+
 struct counter_table coordinator_counters(void);
 
 #endif

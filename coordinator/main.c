@@ -2,7 +2,7 @@
 #include "base/log.h"
 #include "coordinator/shell_options.h"
 #include "coordinator/store/sqlite/sqlite.h"
-#include "proto/codec.h"
+#include "proto/gate.h"
 #include "runtime/audit_file.h"
 
 static struct coordinator *coordinator;
@@ -98,6 +98,21 @@ static void rekey(void *context)
     coordinator_rekey(coordinator, &settings->config.key);
 }
 
+/* transport_who_fn */
+static bool who(void *context, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
+{
+    (void)context;
+    return coordinator_identify(coordinator, key, peer);
+}
+
+/* transport_admits_fn */
+static bool admits(void *context, const struct peer *from, bool known, struct span frame,
+                   struct buffer *refusal)
+{
+    (void)context;
+    return gate_pass(GATE_COORDINATOR, from, known, frame, refusal);
+}
+
 int main(int argc, char **argv)
 {
     static struct coordinator_settings settings;
@@ -108,6 +123,10 @@ int main(int argc, char **argv)
         .read_key = cluster_key_read,
         .key = &settings.config.key,
         .key_bytes = sizeof settings.config.key,
+        .kind = CURVE_COORDINATOR,
+        .pairs = cluster_key_curve_pairs,
+        .who = who,
+        .admits = admits,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = coordinator_settings_finish,
         .read_files = open_audit,

@@ -107,7 +107,7 @@ struct heard {
     struct replica_report *before; /* the last ones of the life before this one */
     size_t nbefore;
     uint32_t link; /* for questions; 0: none yet */
-    char link_endpoint[DOCUMENT_TEXT_BYTES];
+    char link_address[NODE_ADDRESS_BYTES];
 };
 
 /* What a process that holds the cluster key says of itself and of what it holds; in the node list

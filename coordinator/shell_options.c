@@ -178,6 +178,9 @@ static const struct option options[] = {
         .range = "a file in an existing folder, of mode 600",
         .help = "where each change by an operator is noted, a line of JSON each; none: nowhere",
     },
+    DAEMON_OPTION_TRANSPORT,
+    DAEMON_OPTION_ALLOW_PLAIN,
+    DAEMON_OPTION_IO_THREADS,
     DAEMON_OPTION_LOG_LEVEL,
 };
 

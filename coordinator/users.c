@@ -6,6 +6,7 @@
 #include "base/heap.h"
 #include "coordinator/duty.h"
 #include "coordinator/records.h"
+#include "proto/gate.h"
 #include "proto/signed_document.h"
 
 #include <assert.h>
@@ -651,6 +652,7 @@ static bool may(const struct user *user, const struct admin_request *request)
     case ADMIN_LOOK:
         return user_sees(user, request->name) && (target[0] == '\0' || user_sees(user, target));
     case ADMIN_STATUS:
+    case ADMIN_PROCESS_KEYS:
         return true; /* It is shown what it sees. */
     case ADMIN_NODE_DRAIN:
     case ADMIN_NODE_REPLACE:
@@ -676,7 +678,7 @@ static bool is_allowed(const struct user *user, const struct admin_request *requ
     case USER_ADMIN:
         return true;
     case USER_MONITOR:
-        return request->action == ADMIN_STATUS;
+        return gate_admits_action(PEER_MONITOR, request->action);
     case USER_CLIENT:
         break;
     }
@@ -687,7 +689,16 @@ enum status users_judge(struct coordinator *self, const struct peer *from,
                         const struct admin_request *request, char *message)
 {
     struct users_asker asker = users_asker(self, from, request);
+    enum peer_role role = (enum peer_role)from->role;
 
+    if (!gate_admits_action(role, request->action)) {
+        char why[GATE_REASON_BYTES];
+
+        coordinator_count(self, COORDINATOR_not_permitted_total);
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES, "%s",
+                       gate_why_action(role, request->action, why));
+        return STATUS_UNAUTHENTIC;
+    }
     if (!asker.unknown && (asker.user == NULL || is_allowed(asker.user, request))) {
         return STATUS_OK;
     }

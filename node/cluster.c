@@ -12,6 +12,7 @@ static void fill_question(const struct node *self, struct sync_request *request)
         .role = SYNC_NODE,
         .name = self->config.name,
         .endpoint = self->config.endpoint,
+        .curve = self->config.curve,
         .host = self->config.host,
         .zone = self->config.zone,
         .memory_limit_bytes = self->config.memory_limit_bytes,

@@ -2,7 +2,7 @@
 #include "base/log.h"
 #include "node/shell_machine.h"
 #include "node/shell_options.h"
-#include "proto/codec.h"
+#include "proto/gate.h"
 #include "runtime/disk_files.h"
 
 #include <stdio.h>
@@ -70,6 +70,21 @@ static void rekey(void *context)
     node_rekey(node, &settings->config.key);
 }
 
+/* transport_who_fn */
+static bool who(void *context, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
+{
+    (void)context;
+    return node_identify(node, key, peer);
+}
+
+/* transport_admits_fn */
+static bool admits(void *context, const struct peer *from, bool known, struct span frame,
+                   struct buffer *refusal)
+{
+    (void)context;
+    return gate_pass(GATE_NODE, from, known, frame, refusal);
+}
+
 int main(int argc, char **argv)
 {
     static struct node_settings settings;
@@ -80,6 +95,13 @@ int main(int argc, char **argv)
         .read_key = cluster_key_read,
         .key = &settings.config.key,
         .key_bytes = sizeof settings.config.key,
+        .kind = CURVE_NODE,
+        .pairs = cluster_key_curve_pairs,
+        .coordinators = settings.config.coordinators[0],
+        .coordinator_bytes = sizeof settings.config.coordinators[0],
+        .ncoordinators = &settings.config.ncoordinators,
+        .who = who,
+        .admits = admits,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = node_settings_finish,
         .start = start,

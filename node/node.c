@@ -1,6 +1,7 @@
 /* Life of a node and its actor: which frame goes where, what a turn of the loop does, and when
  * the next one is due. */
 #include "base/heap.h"
+#include "map/identity.h"
 #include "node/private.h"
 #include "proto/answers.h"
 
@@ -144,6 +145,15 @@ void node_rekey(struct node *node, const struct cluster_key *key)
 bool node_registered(const struct node *node)
 {
     return node->life.confirmed;
+}
+
+bool node_identify(const struct node *node, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
+{
+    const struct effects *effects = &node->effects;
+    uint64_t now_ms = effects->date_ms != NULL ? effects->date_ms(effects->context) : 0;
+    struct user_use use;
+
+    return identity_of_user(&node->documents.users, now_ms, key, peer, &use);
 }
 
 bool node_failed(const struct node *node)

@@ -35,6 +35,7 @@ struct node_config {
     char host[DOCUMENT_NAME_BYTES];
     char zone[DOCUMENT_NAME_BYTES];
     char endpoint[DOCUMENT_TEXT_BYTES]; /* where others reach this node */
+    bool curve;                         /* ... by CURVE */
     char coordinators[LINK_RING_MAX][DOCUMENT_TEXT_BYTES];
     uint32_t ncoordinators;
     struct cluster_key key;
@@ -79,5 +80,8 @@ MUST_USE enum status node_finish(struct node *node);
 
 /* Some coordinator has given this node its id. */
 bool node_registered(const struct node *node);
+
+/* The user whose key that is, by the record of users as it is known here: see map/identity.h. */
+bool node_identify(const struct node *node, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer);
 
 #endif

@@ -153,6 +153,9 @@ static const struct option options[] = {
         .help =
             "how many slot groups a report to a coordinator tells of; the others follow at once",
     },
+    DAEMON_OPTION_TRANSPORT,
+    DAEMON_OPTION_ALLOW_PLAIN,
+    DAEMON_OPTION_IO_THREADS,
     DAEMON_OPTION_LOG_LEVEL,
 };
 
@@ -200,6 +203,7 @@ enum status node_settings_finish(void *context)
     if (config->host[0] == '\0') {
         machine_host(config->host, sizeof config->host);
     }
+    config->curve = daemon_listens_curve(&settings->daemon);
     config->retain_us = RETAIN_DELAYS * config->gossip_delay_us;
     if (config->memory_limit_bytes == 0) {
         config->memory_limit_bytes = (uint64_t)((double)machine_memory_available() * MEMORY_SHARE);

@@ -230,6 +230,7 @@ static void fill_request(struct node *self, bool whole, struct replica_report *r
         .role = SYNC_NODE,
         .name = self->config.name,
         .endpoint = self->config.endpoint,
+        .curve = self->config.curve,
         .host = self->config.host,
         .zone = self->config.zone,
         .incarnation = self->life.incarnation,

@@ -27,6 +27,7 @@ enum admin_action {
     ADMIN_UPGRADE_FINALIZE = 25,
     ADMIN_USER_LIST = 26,
     ADMIN_USER_CHANGE = 27,
+    ADMIN_PROCESS_KEYS = 28,
     ADMIN_EXPAND = 4,
     ADMIN_REBUILD = 5,
     ADMIN_EXPIRE = 6,
@@ -83,6 +84,14 @@ struct process_features {
     uint64_t features;
     bool heard; /* lately, by this coordinator */
 };
+
+/* A public key of all processes of that kind. */
+struct process_key {
+    enum process_kind kind;
+    uint8_t key[CURVE_KEY_BYTES];
+};
+
+enum { ADMIN_MAX_PROCESS_KEYS = CURVE_NKINDS * CLUSTER_KEY_MAX };
 
 struct upgrade_page {
     uint64_t known; /* by the coordinator that answers; 0: another command's answer */
@@ -351,10 +360,12 @@ struct admin_reply {
     size_t nreplicas;
     const struct change_summary *changes;
     size_t nchanges;
-    struct map_page map;         /* ADMIN_MAP_BACKUP; else all zero */
-    struct upgrade_page upgrade; /* ADMIN_UPGRADE_*; else all zero */
-    struct key_page keys;        /* ADMIN_STATUS; else all zero */
-    struct user_page users;      /* ADMIN_USER_LIST; else all zero */
+    struct map_page map;                    /* ADMIN_MAP_BACKUP; else all zero */
+    struct upgrade_page upgrade;            /* ADMIN_UPGRADE_*; else all zero */
+    struct key_page keys;                   /* ADMIN_STATUS; else all zero */
+    struct user_page users;                 /* ADMIN_USER_LIST; else all zero */
+    const struct process_key *process_keys; /* ADMIN_PROCESS_KEYS: in the order of the ring */
+    size_t nprocess_keys;
 };
 
 /* ---- what a change has seen of what it is about, for whoever asks for one ----

@@ -70,7 +70,7 @@ static const struct {
 };
 #undef BOUND
 
-enum { NBODIES = sizeof bodies / sizeof bodies[0], PEEK_FIELDS = 8 };
+enum { NBODIES = sizeof bodies / sizeof bodies[0], PEEK_FIELDS = 16 };
 
 static enum frame_kind kind_of(uint32_t number)
 {
@@ -183,6 +183,7 @@ struct frame_face codec_peek(struct span bytes)
         }
     }
     face.kind = envelope.kind;
+    face.undecided = envelope.kind == FRAME_NONE && bytes.size > 0;
     face.correlation = envelope.correlation;
     /* The role is the first field, and is never left out. */
     face.from_node = envelope.kind == FRAME_SYNC_REQUEST && envelope.body.size > 0 &&
@@ -368,6 +369,7 @@ SAME(DOCUMENT_FEATURES, DOCUMENT_KIND__DOCUMENT_FEATURES);
 SAME(DOCUMENT_USERS, DOCUMENT_KIND__DOCUMENT_USERS);
 SAME(ADMIN_USER_LIST, ADMIN_ACTION__ADMIN_USER_LIST);
 SAME(ADMIN_USER_CHANGE, ADMIN_ACTION__ADMIN_USER_CHANGE);
+SAME(ADMIN_PROCESS_KEYS, ADMIN_ACTION__ADMIN_PROCESS_KEYS);
 SAME(USER_CLIENT, USER_ROLE__USER_ROLE_CLIENT);
 SAME(USER_MONITOR, USER_ROLE__USER_ROLE_MONITOR);
 SAME(USER_ADMIN, USER_ROLE__USER_ROLE_ADMIN);

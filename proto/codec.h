@@ -193,6 +193,7 @@ struct sync_request {
     size_t ndocuments;
     struct cluster_id cluster;   /* that its data belong to; none: it has none that say so */
     uint64_t features;           /* that it knows */
+    bool curve;                  /* nodes: it speaks CURVE at its endpoint */
     const struct user_use *uses; /* routers: of tokens and keys, lately */
     size_t nuses;                /* at most CODEC_MAX_USES */
 };
@@ -372,6 +373,7 @@ struct frame_face {
     enum frame_kind kind; /* FRAME_NONE: it can't be told */
     uint64_t correlation;
     bool from_node; /* a sync request in the role of a node */
+    bool undecided; /* no kind, as more fields come first than are looked at: it may be any */
 };
 
 struct frame_face codec_peek(struct span bytes);

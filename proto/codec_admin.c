@@ -283,7 +283,7 @@ static enum status get_action(struct codec_arena *arena, const void *wire, void 
 /* A part that another action has is not looked at. */
 #define WIRE_admin_request Orbloom__V1__AdminRequest
 static const struct binding admin_request_rows[] = {
-    ENUM(admin_request, action, ADMIN_CREATE, ADMIN_USER_CHANGE),
+    ENUM(admin_request, action, ADMIN_CREATE, ADMIN_PROCESS_KEYS),
     BY_HAND(admin_request, action, NULL, get_action),
     ROW(admin_request, timeout_ms, UINT32),
     ROW(admin_request, filter_id, UINT64),
@@ -371,6 +371,24 @@ static const struct binding key_page_rows[] = {
 };
 static BINDING_TABLE(key_page, key_page, NULL);
 
+/* ---- the answer: public keys of processes ---- */
+
+/* Of another size it has been read as zeros. */
+static enum status check_process_key(const void *ours)
+{
+    static const uint8_t none[CURVE_KEY_BYTES];
+    const struct process_key *self = ours;
+
+    return memcmp(self->key, none, sizeof none) != 0 ? STATUS_OK : STATUS_MALFORMED;
+}
+
+#define WIRE_process_key Orbloom__V1__ProcessKey
+static const struct binding process_key_rows[] = {
+    ENUM(process_key, kind, PROCESS_COORDINATOR, PROCESS_ROUTER),
+    ROW(process_key, key, BYTES),
+};
+static BINDING_TABLE(process_key, process_key, check_process_key);
+
 /* ---- the answer, all of it ---- */
 
 static bool look_found(const void *ours)
@@ -417,6 +435,8 @@ static const struct binding admin_reply_rows[] = {
     OPTIONAL(admin_reply, upgrade, upgrade_page, says_upgrade, NULL),
     OPTIONAL(admin_reply, keys, key_page, says_keys, NULL),
     OPTIONAL(admin_reply, users, user_page, says_users, NULL),
+    LIST(admin_reply, process_keys, nprocess_keys, process_key, ADMIN_MAX_PROCESS_KEYS,
+         STATUS_MALFORMED),
     LIST(admin_reply, replicas, nreplicas, replica_report, UNBOUNDED, STATUS_OK),
 };
 BINDING_TABLE(admin_reply, admin_reply, NULL);

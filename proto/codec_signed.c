@@ -234,6 +234,7 @@ static const struct binding node_record_rows[] = {
     ROW(node_record, draining, BOOL),
     ROW(node_record, replaced_by, UINT32),
     ROW(node_record, confirmed_off, UINT64),
+    ROW(node_record, curve, BOOL),
     ROW(node_record, name, CHARS),
     ROW(node_record, host, CHARS),
     ROW(node_record, zone, CHARS),

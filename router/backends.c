@@ -57,13 +57,13 @@ static bool reserve(struct backend *backend)
     return backend->subrequests != NULL && backend->fingerprints != NULL;
 }
 
-static void connect_to(struct router *self, struct backend *backend, const char *endpoint)
+static void connect_to(struct router *self, struct backend *backend, const char *address)
 {
     if (backend->link != 0) {
         self->effects.link_close(self->effects.context, backend->link);
     }
-    (void)snprintf(backend->endpoint, sizeof backend->endpoint, "%s", endpoint);
-    backend->link = self->effects.link_open(self->effects.context, endpoint);
+    (void)snprintf(backend->address, sizeof backend->address, "%s", address);
+    backend->link = self->effects.link_open(self->effects.context, address);
     backend->inflight_bytes = 0;
     backend->recent_bytes = 0;
     backend->unanswered_us = 0;
@@ -73,6 +73,7 @@ struct backend *backend_of(struct router *self, uint32_t node)
 {
     const struct node_record *record = node_list_find(&self->documents.nodes, node);
     struct backend *backend = NULL;
+    char address[NODE_ADDRESS_BYTES];
 
     if (record == NULL) {
         return NULL;
@@ -84,9 +85,9 @@ struct backend *backend_of(struct router *self, uint32_t node)
         backend = &self->backends[self->nbackends++];
         backend->node = node;
     }
-    if (backend != NULL &&
-        (backend->link == 0 || strcmp(backend->endpoint, record->endpoint) != 0)) {
-        connect_to(self, backend, record->endpoint);
+    (void)node_record_address(record, address);
+    if (backend != NULL && (backend->link == 0 || strcmp(backend->address, address) != 0)) {
+        connect_to(self, backend, address);
     }
     return backend;
 }
@@ -187,7 +188,7 @@ struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t lin
             take_latency(backend, now_us, correlation);
             backend->inflight_bytes = inflight > answered_bytes ? inflight - answered_bytes : 0;
             if (backend->suspect) {
-                log_line(LOG_INFO, "node %u at %s answers again", backend->node, backend->endpoint);
+                log_line(LOG_INFO, "node %u at %s answers again", backend->node, backend->address);
             }
             backend->suspect = false;
             /* It answers: what is still open is waited for from now on. */
@@ -247,16 +248,16 @@ static void tick(struct router *self, struct backend *backend, uint64_t now_us)
         backend->suspect = true;
         backend->next_probe_us = now_us + self->config.retry_us;
         router_count(self, ROUTER_suspects_total);
-        log_line(LOG_WARN, "node %u at %s does not answer", backend->node, backend->endpoint);
+        log_line(LOG_WARN, "node %u at %s does not answer", backend->node, backend->address);
     }
     if (backend->suspect && now_us >= backend->next_probe_us) {
         if (backend->unanswered_us != 0 &&
             now_us - backend->unanswered_us > RENEW_RETRIES * self->config.retry_us) {
-            char endpoint[DOCUMENT_TEXT_BYTES];
+            char address[NODE_ADDRESS_BYTES];
 
-            /* connect_to() writes where the endpoint is kept. */
-            memcpy(endpoint, backend->endpoint, sizeof endpoint);
-            connect_to(self, backend, endpoint);
+            /* connect_to() writes where the address is kept. */
+            memcpy(address, backend->address, sizeof address);
+            connect_to(self, backend, address);
             backend->unanswered_us = now_us;
         }
         backend->next_probe_us = now_us + self->config.retry_us;

@@ -39,6 +39,8 @@
     X(suspects_total, "events", "nodes that stopped answering")                                  \
     X(deadlines_total, "operations", "operations that ended at their deadline")                  \
     X(dump_chunks_total, "chunks", "of dumps, told")                                             \
+    X(not_permitted_total, "requests",                                                           \
+      "of users who have not the right to that filter, or are users no more")                    \
     X(unknown_filters_total, "requests", "requests for a filter that the store does not hold")   \
     X(documents_taken_total, "documents", "newer documents taken over")                          \
     X(documents_refused_total, "documents", "documents or secrets with a wrong MAC or form")     \

@@ -1,6 +1,6 @@
 /* orbloom-router: the shell around the router's core and its RESP front. */
 #include "base/log.h"
-#include "proto/codec.h"
+#include "proto/gate.h"
 #include "router/shell_options.h"
 #include "router/shell_resp.h"
 #include "runtime/audit_file.h"
@@ -174,6 +174,21 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
     return STATUS_OK;
 }
 
+/* transport_who_fn */
+static bool who(void *context, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
+{
+    (void)context;
+    return router_identify(router, key, peer);
+}
+
+/* transport_admits_fn */
+static bool admits(void *context, const struct peer *from, bool known, struct span frame,
+                   struct buffer *refusal)
+{
+    (void)context;
+    return gate_pass(GATE_ROUTER, from, known, frame, refusal);
+}
+
 int main(int argc, char **argv)
 {
     static struct router_settings settings;
@@ -184,6 +199,13 @@ int main(int argc, char **argv)
         .read_key = cluster_key_read,
         .key = &settings.config.key,
         .key_bytes = sizeof settings.config.key,
+        .kind = CURVE_ROUTER,
+        .pairs = cluster_key_curve_pairs,
+        .coordinators = settings.config.coordinators[0],
+        .coordinator_bytes = sizeof settings.config.coordinators[0],
+        .ncoordinators = &settings.config.ncoordinators,
+        .who = who,
+        .admits = admits,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = router_options_finish,
         .read_files = read_files,

@@ -55,7 +55,7 @@ struct routed_filter {
  * are gathered until the end of the turn, to leave in one message. */
 struct backend {
     uint32_t node;
-    char endpoint[DOCUMENT_TEXT_BYTES];
+    char address[NODE_ADDRESS_BYTES];
     uint32_t link;
     bool suspect;                   /* has not answered for a while: asked last */
     uint64_t unanswered_us;         /* since when something is unanswered; 0: nothing is */

@@ -1,6 +1,7 @@
 /* Life of a router and its actor: which frame goes where, what a turn of the loop does, and when
  * the next one is due. */
 #include "base/heap.h"
+#include "map/identity.h"
 #include "proto/answers.h"
 #include "router/dump.h"
 
@@ -69,6 +70,19 @@ void router_destroy(struct router **router)
 bool router_synced(const struct router *router)
 {
     return router->synced;
+}
+
+bool router_identify(struct router *router, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
+{
+    const struct effects *effects = &router->effects;
+    uint64_t now_ms = effects->date_ms != NULL ? effects->date_ms(effects->context) : 0;
+    struct user_use use;
+
+    if (!identity_of_user(&router->documents.users, now_ms, key, peer, &use)) {
+        return false;
+    }
+    router_note_use(router, &use);
+    return true;
 }
 
 const struct user_list *router_users(const struct router *router)

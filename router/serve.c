@@ -156,6 +156,53 @@ static void keep(struct router *self, uint64_t now_us, const struct peer *from, 
     sync_want(self, now_us);
 }
 
+/* ---- rights ---- */
+
+static uint8_t right_to(const struct frame *frame)
+{
+    return frame->kind == FRAME_CLIENT_REQUEST &&
+                   frame->body.client_request.operation != OPERATION_CHECK
+               ? USER_WRITE
+               : USER_READ;
+}
+
+/* By the record of users as it is now, also for what was kept. Info shows what the user may see.
+ * Who is no user is not asked: processes do not get here, and nobody knows who is who where all is
+ * plain. */
+static bool may(const struct router *self, const struct peer *from, const struct frame *frame,
+                const struct user **user)
+{
+    *user = user_list_find_id(&self->documents.users, from->user);
+    if (from->user == 0) {
+        return true;
+    }
+    if (*user == NULL) {
+        return false;
+    }
+    return frame->kind == FRAME_INFO_REQUEST ? user_sees(*user, name_of(frame))
+                                             : user_may(*user, right_to(frame), name_of(frame));
+}
+
+/* Whether there is such a filter is not told. */
+static void refuse_right(struct router *self, const struct peer *from, const struct frame *frame,
+                         const struct user *user)
+{
+    char message[ROUTER_MESSAGE_BYTES];
+    char right[5];
+
+    router_count(self, ROUTER_not_permitted_total);
+    user_rights_print(right_to(frame), right);
+    if (user == NULL) {
+        (void)snprintf(message, sizeof message, "this user was deleted; ask an admin for another");
+    } else {
+        (void)snprintf(message, sizeof message,
+                       "user %s has not the right %s to filter %.128s; an admin may give it: "
+                       "orbloom user apply",
+                       user->name, right, name_of(frame));
+    }
+    router_refuse(self, from, frame, STATUS_UNAUTHENTIC, message);
+}
+
 /* ---- serving one ---- */
 
 /* Is there something that this router may only not have heard of yet: a dump's last chunk, or the
@@ -198,8 +245,11 @@ static void serve(struct router *self, uint64_t now_us, const struct peer *from,
                   const struct frame *frame, bool settled)
 {
     struct document_entry *entry = router_find(self, name_of(frame));
+    const struct user *user;
 
-    if (entry == NULL && settled) {
+    if (!may(self, from, frame, &user)) {
+        refuse_right(self, from, frame, user);
+    } else if (entry == NULL && settled) {
         refuse_unknown(self, from, frame);
     } else if (entry == NULL) {
         keep(self, now_us, from, bytes, frame);

@@ -1,7 +1,6 @@
 /* The table of orbloom-router's options, and what it takes for several of them to go together. */
 #include "router/shell_options.h"
 
-#include <arpa/inet.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -301,6 +300,9 @@ static const struct option options[] = {
         .help = "whether SLOWLOG tells items, or only how long they are",
         .live = true,
     },
+    DAEMON_OPTION_TRANSPORT,
+    DAEMON_OPTION_ALLOW_PLAIN,
+    DAEMON_OPTION_IO_THREADS,
     DAEMON_OPTION_LOG_LEVEL,
 };
 
@@ -363,28 +365,11 @@ static enum status finish_tls(struct router_settings *settings)
     return STATUS_OK;
 }
 
-/* By its text, as a name may mean another address tomorrow. */
-static bool is_loopback(const char *endpoint)
-{
-    const char *host = strstr(endpoint, "://") + 3; /* The option's kind has it. */
-    const char *colon = strrchr(host, ':');
-    char text[INET6_ADDRSTRLEN];
-    struct in_addr address;
-
-    if (colon == NULL || (size_t)(colon - host) >= sizeof text) {
-        return false;
-    }
-    memcpy(text, host, (size_t)(colon - host));
-    text[colon - host] = '\0';
-    return strcmp(text, "localhost") == 0 || strcmp(text, "[::1]") == 0 ||
-           (inet_pton(AF_INET, text, &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
-}
-
 /* Whoever reaches `endpoint`, the option's, gets in without a word; so it must be meant. */
 static enum status check_door(const struct router_settings *settings, const char *option,
                               const char *endpoint)
 {
-    if (endpoint[0] == '\0' || is_loopback(endpoint) || settings->resp.guarded ||
+    if (endpoint[0] == '\0' || options_endpoint_is_loopback(endpoint) || settings->resp.guarded ||
         settings->resp.users_only || strcmp(settings->resp_open, "on") == 0) {
         return STATUS_OK;
     }

@@ -7,6 +7,7 @@
 #define ORBLOOM_CLI_BENCH_ARRAYS_H
 
 #include "cli/bench/cpu.h"
+#include "cli/flags.h"
 #include "map/document.h"
 
 struct arrays_node {
@@ -22,7 +23,7 @@ struct arrays {
 };
 
 /* Ask a coordinator for the living nodes and each of them for its counter; who does not answer
- * at once is left out. `coordinators` as everywhere. */
-void arrays_ask(struct arrays *self, const char *coordinators);
+ * at once is left out. */
+void arrays_ask(struct arrays *self, const struct flags_common *common);
 
 #endif

@@ -172,7 +172,7 @@ static void show(struct bench *bench)
         return;
     }
     if (!bench->settings.is_redis) {
-        arrays_ask(&bench->arrays, bench->settings.common.coordinators);
+        arrays_ask(&bench->arrays, &bench->settings.common);
         row.arrays = &bench->arrays;
     }
     bench_show_json(&row);
@@ -205,6 +205,7 @@ static int open_orbloom(struct bench *bench)
     const char *dir = settings->dir != NULL ? settings->dir : getenv("ORBLOOM_DIR");
     struct orbloom_options options = {
         .routers = settings->common.routers,
+        .credential = settings->common.credential,
         .coordinators = settings->common.coordinators,
         .timeout_ms = (uint32_t)(settings->common.timeout_us / US_PER_MS),
         .max_in_flight = (uint32_t)settings->in_flight + FILL_IN_FLIGHT,

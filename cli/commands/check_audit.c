@@ -197,6 +197,7 @@ static void ask_all(struct audit *self)
 static int connect_routers(struct audit *self)
 {
     struct orbloom_options options = {
+        .credential = self->settings->common.credential,
         .timeout_ms = (uint32_t)(self->settings->common.timeout_us / US_PER_MS),
         .max_in_flight = CHECK_MAX_SETS,
         .max_bytes = INFLIGHT_BYTES,

@@ -203,7 +203,8 @@ static int ask_and_wait(const struct flags_common *common, const struct frame *f
 {
     struct wait self = {.frame = frame, .show = show, .context = context};
     struct channel_options options = {.routers = common->routers,
-                                      .coordinators = common->coordinators};
+                                      .coordinators = common->coordinators,
+.credential = common->credential};
     char reason[CHANNEL_REASON_BYTES];
     enum status status = channel_open(&options, &self.channel, reason);
 

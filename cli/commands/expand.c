@@ -177,7 +177,8 @@ static int watch(const struct flags_common *common, const char *name, uint64_t f
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
                           .body.admin_request = {.action = ADMIN_STATUS, .name = name}};
     struct channel_options options = {.routers = common->routers,
-                                      .coordinators = common->coordinators};
+                                      .coordinators = common->coordinators,
+.credential = common->credential};
     struct channel *channel = NULL;
     char reason[CHANNEL_REASON_BYTES];
     enum status status = channel_open(&options, &channel, reason);

@@ -186,7 +186,8 @@ static int do_step(const struct rebuild_ask *self, enum rebuild_step step, bool 
         .step = step, .keyset = meant(self, step), .empty = yes};
     struct frame frame = frame_of(self, &wanted);
     struct channel_options options = {.routers = self->common->routers,
-                                      .coordinators = self->common->coordinators};
+                                      .coordinators = self->common->coordinators,
+.credential = self->common->credential};
     struct waiting waiting = {.name = self->name,
                               .step = step,
                               .joins = (self->open != 0) == (step == REBUILD_BEGIN),

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 struct stats_settings {
+    const char *credential;
     uint64_t timeout_us;
     bool json;
 };
@@ -20,6 +21,7 @@ static const struct option options[] = {
         .offset = FIELD(json),
         .help = "print an array of objects instead",
     },
+    FLAG_CREDENTIAL(FIELD(credential)),
     FLAG_TIMEOUT(FIELD(timeout_us)),
 };
 
@@ -93,7 +95,8 @@ static int run(int argc, char **argv)
         json_begin(&json, NULL, '[');
     }
     for (size_t i = 0; i < words.count; i++) {
-        struct flags_common common = {.routers = words.items[i], .timeout_us = settings.timeout_us};
+        struct flags_common common = {.routers = words.items[i],
+.credential = settings.credential, .timeout_us = settings.timeout_us};
         struct view view = {.endpoint = words.items[i], .json = settings.json ? &json : NULL};
         int one = cmd_ask(&common, &frame, show, &view);
 

@@ -3,17 +3,20 @@
 #include "base/heap.h"
 #include "base/number.h"
 #include "cli/cmd.h"
+#include "cli/credentials.h"
 #include "cli/keygen.h"
 #include "cli/output.h"
 #include "cli/show/users.h"
 #include "cli/user_file.h"
 #include "cli/users.h"
+#include "client/shell_credential.h"
 #include "runtime/date.h"
 #include "runtime/file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_RIGHTS = USER_MAX_GRANTS, MS_PER_US = 1000 };
 
@@ -35,6 +38,9 @@ struct user_settings {
     bool dry_run;
     bool prune;
     bool json;
+    const char *as;
+    const char *cluster_key;
+    const char *file; /* of create and key add: --credential is what they write */
 };
 
 static const struct option options[] = {
@@ -150,7 +156,26 @@ static const struct option options[] = {
         .max = UINT64_C(31536000000000000),
         .sample = "TIME",
         .range = "1s to 1,000 years",
-        .help = "create, token add: the token is good for so long from now on; without it for ever",
+        .help = "create, token add, key add: the token or key is good for so long from now on; "
+                "without it for ever",
+    },
+    {
+        .name = "as",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct user_settings, as),
+        .sample = "FILE",
+        .range = "a file, or none",
+        .help = "create, key add: the admin who asks, as --credential is the file to write there; "
+                "else $ORBLOOM_CREDENTIAL",
+    },
+    {
+        .name = "cluster-key",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct user_settings, cluster_key),
+        .sample = "FILE",
+        .range = "a cluster key file",
+        .excludes = "as",
+        .help = "who asks holds the cluster key: for the first admin; renew: asks nobody",
     },
     {
         .name = "dry-run",
@@ -177,7 +202,7 @@ static const struct option_table table = {
     .program = "orbloom",
     .command = "user",
     .words = "create NAME | list | show NAME | delete NAME | apply FILE | "
-             "token NAME add | token NAME remove ID",
+             "token NAME add | token NAME remove ID | key NAME add | key NAME remove ID | renew",
     .summary = "Say who may use the cluster, and for what.",
     .notes =
         "While there is no user whoever reaches the cluster may do everything. Tokens are\n"
@@ -185,6 +210,10 @@ static const struct option_table table = {
         "take another's place: token add, move the clients, token remove. What is kept is a\n"
         "hash: a token is printed once. A deleted user or token counts no more as soon as\n"
         "routers hear of it.\n\n"
+        "create --credential FILE and key NAME add --credential FILE draw a key pair, for clients\n"
+        "that speak CURVE, and write it to a new file of mode 600, with the public keys of the\n"
+        "cluster's processes; renew --credential FILE brings these up to date, while the cluster\n"
+        "key is replaced.\n\n"
         "apply makes the users of a file what the file says, tokens aside, in one step:\n\n"
         "  users = ({ name = \"crawler\"; rights = (\"rwc crawl:*\", \"r shared:*\"); create = "
         "\"on\";\n"
@@ -193,6 +222,7 @@ static const struct option_table table = {
         "    tls_subject = \"CN=crawler\"; });\n\n"
         "  orbloom user create crawler --rights \"rwc crawl:*\" --rights \"r shared:*\" "
         "--expires 90d\n"
+        "  orbloom user create root --role admin --credential root.cred --cluster-key cluster.key\n"
         "  orbloom user apply users.conf --dry-run\n\n"
         "Exit: 0 done, 1 not (or not surely: ask again), 2 wrong usage.",
     .options = options,
@@ -279,8 +309,9 @@ static uint64_t expiry_of(const struct user_settings *settings)
 
 struct creation {
     struct user user;
-    struct user_wish wish;
-    bool has_token;
+    struct user_wish wishes[2];
+    size_t nwishes;
+    struct credential_draft *credential; /* NULL: none */
     bool asked; /* at least once: the user who is there may be ours */
 };
 
@@ -300,9 +331,11 @@ static int plan_creation(void *context, const struct users_record *record,
     change->revision = exists ? UINT64_MAX : 0; /* Only if it is this very one, made before. */
     change->puts = &self->user;
     change->nputs = 1;
-    change->adds = &self->wish;
-    change->nadds = self->has_token;
-    return CMD_OK;
+    change->adds = self->wishes;
+    change->nadds = self->nwishes;
+    return self->credential != NULL
+               ? credentials_put(self->credential, self->user.name, self->user.role)
+               : CMD_OK;
 }
 
 static int refuse_setting(const char *reason)
@@ -335,19 +368,33 @@ static int define(const struct user_settings *settings, const char *name, struct
     return CMD_OK;
 }
 
+/* Who comes with a key or a certificate needs no token. */
+static bool wants_token(const struct user_settings *settings)
+{
+    return !settings->no_token && (settings->file == NULL || settings->token_file != NULL);
+}
+
 static int run_create(const struct user_settings *settings, const struct option_words *words)
 {
     const char *name = words->items[1];
-    struct creation creation = {.has_token = !settings->no_token};
+    struct creation creation = {.nwishes = 0};
     struct token token = {.drawn = false};
+    struct credential_draft credential = {.path = settings->file};
     int code = define(settings, name, &creation.user);
 
-    if (code == CMD_OK && creation.has_token) {
+    if (code == CMD_OK && wants_token(settings)) {
         code = make_token(settings->token_file, &token);
+        creation.wishes[creation.nwishes++] =
+            (struct user_wish){.user = name,
+                               .token = span_of(token.text, token.size),
+                               .expires_ms = expiry_of(settings)};
     }
-    creation.wish = (struct user_wish){.user = name,
-                                       .token = span_of(token.text, token.size),
-                                       .expires_ms = expiry_of(settings)};
+    if (code == CMD_OK && credential.path != NULL) {
+        code = credentials_make(&credential, &settings->common);
+        creation.credential = &credential;
+        creation.wishes[creation.nwishes++] =
+            credentials_wish(&credential, name, expiry_of(settings));
+    }
     if (code == CMD_OK) {
         code = users_edit(&settings->common, false, plan_creation, &creation);
     }
@@ -355,6 +402,7 @@ static int run_create(const struct user_settings *settings, const struct option_
         (void)fprintf(stderr, "created user %s\n", name);
         print_token(name, &token);
     }
+    credentials_end(&credential, code == CMD_OK);
     explicit_bzero(&token, sizeof token);
     user_fini(&creation.user);
     return code;
@@ -530,6 +578,69 @@ static int remove_token(const struct user_settings *settings, const char *name, 
     return code;
 }
 
+/* ---- keys ---- */
+
+struct key_addition {
+    struct credential_draft credential;
+    struct user_wish wish;
+};
+
+static int plan_key(void *context, const struct users_record *record, struct user_change *change)
+{
+    struct key_addition *self = context;
+    const struct user *user = user_list_find(&record->list, self->wish.user);
+
+    if (user == NULL) {
+        return users_refuse_unknown(self->wish.user);
+    }
+    change->adds = &self->wish;
+    change->nadds = 1;
+    return credentials_put(&self->credential, user->name, user->role);
+}
+
+static int add_key(const struct user_settings *settings, const char *name)
+{
+    struct key_addition addition = {.credential = {.path = settings->file}};
+    int code;
+
+    if (settings->file == NULL) {
+        return cmd_fail(STATUS_USAGE, "which file is to be written? --credential FILE");
+    }
+    code = credentials_make(&addition.credential, &settings->common);
+    addition.wish = credentials_wish(&addition.credential, name, expiry_of(settings));
+    if (code == CMD_OK) {
+        code = users_edit(&settings->common, false, plan_key, &addition);
+    }
+    credentials_end(&addition.credential, code == CMD_OK);
+    return code;
+}
+
+static int run_key(const struct user_settings *settings, const struct option_words *words)
+{
+    const char *action = words->items[2];
+
+    if (strcmp(action, "add") == 0 && words->count == 3) {
+        return add_key(settings, words->items[1]);
+    }
+    if (strcmp(action, "remove") == 0 && words->count == 4) {
+        return remove_token(settings, words->items[1], words->items[3]);
+    }
+    return cmd_fail(STATUS_USAGE, "usage: orbloom user key NAME add --credential FILE | key NAME "
+                                  "remove ID");
+}
+
+static int run_renew(const struct user_settings *settings, const struct option_words *words)
+{
+    const char *path = settings->common.credential != NULL ? settings->common.credential
+                                                           : getenv(CREDENTIAL_VARIABLE);
+
+    (void)words;
+    if (path == NULL || path[0] == '\0') {
+        return cmd_fail(STATUS_USAGE, "which file is to be written anew? --credential FILE");
+    }
+    return credentials_renew(&settings->common, path);
+}
+
 static int run_token(const struct user_settings *settings, const struct option_words *words)
 {
     const char *action = words->items[2];
@@ -656,7 +767,7 @@ static int run_apply(const struct user_settings *settings, const struct option_w
 
 /* ---- which of them ---- */
 
-enum { CREATES = 1, TOKENS = 2, APPLIES = 4, SHOWS = 8 };
+enum { CREATES = 1, TOKENS = 2, APPLIES = 4, SHOWS = 8, EXPIRES = 16, WRITES = 32 };
 
 static const struct {
     const char *word;
@@ -666,12 +777,14 @@ static const struct {
     unsigned flags;
     int (*run)(const struct user_settings *settings, const struct option_words *words);
 } actions[] = {
-    {"create", 2, 2, true, CREATES | TOKENS, run_create},
+    {"create", 2, 2, true, CREATES | TOKENS | EXPIRES | WRITES, run_create},
     {"list", 1, 1, false, SHOWS, run_list},
     {"show", 2, 2, true, SHOWS, run_show},
     {"delete", 2, 2, true, 0, run_delete},
     {"apply", 2, 2, false, APPLIES, run_apply},
-    {"token", 3, 4, true, TOKENS, run_token},
+    {"token", 3, 4, true, TOKENS | EXPIRES, run_token},
+    {"key", 3, 4, true, EXPIRES | WRITES, run_key},
+    {"renew", 1, 1, false, 0, run_renew},
 };
 
 /* A flag that this action does not have; NULL: none. */
@@ -693,7 +806,8 @@ static const char *stray_flag(const struct user_settings *settings, unsigned fla
         {"tls-subject", settings->tls_subject != NULL, CREATES},
         {"no-token", settings->no_token, CREATES},
         {"token-file", settings->token_file != NULL, TOKENS},
-        {"expires", settings->expires_us != 0, TOKENS},
+        {"expires", settings->expires_us != 0, EXPIRES},
+        {"as", settings->as != NULL, WRITES},
         {"dry-run", settings->dry_run, APPLIES},
         {"prune", settings->prune, APPLIES},
         {"json", settings->json, SHOWS},
@@ -707,9 +821,11 @@ static const char *stray_flag(const struct user_settings *settings, unsigned fla
     return NULL;
 }
 
-static int run_action(size_t at, const struct user_settings *settings,
-                      const struct option_words *words)
+static int run_action(size_t at, struct user_settings *settings, const struct option_words *words)
 {
+    struct credential held;
+    int code = CMD_OK;
+
     const char *stray = stray_flag(settings, actions[at].flags);
 
     if (words->count < actions[at].min_words || words->count > actions[at].max_words) {
@@ -723,7 +839,21 @@ static int run_action(size_t at, const struct user_settings *settings,
     if (actions[at].named && !check_name(words->items[1])) {
         return CMD_USAGE;
     }
-    return cmd_close_output(actions[at].run(settings, words));
+    if ((actions[at].flags & WRITES) != 0) {
+        settings->file = settings->common.credential;
+        settings->common.credential = settings->as;
+    }
+    if (settings->cluster_key != NULL) {
+        code = credentials_of_key(settings->cluster_key, &held);
+        settings->common.held = &held;
+    }
+    if (code == CMD_OK) {
+        code = cmd_close_output(actions[at].run(settings, words));
+    }
+    if (settings->cluster_key != NULL) {
+        credential_wipe(&held);
+    }
+    return code;
 }
 
 static int run(int argc, char **argv)
@@ -740,7 +870,7 @@ static int run(int argc, char **argv)
         }
     }
     return cmd_fail(STATUS_USAGE,
-                    "user takes create, list, show, delete, apply or token, not \"%.60s\"",
+                    "user takes create, list, show, delete, apply, token, key or renew, not \"%.60s\"",
                     words.items[0]);
 }
 

@@ -185,7 +185,8 @@ static bool ask(const struct channel_options *options, const struct frame *frame
 bool playground_answers(const struct playground *self)
 {
     struct channel_options options = {.coordinators = self->processes[0].endpoint,
-                                      .routers = self->processes[1].endpoint};
+                                      .routers = self->processes[1].endpoint,
+.credential = CHANNEL_NO_CREDENTIAL};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct check check = {.nodes = self->options->nodes};
 

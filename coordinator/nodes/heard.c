@@ -29,17 +29,19 @@ uint32_t heard_link(struct coordinator *self, uint32_t node)
 {
     const struct node_record *record = node_list_find(&self->documents.nodes, node);
     struct heard *heard = coordinator_heard(self, node);
+    char address[NODE_ADDRESS_BYTES];
 
     if (record == NULL || heard == NULL) {
         return 0; /* Not heard of by this coordinator; its next sync changes that. */
     }
-    if (heard->link != 0 && strcmp(heard->link_endpoint, record->endpoint) != 0) {
+    (void)node_record_address(record, address);
+    if (heard->link != 0 && strcmp(heard->link_address, address) != 0) {
         self->effects.link_close(self->effects.context, heard->link);
         heard->link = 0;
     }
     if (heard->link == 0) {
-        heard->link = self->effects.link_open(self->effects.context, record->endpoint);
-        (void)snprintf(heard->link_endpoint, sizeof heard->link_endpoint, "%s", record->endpoint);
+        heard->link = self->effects.link_open(self->effects.context, address);
+        memcpy(heard->link_address, address, sizeof address);
     }
     return heard->link;
 }

@@ -15,7 +15,7 @@
 static bool same_record(const struct node_record *record, const struct sync_request *request)
 {
     return record->memory_limit_bytes == request->memory_limit_bytes &&
-           record->durable == request->durable &&
+           record->durable == request->durable && record->curve == request->curve &&
            strcmp(record->endpoint, request->endpoint) == 0 &&
            strcmp(record->host, request->host) == 0 && strcmp(record->zone, request->zone) == 0;
 }

@@ -21,6 +21,7 @@ void age_fill_record(struct node_record *record, const struct sync_request *requ
     record->memory_limit_bytes = request->memory_limit_bytes;
     record->boot = request->boot;
     record->durable = request->durable;
+    record->curve = request->curve;
 }
 
 struct claim *age_claim(const struct coordinator *self, const char *name)

@@ -99,6 +99,10 @@ struct actor {
     void (*refused)(void *self); /* what came was no frame and was dropped; NULL: not wanted */
     bool (*awaits)(void *self);  /* is an answer expected any moment? NULL: never */
     bool (*over)(void *self);    /* it can't or need not go on: the loop ends; NULL: never */
+
+    /* The peer of a link does not let us in, with any key that there is: cause and remedy. It is
+     * tried again by and by. NULL: not wanted. */
+    void (*on_refusal)(void *self, uint64_t now_us, uint32_t link, const char *cause);
 };
 
 #endif

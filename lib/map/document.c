@@ -302,6 +302,16 @@ const struct node_record *node_list_find_name(const struct node_list *self, cons
     return NULL;
 }
 
+const char *node_record_address(const struct node_record *record, char text[NODE_ADDRESS_BYTES])
+{
+    static const char scheme[] = "tcp://";
+    bool other = record->curve && strncmp(record->endpoint, scheme, sizeof scheme - 1) == 0;
+
+    (void)snprintf(text, NODE_ADDRESS_BYTES, "%s%s", other ? "curve://" : "",
+                   other ? record->endpoint + sizeof scheme - 1 : record->endpoint);
+    return text;
+}
+
 bool node_record_leaves(const struct node_record *record)
 {
     return record->draining || record->replaced_by != 0;

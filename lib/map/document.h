@@ -23,8 +23,9 @@
 #include "map/quorum.h"
 
 enum {
-    DOCUMENT_NAME_BYTES = 129, /* [A-Za-z0-9._:-]{1,128} and a NUL */
-    DOCUMENT_TEXT_BYTES = 256, /* endpoints; a NUL included */
+    DOCUMENT_NAME_BYTES = 129,                    /* [A-Za-z0-9._:-]{1,128} and a NUL */
+    DOCUMENT_TEXT_BYTES = 256,                    /* endpoints; a NUL included */
+    NODE_ADDRESS_BYTES = DOCUMENT_TEXT_BYTES + 8, /* "curve://" in front */
     DOCUMENT_MAX_SHARDS = 4096,
     DOCUMENT_MAX_NODES = 1024,
     DOCUMENT_MAX_GENERATIONS = 8,
@@ -189,6 +190,7 @@ struct node_record {
     bool draining;          /* its replicas are to move to other nodes */
     uint32_t replaced_by;   /* ... to this one; 0: not replaced */
     uint64_t confirmed_off; /* the operator vouches that this life never answers again; 0: none */
+    bool curve;             /* it speaks CURVE at its endpoint, not plain ZMTP */
 };
 
 struct node_list {
@@ -300,6 +302,10 @@ void node_list_fini(struct node_list *self);
 /* NULL when there is none. */
 const struct node_record *node_list_find(const struct node_list *self, uint32_t id);
 const struct node_record *node_list_find_name(const struct node_list *self, const char *name);
+
+/* Where a link to it is opened: its endpoint, "curve://HOST:PORT" where it speaks CURVE. Returns
+ * `text`. */
+const char *node_record_address(const struct node_record *record, char text[NODE_ADDRESS_BYTES]);
 
 /* Is the node to give up its replicas? */
 bool node_record_leaves(const struct node_record *record);

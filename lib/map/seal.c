@@ -11,6 +11,9 @@
 enum { SECRET_PLAIN_BYTES = 8 + HASH_SECRET_BYTES, DOMAIN_BYTES = 8 };
 
 _Static_assert(SEAL_KEY_BYTES == crypto_secretbox_KEYBYTES, "key of secretbox");
+_Static_assert(SEAL_KEY_BYTES == crypto_box_SEEDBYTES, "seed of a pair");
+_Static_assert(CURVE_KEY_BYTES == crypto_box_PUBLICKEYBYTES, "public key of a pair");
+_Static_assert(CURVE_KEY_BYTES == crypto_box_SECRETKEYBYTES, "secret key of a pair");
 _Static_assert(SEAL_NONCE_BYTES == crypto_secretbox_NONCEBYTES, "nonce of secretbox");
 _Static_assert(SEAL_SECRET_BYTES ==
                    SEAL_NONCE_BYTES + crypto_secretbox_MACBYTES + SECRET_PLAIN_BYTES,
@@ -38,6 +41,9 @@ static void derive_key(const uint8_t master[SEAL_KEY_BYTES], struct seal_key *ke
 {
     derive(master, "orbloom v1: authenticate documents", key->mac);
     derive(master, "orbloom v1: seal hash secrets", key->seal);
+    derive(master, "orbloom v1 curve router", key->curve[CURVE_ROUTER]);
+    derive(master, "orbloom v1 curve node", key->curve[CURVE_NODE]);
+    derive(master, "orbloom v1 curve coordinator", key->curve[CURVE_COORDINATOR]);
 }
 
 /* ---- the ring ---- */
@@ -272,6 +278,26 @@ bool cluster_key_has_tag(const struct cluster_key *key, uint64_t tag)
         }
     }
     return false;
+}
+
+void seal_curve_pair(const struct seal_key *key, enum curve_kind kind, struct curve_pair *pair)
+{
+    int failed;
+
+    assert(kind < CURVE_NKINDS);
+    failed = crypto_box_seed_keypair(pair->public, pair->secret, key->curve[kind]);
+    assert(failed == 0); /* It knows no failure. */
+}
+
+size_t cluster_key_curve_pairs(const void *key, enum curve_kind kind,
+                               struct curve_pair pairs[CLUSTER_KEY_MAX])
+{
+    const struct cluster_key *ring = key;
+
+    for (uint32_t i = 0; i < ring->count; i++) {
+        seal_curve_pair(&ring->keys[i], kind, &pairs[i]);
+    }
+    return ring->count;
 }
 
 /* ---- hash secrets ---- */

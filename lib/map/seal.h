@@ -8,11 +8,13 @@
  * Shape:   key 32 bytes; MAC 32 bytes; a sealed secret is SEAL_SECRET_BYTES long.
  * Errors:  STATUS_UNAUTHENTIC when a MAC or seal matches no key of the ring.
  * Threads: any; pure but for the nonce, which the caller draws.
- * Source:  BLAKE2b keyed hash (RFC 7693) and XSalsa20-Poly1305 (NaCl secretbox), libsodium.
+ * Source:  BLAKE2b keyed hash (RFC 7693), XSalsa20-Poly1305 (NaCl secretbox), and key pairs of
+ *          Curve25519 from a seed (crypto_box_seed_keypair), libsodium.
  */
 #ifndef ORBLOOM_MAP_SEAL_H
 #define ORBLOOM_MAP_SEAL_H
 
+#include "base/curve.h"
 #include "base/span.h"
 #include "base/status.h"
 #include "filter/fingerprint.h"
@@ -31,6 +33,7 @@ enum {
 struct seal_key {
     uint8_t mac[SEAL_KEY_BYTES];
     uint8_t seal[SEAL_KEY_BYTES];
+    uint8_t curve[CURVE_NKINDS][SEAL_KEY_BYTES]; /* seeds of key pairs */
 };
 
 struct cluster_key {
@@ -93,6 +96,15 @@ uint64_t cluster_key_tag(const struct cluster_key *key);
 
 /* Is it that of a key of the ring? */
 bool cluster_key_has_tag(const struct cluster_key *key, uint64_t tag);
+
+/* The pair by which processes of that kind are known to others, and which they prove to have: all
+ * of a kind have the same one of each key of the ring, so nothing else has to be distributed. */
+void seal_curve_pair(const struct seal_key *key, enum curve_kind kind, struct curve_pair *pair);
+
+/* Those of all keys of the ring, in its order; how many. For those who don't know what a ring is:
+ * `key` is a struct cluster_key. */
+size_t cluster_key_curve_pairs(const void *key, enum curve_kind kind,
+                               struct curve_pair pairs[CLUSTER_KEY_MAX]);
 
 /* Encrypt a filter's hash secret for its way from the store to routers. */
 void seal_secret(const struct cluster_key *key, uint64_t filter_id,

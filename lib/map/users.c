@@ -97,6 +97,26 @@ fail:
 
 /* ---- what a record must fulfil: each rule returns NULL, or what is wrong ---- */
 
+static const char *const roles[] = {
+    [USER_CLIENT] = "client", [USER_MONITOR] = "monitor", [USER_ADMIN] = "admin"};
+
+const char *user_role_name(enum user_role role)
+{
+    assert(role >= USER_CLIENT && role <= USER_ADMIN);
+    return roles[role];
+}
+
+bool user_role_parse(const char *text, enum user_role *role)
+{
+    for (int i = USER_CLIENT; i <= USER_ADMIN; i++) {
+        if (strcmp(roles[i], text) == 0) {
+            *role = (enum user_role)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool user_name_valid(const char *name)
 {
     size_t size = strnlen(name, USER_NAME_BYTES);

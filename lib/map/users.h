@@ -127,6 +127,10 @@ MUST_USE enum status user_list_copy(const struct user_list *self, struct user_li
  * *reason set to a constant text; STATUS_NOMEM: it was not judged. */
 MUST_USE enum status user_list_validate(const struct user_list *self, const char **reason);
 
+/* "client", "monitor", "admin". Parsing: false: it is none of these; *role is as before. */
+const char *user_role_name(enum user_role role);
+bool user_role_parse(const char *text, enum user_role *role);
+
 bool user_name_valid(const char *name);
 bool user_pattern_valid(const char *pattern);
 

@@ -19,6 +19,7 @@ struct life {
     struct hub *hub;
     void *loaded; /* settings as file and flags gave them, without what finish() makes of them */
     bool draining;
+    struct transport transport;
 };
 
 static enum log_level wanted_level(const struct daemon *self)
@@ -30,9 +31,30 @@ static enum log_level wanted_level(const struct daemon *self)
     return level;
 }
 
+bool daemon_listens_curve(const struct daemon_settings *settings)
+{
+    return transport_is_curve(settings->transport, settings->listen);
+}
+
+/* Plain text where others can read it, and a door that is open to them, must be meant. */
+static bool check_transport(const struct daemon *daemon, const struct daemon_settings *settings)
+{
+    if (strcmp(settings->transport, "plain") != 0 || strcmp(settings->allow_plain, "on") == 0 ||
+        options_endpoint_is_loopback(settings->listen)) {
+        return true;
+    }
+    (void)fprintf(stderr,
+                  "%s: transport is plain, and listen, %s, is not loopback: whoever reaches it may "
+                  "do anything, and read all that is said; say transport = \"curve\", listen on "
+                  "loopback, or say allow_plain = \"on\" if that is meant\n",
+                  daemon->options->program, settings->listen);
+    return false;
+}
+
 static bool finish(const struct daemon *daemon, void *settings)
 {
-    return daemon->finish == NULL || daemon->finish(settings) == STATUS_OK;
+    return check_transport(daemon, settings) &&
+           (daemon->finish == NULL || daemon->finish(settings) == STATUS_OK);
 }
 
 static bool read_files(const struct daemon *daemon)
@@ -131,13 +153,17 @@ static bool read_key(const struct daemon *daemon, void *key)
            STATUS_OK;
 }
 
-static void take_key(const struct daemon *daemon, const void *key)
+static void take_key(struct life *self, const void *key)
 {
+    const struct daemon *daemon = self->daemon;
+
     if (memcmp(daemon->key, key, daemon->key_bytes) == 0) {
         return;
     }
     memcpy(daemon->key, key, daemon->key_bytes);
     daemon->rekey(daemon->settings);
+    transport_rekey(&self->transport, daemon->key, daemon->pairs);
+    hub_rekey(self->hub);
     log_line(LOG_INFO, "SIGHUP: cluster_key_file holds other keys, which are in use from now on");
 }
 
@@ -154,7 +180,7 @@ static void reload(struct life *self)
         log_line(LOG_ERROR, "SIGHUP: all options stay as they were, and the cluster key: %s",
                  fresh == NULL || key == NULL ? "out of memory" : "see the line above");
     } else {
-        take_key(daemon, key);
+        take_key(self, key);
     }
     if (key != NULL) {
         explicit_bzero(key, daemon->key_bytes);
@@ -203,6 +229,28 @@ static int serve(const struct daemon *self, struct hub *hub)
     return PROCESS_EXIT_OK;
 }
 
+static void open_transport(struct life *self)
+{
+    const struct daemon *daemon = self->daemon;
+    const struct daemon_settings *settings = daemon->settings;
+
+    self->transport = (struct transport){
+        .curve = {.listens = daemon_listens_curve(settings)},
+        .kind = daemon->kind,
+        .mode = settings->transport,
+        .coordinators = daemon->coordinators,
+        .coordinator_bytes = daemon->coordinator_bytes,
+        .ncoordinators = daemon->ncoordinators,
+        .settings = daemon->settings,
+        .who = daemon->who,
+        .admits = daemon->admits,
+    };
+    transport_init(&self->transport);
+    transport_rekey(&self->transport, daemon->key, daemon->pairs);
+    log_line(LOG_INFO, "serves at %s by %s", settings->listen,
+             self->transport.curve.listens ? "CURVE" : "plain ZMTP");
+}
+
 static int run(struct life *self)
 {
     const struct daemon *daemon = self->daemon;
@@ -212,15 +260,22 @@ static int run(struct life *self)
         .max_frame_bytes = daemon->max_frame_bytes,
         .on_signal = on_signal,
         .signal_context = self,
+        .curve = &self->transport.curve,
+        .io_threads = (unsigned)settings->io_threads,
     };
     int code;
 
-    if (!read_key(daemon, daemon->key) || !read_files(daemon) ||
-        hub_create(&options, &self->hub) != STATUS_OK) {
+    if (!read_key(daemon, daemon->key) || !read_files(daemon)) {
+        return PROCESS_EXIT_FAILURE;
+    }
+    open_transport(self);
+    if (hub_create(&options, &self->hub) != STATUS_OK) {
+        transport_fini(&self->transport);
         return PROCESS_EXIT_FAILURE;
     }
     code = serve(daemon, self->hub);
     hub_destroy(&self->hub);
+    transport_fini(&self->transport);
     return code;
 }
 
@@ -232,6 +287,7 @@ int daemon_main(const struct daemon *self, int argc, char **argv)
 
     assert(self->settings_bytes >= sizeof(struct daemon_settings));
     assert(self->read_key != NULL && self->rekey != NULL && self->key_bytes > 0);
+    assert(self->pairs != NULL);
     assert(self->start != NULL && self->stop != NULL);
     process_prepare();
     if (options_load(self->options, argc, argv, self->settings, &result) != STATUS_OK) {

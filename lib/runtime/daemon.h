@@ -22,6 +22,7 @@
 #include "runtime/file.h"
 #include "runtime/hub.h"
 #include "runtime/options/options.h"
+#include "runtime/transport.h"
 
 #include <stddef.h>
 
@@ -31,6 +32,9 @@ struct daemon_settings {
     char listen[DAEMON_ENDPOINT_BYTES];
     char cluster_key_file[DAEMON_PATH_BYTES];
     char log_level[DAEMON_LEVEL_BYTES];
+    char transport[8];
+    char allow_plain[4];
+    uint64_t io_threads;
 };
 
 struct daemon {
@@ -40,6 +44,21 @@ struct daemon {
     file_parse_fn read_key; /* makes `key` of the cluster key file's content */
     void *key;
     size_t key_bytes; /* what differs there is another key */
+
+    /* Key pairs by CURVE: which kind of process this is, and what makes them of `key`. */
+    enum curve_kind kind;
+    transport_pairs_fn *pairs;
+
+    /* Where coordinators are: an array of texts in the settings; NULL: it asks none. */
+    const char *coordinators;
+    size_t coordinator_bytes;
+    const uint32_t *ncoordinators;
+
+    /* Beside processes of the cluster: see hub_curve.h. NULL: nobody else gets in; whoever is in
+     * may send anything. Asked while the actor is there. */
+    transport_who_fn *who;
+    transport_admits_fn *admits;
+
     uint64_t max_frame_bytes;
 
     /* What one option alone does not show; NULL: nothing. STATUS_USAGE after printing why. */
@@ -68,6 +87,9 @@ struct daemon {
     enum status (*stop)(void);
 };
 
+/* Does the daemon's server socket speak CURVE? */
+bool daemon_listens_curve(const struct daemon_settings *settings);
+
 /* The whole of main(). */
 int daemon_main(const struct daemon *self, int argc, char **argv);
 
@@ -87,6 +109,34 @@ int daemon_main(const struct daemon *self, int argc, char **argv);
         .offset = offsetof(struct daemon_settings, cluster_key_file), .size = DAEMON_PATH_BYTES, \
         .required = true, .unit = "path", .range = "a file of mode 600",                         \
         .help = "the cluster's shared secret, made by: orbloom keygen FILE",                     \
+    }
+
+/* How processes speak to each other. */
+#define DAEMON_OPTION_TRANSPORT                                                                   \
+    {                                                                                             \
+        .name = "transport", .kind = OPTION_CHOICE,                                               \
+        .offset = offsetof(struct daemon_settings, transport), .size = 8, .unit = "",             \
+        .range = "auto | curve | plain", .value = "auto",                                         \
+        .help = "curve: all is encrypted, and only who has a known key gets in; plain: neither; " \
+                "auto: plain on loopback, curve elsewhere",                                       \
+    }
+
+#define DAEMON_OPTION_ALLOW_PLAIN                                                               \
+    {                                                                                           \
+        .name = "allow_plain", .kind = OPTION_CHOICE,                                           \
+        .offset = offsetof(struct daemon_settings, allow_plain), .size = 4, .unit = "",         \
+        .range = "off | on", .value = "off",                                                    \
+        .help =                                                                                 \
+            "on: transport = plain is meant also where others than this machine reach listen; " \
+            "off: such a process does not start",                                               \
+    }
+
+#define DAEMON_OPTION_IO_THREADS                                                       \
+    {                                                                                  \
+        .name = "io_threads", .kind = OPTION_COUNT,                                    \
+        .offset = offsetof(struct daemon_settings, io_threads), .min = 1,              \
+        .max = HUB_MAX_IO_THREADS, .unit = "threads", .range = "1 to 8", .value = "1", \
+        .help = "threads that send, receive, encrypt and decrypt for this process",    \
     }
 
 #define DAEMON_OPTION_LOG_LEVEL                                                            \

@@ -229,12 +229,13 @@ const struct file_secret file_cluster_key = {
 };
 
 static enum status refuse_secret(const struct file_secret *secret, const char *path,
-                                 const char *reason, enum status status)
+                                 const char *reason, enum status status,
+                                 char why[FILE_REASON_BYTES])
 {
     bool may_lack = status != STATUS_INVALID;
 
-    log_line(LOG_ERROR, "cannot use %s %s: %s%s%s", secret->what, path, reason,
-             may_lack ? "; " : "", may_lack ? secret->remedy : "");
+    (void)snprintf(why, FILE_REASON_BYTES, "cannot use %s %.200s: %s%s%s", secret->what, path,
+                   reason, may_lack ? "; " : "", may_lack ? secret->remedy : "");
     return status;
 }
 
@@ -261,21 +262,23 @@ static enum status parse_secret(int descriptor, file_parse_fn parse, void *conte
     return status;
 }
 
-enum status file_read_secret(const struct file_secret *secret, const char *path,
-                             file_parse_fn parse, void *context)
+enum status file_read_secret_quietly(const struct file_secret *secret, const char *path,
+                                     file_parse_fn parse, void *context,
+                                     char why[FILE_REASON_BYTES])
 {
     char reason[REASON_BYTES] = "";
     enum status status;
     struct stat about;
     int descriptor = open_regular(path, &about);
 
+    why[0] = '\0';
     if (descriptor < 0) {
-        return refuse_secret(secret, path, strerror(errno), STATUS_IO);
+        return refuse_secret(secret, path, strerror(errno), STATUS_IO, why);
     }
     if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
         close_quietly(descriptor);
         return refuse_secret(secret, path, "others than its owner may use it; chmod 600 it",
-                             STATUS_INVALID);
+                             STATUS_INVALID, why);
     }
     status = parse_secret(descriptor, parse, context, reason);
     if (status == STATUS_IO) {
@@ -284,8 +287,20 @@ enum status file_read_secret(const struct file_secret *secret, const char *path,
         (void)snprintf(reason, sizeof reason, "it has more than %d bytes", KEY_FILE_MAX_BYTES);
     }
     if (status != STATUS_OK) {
-        (void)refuse_secret(secret, path, reason[0] != '\0' ? reason : secret->form, status);
+        (void)refuse_secret(secret, path, reason[0] != '\0' ? reason : secret->form, status, why);
     }
     close_quietly(descriptor);
+    return status;
+}
+
+enum status file_read_secret(const struct file_secret *secret, const char *path,
+                             file_parse_fn parse, void *context)
+{
+    char why[FILE_REASON_BYTES];
+    enum status status = file_read_secret_quietly(secret, path, parse, context, why);
+
+    if (status != STATUS_OK) {
+        log_line(LOG_ERROR, "%s", why);
+    }
     return status;
 }

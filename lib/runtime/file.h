@@ -34,9 +34,16 @@ struct file_secret {
 
 extern const struct file_secret file_cluster_key;
 
+enum { FILE_REASON_BYTES = 512 };
+
 /* Read a secret; logs what is wrong and how to make one. A file that anyone but its owner may use
  * is refused: STATUS_INVALID. */
 MUST_USE enum status file_read_secret(const struct file_secret *secret, const char *path,
                                       file_parse_fn parse, void *context);
+
+/* The same for a library, which logs nothing: what would be logged is in `why`. */
+MUST_USE enum status file_read_secret_quietly(const struct file_secret *secret, const char *path,
+                                              file_parse_fn parse, void *context,
+                                              char why[FILE_REASON_BYTES]);
 
 #endif

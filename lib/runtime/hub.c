@@ -69,6 +69,8 @@ static bool serve(struct hub *hub)
         served |= hub->streamed;
         hub->streamed = false;
         served |= drain(hub, now_us);
+        hub_links_tick(hub, now_us);
+        hub_curve_tick(hub, now_us);
         served |= hub_lanes_deliver(&hub->lanes, now_us);
         if (actor->next_us(actor->self) <= now_us) {
             actor->time(actor->self, now_us);
@@ -113,11 +115,20 @@ static bool spin(struct hub *hub, uint64_t left_us)
     return limit_us == left_us;
 }
 
+/* What the actor or the hub itself has to do next by the clock. */
+static uint64_t next_event_us(const struct hub *hub)
+{
+    uint64_t next_us = hub->actor.next_us(hub->actor.self);
+
+    next_us = hub->links_next_us < next_us ? hub->links_next_us : next_us;
+    return hub->rebind_us < next_us ? hub->rebind_us : next_us;
+}
+
 /* Let libuv look at the descriptors; sleep at most `limit_us`, and not past the actor's timer. */
 static void sleep_for(struct hub *hub, uint64_t limit_us)
 {
     uint64_t now_us = hub_now_us();
-    uint64_t next_us = hub->actor.next_us(hub->actor.self);
+    uint64_t next_us = next_event_us(hub);
     uint64_t left_us = next_us > now_us ? next_us - now_us : 0;
 
     left_us = left_us < limit_us ? left_us : limit_us;

@@ -18,7 +18,7 @@
  * Errors:  hub_create: STATUS_IO (address in use, not permitted, malformed: logged with the
  *          remedy), STATUS_NOMEM.
  * Owner:   hub_create()'s caller calls hub_destroy(); the actor is borrowed.
- * Threads: the loop's thread, but for hub_wake(); libzmq has one I/O thread of its own, and each
+ * Threads: the loop's thread, but for hub_wake(); libzmq has I/O threads of its own, and each
  * lane of jobs one from its first job on.
  */
 #ifndef ORBLOOM_RUNTIME_HUB_H
@@ -26,6 +26,7 @@
 
 #include "base/actor.h"
 #include "base/status.h"
+#include "runtime/hub_curve.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,12 +41,20 @@ struct hub_options {
     /* Instead, in the loop's thread: of SIGTERM, SIGINT and SIGHUP. NULL: SIGHUP is not watched. */
     void (*on_signal)(void *context, int number);
     void *signal_context;
+
+    const struct hub_curve *curve; /* NULL: all sockets are plain */
+    unsigned io_threads;           /* of libzmq; 0: one */
 };
+
+enum { HUB_MAX_IO_THREADS = 8 };
 
 enum {
     HUB_COUNTER_DROPPED_FRAMES,     /* not one frame, or of a peer with an over-long name */
     HUB_COUNTER_BROKEN_CONNECTIONS, /* peers that do not speak ZMTP */
     HUB_COUNTER_DROPPED_SENDS,
+    HUB_COUNTER_REFUSED_PEERS,  /* their key is not known, or they speak plain where CURVE is spoken
+                                 */
+    HUB_COUNTER_REFUSED_FRAMES, /* of peers that may not send these, or may not any more */
     HUB_NCOUNTERS
 };
 

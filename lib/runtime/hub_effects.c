@@ -1,5 +1,5 @@
 /* What an actor acts through (struct effects), on real sockets: sending without a copy where it
- * can, links under numbers, random bits, jobs. */
+ * can, random bits, jobs. */
 #include "runtime/date.h"
 #include "runtime/hub_internal.h"
 
@@ -128,56 +128,20 @@ static enum status reply(void *context, const struct peer *to, struct span frame
     return send_frame(hub->server, to, frame);
 }
 
-static struct hub_socket **find_link(struct hub *hub, uint32_t link)
-{
-    struct hub_socket **place = &hub->links[link % HUB_MAX_LINKS];
-
-    return link != 0 && *place != NULL && (*place)->link == link ? place : NULL;
-}
-
-/* Numbers go round the table, so a closed link's number comes back only after 2^32 / 2048. */
-static uint32_t free_link(struct hub *hub)
-{
-    uint32_t place = 0;
-
-    while (place < HUB_MAX_LINKS && hub->links[place] != NULL) {
-        place++;
-    }
-    if (place == HUB_MAX_LINKS) {
-        return 0;
-    }
-    hub->link_round = hub->link_round % (UINT32_MAX / HUB_MAX_LINKS - 1) + 1;
-    return hub->link_round * HUB_MAX_LINKS + place;
-}
-
-static uint32_t link_open(void *context, const char *endpoint)
-{
-    struct hub *hub = context;
-    uint32_t link = free_link(hub);
-
-    if (link == 0 ||
-        hub_socket_open(hub, endpoint, link, &hub->links[link % HUB_MAX_LINKS]) != STATUS_OK) {
-        return 0;
-    }
-    return link;
-}
-
-static void link_close(void *context, uint32_t link)
-{
-    struct hub *hub = context;
-    struct hub_socket **place = find_link(hub, link);
-
-    if (place != NULL) {
-        hub_socket_close(place);
-    }
-}
-
 static enum status send_on_link(void *context, uint32_t link, struct span frame)
 {
     struct hub *hub = context;
-    struct hub_socket **place = find_link(hub, link);
+    struct hub_link *found = hub_link_find(hub, link);
+    enum status status;
 
-    return place != NULL ? send_frame(*place, NULL, frame) : STATUS_UNAVAILABLE;
+    if (found == NULL || found->socket == NULL) {
+        return STATUS_UNAVAILABLE;
+    }
+    status = send_frame(found->socket, NULL, frame);
+    if (status != STATUS_TOO_LARGE) {
+        hub_link_sent(found, status == STATUS_OK);
+    }
+    return status;
 }
 
 static uint64_t draw_random(void *context)
@@ -231,8 +195,8 @@ void hub_effects_init(struct hub *hub)
     hub->effects = (struct effects){
         .context = hub,
         .reply = reply,
-        .link_open = link_open,
-        .link_close = link_close,
+        .link_open = hub_link_open,
+        .link_close = hub_link_close,
         .send = send_on_link,
         .random = draw_random,
         .date_ms = read_date,

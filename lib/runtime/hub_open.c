@@ -69,8 +69,11 @@ static void wake(void *context)
 static enum status open_server(struct hub *hub, const char *listen)
 {
     size_t size = sizeof hub->endpoint;
-    enum status status = hub_socket_open(hub, listen, 0, &hub->server);
+    enum status status = hub->curve != NULL && hub->curve->listens ? hub_zap_open(hub) : STATUS_OK;
 
+    if (status == STATUS_OK) {
+        status = hub_socket_open(hub, listen, 0, NULL, &hub->server);
+    }
     if (status == STATUS_OK) {
         /* Too long for its buffer: can't be, as what was asked for has been looked up. */
         if (zmq_getsockopt(hub->server->zmq, ZMQ_LAST_ENDPOINT, hub->endpoint, &size) != 0) {
@@ -88,11 +91,15 @@ static enum status open_server(struct hub *hub, const char *listen)
 }
 
 /* Sockets come from here; so many that link_open() alone sets the limit. */
-static bool open_context(struct hub *hub)
+static bool open_context(struct hub *hub, unsigned io_threads)
 {
+    const int sockets = HUB_MAX_LINKS + 2 * HUB_MAX_WATCHES + HUB_SPARE_SOCKETS;
+
+    assert(io_threads <= HUB_MAX_IO_THREADS);
     hub->zmq_context = zmq_ctx_new();
     return hub->zmq_context != NULL &&
-           zmq_ctx_set(hub->zmq_context, ZMQ_MAX_SOCKETS, HUB_MAX_LINKS + HUB_SPARE_SOCKETS) == 0;
+           zmq_ctx_set(hub->zmq_context, ZMQ_MAX_SOCKETS, sockets) == 0 &&
+           zmq_ctx_set(hub->zmq_context, ZMQ_IO_THREADS, io_threads > 0 ? (int)io_threads : 1) == 0;
 }
 
 /* libuv and libzmq abort where they can't have a descriptor of their own. */
@@ -126,6 +133,10 @@ enum status hub_create(const struct hub_options *options, struct hub **out)
         goto fail;
     }
     TAILQ_INIT(&self->dirty);
+    TAILQ_INIT(&self->watched);
+    self->links_next_us = self->rebind_us = ACTOR_NEVER;
+    self->curve = options->curve;
+    buffer_init(&self->refusal, options->max_frame_bytes);
     self->max_frame_bytes = options->max_frame_bytes;
     hub_effects_init(self);
     hub_lanes_init(&self->lanes, wake, self);
@@ -135,7 +146,7 @@ enum status hub_create(const struct hub_options *options, struct hub **out)
                  HUB_LEAST_FILES);
         goto fail;
     }
-    if (!open_loop(self) || !open_context(self)) {
+    if (!open_loop(self) || !open_context(self, options->io_threads)) {
         log_line(LOG_ERROR,
                  "cannot open an event loop: %s; raise the limit of open files "
                  "(ulimit -n)",
@@ -207,9 +218,8 @@ void hub_destroy(struct hub **hub)
     }
     hub_socket_close(&self->monitor);
     hub_socket_close(&self->server);
-    for (size_t i = 0; i < HUB_MAX_LINKS; i++) {
-        hub_socket_close(&self->links[i]);
-    }
+    hub_links_close(self);
+    hub_socket_close(&self->zap);
     if (self->loop_ready) {
         close_loop(self);
     }
@@ -218,5 +228,7 @@ void hub_destroy(struct hub **hub)
     }
     hub_inbox_fini(&self->inbox);
     hub_effects_fini(self);
+    buffer_fini(&self->refusal);
+    explicit_bzero(&self->served, sizeof self->served);
     heap_free(self);
 }

@@ -104,41 +104,73 @@ static enum received collect_request(struct hub_socket *self)
     return received;
 }
 
-/* Two parts: the event, and the address that it is about. */
-static enum received receive_event(struct hub_socket *self)
+/* Two parts: the event with its value, and the address that it is about. */
+bool hub_receive_event(void *zmq, uint16_t *event, uint32_t *value)
 {
     zmq_msg_t part;
 
-    if (!receive_part(self->zmq, &part)) {
+    if (!receive_part(zmq, &part)) {
+        return false;
+    }
+    assert(zmq_msg_size(&part) == sizeof *event + sizeof *value);
+    memcpy(event, zmq_msg_data(&part), sizeof *event);
+    memcpy(value, (const uint8_t *)zmq_msg_data(&part) + sizeof *event, sizeof *value);
+    skip_parts(zmq, &part);
+    (void)zmq_msg_close(&part);
+    return true;
+}
+
+/* ---- what is dropped ---- */
+
+static void say_refused(struct hub *hub)
+{
+    if (hub->actor.refused != NULL) {
+        hub->actor.refused(hub->actor.self);
+    }
+}
+
+/* Somebody does not speak what is spoken here. */
+static enum received receive_broken(struct hub_socket *self, uint64_t now_us)
+{
+    struct hub *hub = self->hub;
+    bool curve = hub->curve != NULL && hub->curve->listens;
+    uint16_t event;
+    uint32_t value;
+
+    if (!hub_receive_event(self->zmq, &event, &value)) {
         return RECEIVED_NOTHING;
     }
-    skip_parts(self->zmq, &part);
-    (void)zmq_msg_close(&part);
-    return RECEIVED_DROPPED;
+    say_refused(hub);
+    if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
+        value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
+        hub_count(hub, HUB_COUNTER_REFUSED_PEERS);
+        log_limited(&hub->dropped_log, now_us, LOG_WARN, "refused a peer at %s that speaks %s: %s",
+                    hub->endpoint, curve ? "plain ZMTP, not CURVE" : "CURVE, not plain ZMTP",
+                    curve ? "clients need a credential file, processes the cluster's transport"
+                          : "this process runs with transport = \"plain\"");
+        return RECEIVED_FRAME;
+    }
+    hub_count(hub, HUB_COUNTER_BROKEN_CONNECTIONS);
+    log_limited(&hub->dropped_log, now_us, LOG_WARN,
+                "closed a connection to %s without a ZMTP handshake in time", hub->endpoint);
+    return RECEIVED_FRAME;
 }
 
 static void say_dropped(struct hub_socket *self, uint64_t now_us, enum received why)
 {
     struct hub *hub = self->hub;
 
-    hub_count(hub, self->monitor ? HUB_COUNTER_BROKEN_CONNECTIONS : HUB_COUNTER_DROPPED_FRAMES);
+    hub_count(hub, HUB_COUNTER_DROPPED_FRAMES);
     if (why == RECEIVED_TOO_MUCH) {
         log_limited(&hub->dropped_log, now_us, LOG_WARN,
                     "dropped a request: %d MiB of others wait already", HUB_INBOX_MAX_BYTES >> 20);
         return;
     }
-    if (hub->actor.refused != NULL) {
-        hub->actor.refused(hub->actor.self);
-    }
-    if (self->monitor) {
-        log_limited(&hub->dropped_log, now_us, LOG_WARN,
-                    "closed a connection to %s without a ZMTP handshake in time", hub->endpoint);
-    } else {
-        log_limited(&hub->dropped_log, now_us, LOG_WARN,
-                    "dropped a message that is not one frame, or of a peer whose name is longer "
-                    "than %d bytes",
-                    PEER_ID_BYTES);
-    }
+    say_refused(hub);
+    log_limited(&hub->dropped_log, now_us, LOG_WARN,
+                "dropped a message that is not one frame, or of a peer whose name is longer "
+                "than %d bytes",
+                PEER_ID_BYTES);
 }
 
 /* Empty libzmq's queue into the inbox. False: there may be more. */
@@ -167,7 +199,10 @@ static bool drain_server(struct hub_socket *self, uint64_t now_us)
     bool arrived = false;
 
     for (unsigned n = 0; n < HUB_DRAIN_FRAMES && hub_inbox_pop(&hub->inbox, &request); n++) {
-        hub->actor.on_request(hub->actor.self, now_us, &request.from, content_of(&request.frame));
+        if (hub_curve_admits(hub, now_us, &request)) {
+            hub->actor.on_request(hub->actor.self, now_us, &request.from,
+                                  content_of(&request.frame));
+        }
         (void)zmq_msg_close(&request.frame);
         arrived = true;
         if (hub_now_us() - collected_us > COLLECT_INTERVAL_US) {
@@ -181,15 +216,33 @@ static bool drain_server(struct hub_socket *self, uint64_t now_us)
     return arrived;
 }
 
-/* Answers on a link, or events of the monitor. */
-static bool drain_client(struct hub_socket *self, uint64_t now_us)
+static enum received receive_other(struct hub_socket *self, uint64_t now_us)
+{
+    switch (self->kind) {
+    case HUB_LINK:
+        return receive_answer(self, now_us);
+    case HUB_MONITOR:
+        return receive_broken(self, now_us);
+    case HUB_WATCH:
+        return hub_link_event(self, now_us) ? RECEIVED_FRAME : RECEIVED_NOTHING;
+    case HUB_ZAP:
+        return hub_zap_answer(self, now_us) ? RECEIVED_FRAME : RECEIVED_NOTHING;
+    case HUB_SERVER:
+        break; /* It has a way of its own. */
+    }
+    assert(false);
+    return RECEIVED_NOTHING;
+}
+
+/* Answers on a link, events, or questions about who may get in. */
+static bool drain_other(struct hub_socket *self, uint64_t now_us)
 {
     enum received received = RECEIVED_FRAME;
     bool arrived = false;
 
     /* The actor may close the very link that it gets an answer from. */
     for (unsigned n = 0; n < HUB_DRAIN_FRAMES && self->zmq != NULL; n++) {
-        received = self->monitor ? receive_event(self) : receive_answer(self, now_us);
+        received = receive_other(self, now_us);
         if (received == RECEIVED_NOTHING) {
             break;
         }
@@ -212,5 +265,5 @@ bool hub_socket_drain(struct hub_socket *socket, uint64_t now_us)
     TAILQ_REMOVE(&hub->dirty, socket, entry);
     hub->ndirty--;
     socket->dirty = false;
-    return socket == hub->server ? drain_server(socket, now_us) : drain_client(socket, now_us);
+    return socket == hub->server ? drain_server(socket, now_us) : drain_other(socket, now_us);
 }

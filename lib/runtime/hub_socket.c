@@ -77,9 +77,10 @@ static bool set_options(void *zmq, const struct int_option *options, size_t coun
 
 #define SET_OPTIONS(zmq, table) set_options(zmq, table, sizeof(table) / sizeof((table)[0]))
 
-static bool configure(void *zmq, const char *endpoint, bool server, uint64_t max_frame_bytes)
+static bool configure(const struct hub *hub, void *zmq, const char *endpoint,
+                      const struct hub_dial *dial, bool server)
 {
-    int64_t max = (int64_t)max_frame_bytes;
+    int64_t max = (int64_t)hub->max_frame_bytes;
     /* Only for a literal address: with it libzmq asks for IPv6 addresses of host names too,
      * tries the first alone, and "localhost" would miss a server on 127.0.0.1. */
     int ipv6 = strchr(endpoint, '[') != NULL;
@@ -87,7 +88,8 @@ static bool configure(void *zmq, const char *endpoint, bool server, uint64_t max
     return SET_OPTIONS(zmq, common_options) &&
            (server ? SET_OPTIONS(zmq, server_options) : SET_OPTIONS(zmq, link_options)) &&
            zmq_setsockopt(zmq, ZMQ_MAXMSGSIZE, &max, sizeof max) == 0 &&
-           zmq_setsockopt(zmq, ZMQ_IPV6, &ipv6, sizeof ipv6) == 0;
+           zmq_setsockopt(zmq, ZMQ_IPV6, &ipv6, sizeof ipv6) == 0 &&
+           (server ? hub_curve_serve(hub, zmq) : dial == NULL || hub_curve_dial(zmq, dial));
 }
 
 static void wake(uv_poll_t *poll, int status, int events)
@@ -97,7 +99,7 @@ static void wake(uv_poll_t *poll, int status, int events)
     hub_socket_touch(poll->data);
 }
 
-static bool watch(struct hub_socket *self)
+bool hub_socket_watch(struct hub_socket *self)
 {
     int descriptor;
     size_t size = sizeof descriptor;
@@ -107,7 +109,11 @@ static bool watch(struct hub_socket *self)
         return false;
     }
     self->poll.data = self;
-    return uv_poll_start(&self->poll, UV_READABLE, wake) == 0;
+    if (uv_poll_start(&self->poll, UV_READABLE, wake) != 0) {
+        return false;
+    }
+    hub_socket_touch(self);
+    return true;
 }
 
 static void released(uv_handle_t *poll)
@@ -141,33 +147,9 @@ void hub_socket_close(struct hub_socket **socket)
     errno = reason;
 }
 
-enum status hub_socket_monitor(struct hub *hub, struct hub_socket **out)
+enum status hub_socket_new(struct hub *hub, enum hub_socket_kind kind, int type,
+                           struct hub_socket **out)
 {
-    static const char endpoint[] = "inproc://monitor"; /* Each hub has a context of its own. */
-    const int events = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
-    struct hub_socket *self = heap_zalloc(1, sizeof *self);
-
-    assert(*out == NULL);
-    if (self == NULL) {
-        return STATUS_NOMEM;
-    }
-    self->hub = hub;
-    self->monitor = true;
-    self->zmq = zmq_socket(hub->zmq_context, ZMQ_PAIR);
-    if (self->zmq == NULL || zmq_socket_monitor(hub->server->zmq, endpoint, events) != 0 ||
-        zmq_connect(self->zmq, endpoint) != 0 || !watch(self)) {
-        hub_socket_close(&self);
-        return STATUS_IO;
-    }
-    hub_socket_touch(self);
-    *out = self;
-    return STATUS_OK;
-}
-
-enum status hub_socket_open(struct hub *hub, const char *endpoint, uint32_t link,
-                            struct hub_socket **out)
-{
-    bool server = link == 0;
     struct hub_socket *self = heap_zalloc(1, sizeof *self);
 
     assert(*out == NULL);
@@ -176,24 +158,54 @@ enum status hub_socket_open(struct hub *hub, const char *endpoint, uint32_t link
         return STATUS_NOMEM;
     }
     self->hub = hub;
-    self->link = link;
-    self->zmq = zmq_socket(hub->zmq_context, server ? ZMQ_ROUTER : ZMQ_DEALER);
-    if (self->zmq == NULL || !configure(self->zmq, endpoint, server, hub->max_frame_bytes)) {
-        goto fail;
+    self->kind = kind;
+    self->zmq = zmq_socket(hub->zmq_context, type);
+    if (self->zmq == NULL) {
+        hub_socket_close(&self);
+        return STATUS_IO;
     }
-    if ((server ? zmq_bind(self->zmq, endpoint) : zmq_connect(self->zmq, endpoint)) != 0) {
-        goto fail;
-    }
-    if (!watch(self)) {
-        goto fail;
-    }
-    hub_socket_touch(self);
     *out = self;
     return STATUS_OK;
+}
 
-fail:
-    hub_socket_close(&self);
-    return STATUS_IO;
+enum status hub_socket_monitor(struct hub *hub, struct hub_socket **out)
+{
+    static const char endpoint[] = "inproc://monitor"; /* Each hub has a context of its own. */
+    const int events = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+    enum status status = hub_socket_new(hub, HUB_MONITOR, ZMQ_PAIR, out);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (zmq_socket_monitor(hub->server->zmq, endpoint, events) != 0 ||
+        zmq_connect((*out)->zmq, endpoint) != 0 || !hub_socket_watch(*out)) {
+        hub_socket_close(out);
+        return STATUS_IO;
+    }
+    return STATUS_OK;
+}
+
+enum status hub_socket_open(struct hub *hub, const char *endpoint, uint32_t link,
+                            const struct hub_dial *dial, struct hub_socket **out)
+{
+    bool server = link == 0;
+    struct hub_socket *self = NULL;
+    enum status status = hub_socket_new(hub, server ? HUB_SERVER : HUB_LINK,
+                                        server ? ZMQ_ROUTER : ZMQ_DEALER, &self);
+
+    assert(*out == NULL);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    self->link = link;
+    if (!configure(hub, self->zmq, endpoint, dial, server) ||
+        (server ? zmq_bind(self->zmq, endpoint) : zmq_connect(self->zmq, endpoint)) != 0 ||
+        !hub_socket_watch(self)) {
+        hub_socket_close(&self);
+        return STATUS_IO;
+    }
+    *out = self;
+    return STATUS_OK;
 }
 
 void hub_socket_touch(struct hub_socket *socket)

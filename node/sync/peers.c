@@ -59,15 +59,19 @@ bool node_peers_idle(const struct node_peers *self, uint32_t node, unsigned purp
 }
 
 /* A node that came back elsewhere; what is under way to the former place runs into its deadline. */
-static void move(struct node_peer *peer, const struct effects *effects, const char *endpoint)
+static void move(struct node_peer *peer, const struct effects *effects,
+                 const struct node_record *record)
 {
-    if (peer->link != 0 && strcmp(peer->endpoint, endpoint) != 0) {
+    char address[NODE_ADDRESS_BYTES];
+
+    (void)node_record_address(record, address);
+    if (peer->link != 0 && strcmp(peer->address, address) != 0) {
         effects->link_close(effects->context, peer->link);
         peer->link = 0;
     }
     if (peer->link == 0) {
-        (void)snprintf(peer->endpoint, sizeof peer->endpoint, "%s", endpoint);
-        peer->link = effects->link_open(effects->context, endpoint);
+        memcpy(peer->address, address, sizeof address);
+        peer->link = effects->link_open(effects->context, address);
     }
 }
 
@@ -86,7 +90,7 @@ static enum status reach(struct node_peers *self, const struct effects *effects,
     if (peer == NULL) {
         return STATUS_NOMEM;
     }
-    move(peer, effects, record->endpoint);
+    move(peer, effects, record);
     peer->used_us = now_us;
     *out = peer;
     return peer->link != 0 ? STATUS_OK : STATUS_UNAVAILABLE;

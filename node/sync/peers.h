@@ -60,7 +60,7 @@ struct node_peer {
     uint32_t node;
     uint32_t link; /* 0: none */
     uint64_t used_us;
-    char endpoint[DOCUMENT_TEXT_BYTES];
+    char address[NODE_ADDRESS_BYTES];
     struct peer_call calls[PEERS_NCALLS];
     struct peer_watch watch;
     uint64_t

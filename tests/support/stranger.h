@@ -19,6 +19,10 @@ struct stranger {
 };
 
 void stranger_open(struct stranger *self, const char *endpoint);
+
+/* The same by CURVE; keys as Z85. */
+void stranger_open_curve(struct stranger *self, const char *endpoint, const char *public,
+                         const char *secret, const char *server);
 void stranger_close(struct stranger *self);
 void stranger_send(struct stranger *self, struct span frame);
 void stranger_send_frame(struct stranger *self, const struct frame *frame);

@@ -42,6 +42,41 @@ Test(seal, golden_subkeys)
                "1fc31838bbf5b65a8272f5fbe0dd0cbb8a8a07e678e4ca223f90fd95fcf0b8fe");
 }
 
+/* Of each kind another pair, the same in every process that holds the key. */
+Test(seal, golden_curve_pairs)
+{
+    /* python3: the seed is hashlib.blake2b(b"orbloom v1 curve ...", key=bytes(range(32)), ...), the
+     * secret key the first half of its SHA-512, the public one X25519 as in RFC 7748. */
+    static const char *const golden[CURVE_NKINDS][2] = {
+        [CURVE_ROUTER] = {"9ae827251420da415de9e0b13746b9eb6cffac178b81a1d8de01c34f63fbf035",
+                          "0d3b483dddbf74f8e219acab97b09ad5d7d8baee56d959d5c09d4f3b61ad6e33"},
+        [CURVE_NODE] = {"d3dbcb46b3f11adb11018884f7cf865f62603f500207bf8c3715a0902bfae93f",
+                        "0fc9811390d7794237539793832c1f93f0c02a5b7fc0aeb85dfa91b9fdd1c659"},
+        [CURVE_COORDINATOR] = {"c4eee25169d67b14ec1385a605a29694afa507ec8a8166901094cc7c3989bbf4",
+                               "4e83737f964a0ffdbab1c737d1c4e986e7fde64b7891643aa2292594b855da73"},
+    };
+    struct cluster_key key = key_of(0);
+    struct curve_pair pair;
+
+    for (size_t i = 0; i < CURVE_NKINDS; i++) {
+        seal_curve_pair(&key.keys[0], (enum curve_kind)i, &pair);
+        assert_hex(pair.secret, sizeof pair.secret, golden[i][0]);
+        assert_hex(pair.public, sizeof pair.public, golden[i][1]);
+    }
+}
+
+Test(seal, another_key_gives_other_pairs)
+{
+    struct cluster_key key = key_of(0);
+    struct cluster_key other = key_of(1);
+    struct curve_pair pair;
+    struct curve_pair others;
+
+    seal_curve_pair(&key.keys[0], CURVE_NODE, &pair);
+    seal_curve_pair(&other.keys[0], CURVE_NODE, &others);
+    cr_assert_neq(memcmp(pair.public, others.public, sizeof pair.public), 0);
+}
+
 Test(seal, golden_mac)
 {
     /* python3: hashlib.blake2b(domain.to_bytes(8, "little") + b"content", key=subkey, ...) */

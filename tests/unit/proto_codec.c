@@ -77,7 +77,7 @@ Test(codec, every_action_comes_back_field_by_field)
     static struct frame frame;
     static struct frame back;
 
-    for (int action = 0; action <= ADMIN_USER_CHANGE + 1; action++) {
+    for (int action = 0; action <= ADMIN_PROCESS_KEYS + 1; action++) {
         bool known = action != 0 && protobuf_c_enum_descriptor_get_value(
                                         &orbloom__v1__admin_action__descriptor, action) != NULL;
 

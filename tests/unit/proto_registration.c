@@ -92,6 +92,7 @@ Test(registration, covers_every_claim)
     FORGED(nreplicas, REPORTS - 1);
     FORGED(cluster.bytes[15], 52);
     FORGED(features, 54);
+    FORGED(curve, true);
 }
 
 /* A copy would be taken for done. */

@@ -9,6 +9,7 @@
 
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <time.h>
 #include <zmq.h>
 
@@ -34,7 +35,11 @@ struct probe {
     void (*turn_hook)(struct probe *self);
     void (*time_hook)(struct probe *self);
     bool (*work_hook)(struct probe *self);
+    void (*refusal_hook)(struct probe *self);
     void *extra;
+    const struct hub_curve *curve;
+    uint64_t refusals;
+    char cause[512];
     pthread_t thread;
 };
 
@@ -123,10 +128,24 @@ static inline bool probe_awaits(void *context)
     return true;
 }
 
+static inline void probe_refusal(void *context, uint64_t now_us, uint32_t link, const char *cause)
+{
+    struct probe *self = context;
+
+    (void)now_us;
+    self->refusals++;
+    self->last_link = link;
+    (void)snprintf(self->cause, sizeof self->cause, "%s", cause);
+    if (self->refusal_hook != NULL) {
+        self->refusal_hook(self);
+    }
+}
+
 /* With a server socket when `listen` is not NULL. */
 static inline void probe_open(struct probe *self, const char *listen)
 {
-    struct hub_options options = {.listen = listen, .max_frame_bytes = PROBE_MAX_FRAME_BYTES};
+    struct hub_options options = {
+        .listen = listen, .max_frame_bytes = PROBE_MAX_FRAME_BYTES, .curve = self->curve};
     struct actor actor = {
         .self = self,
         .on_request = probe_request,
@@ -136,6 +155,7 @@ static inline void probe_open(struct probe *self, const char *listen)
         .time = probe_time,
         .work = probe_work,
         .awaits = probe_awaits,
+        .on_refusal = probe_refusal,
     };
 
     cr_assert_eq(hub_create(&options, &self->hub), STATUS_OK);

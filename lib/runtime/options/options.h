@@ -113,6 +113,9 @@ void options_copy(const struct option *option, const void *from, void *to);
 bool options_endpoint_is_any_host(const char *endpoint);
 bool options_endpoint_is_wildcard(const char *endpoint);
 
+/* One that only this machine reaches: by its text, as a name may mean another address tomorrow. */
+bool options_endpoint_is_loopback(const char *endpoint);
+
 /* A command's "--help". */
 void options_help_command(const struct option_table *table, FILE *out);
 

@@ -4,6 +4,7 @@
 #include "base/span.h"
 #include "runtime/options/private.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -73,6 +74,22 @@ bool options_endpoint_is_any_host(const char *endpoint)
         }
     }
     return false;
+}
+
+bool options_endpoint_is_loopback(const char *endpoint)
+{
+    const char *host = strstr(endpoint, "://") + 3; /* The option's kind has it. */
+    const char *colon = strrchr(host, ':');
+    char text[INET6_ADDRSTRLEN];
+    struct in_addr address;
+
+    if (colon == NULL || (size_t)(colon - host) >= sizeof text) {
+        return false;
+    }
+    memcpy(text, host, (size_t)(colon - host));
+    text[colon - host] = '\0';
+    return strcmp(text, "localhost") == 0 || strcmp(text, "[::1]") == 0 ||
+           (inet_pton(AF_INET, text, &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
 }
 
 bool options_endpoint_is_wildcard(const char *endpoint)

@@ -1,0 +1,69 @@
+/* Keys are public, and compared as such. */
+#include "map/identity.h"
+
+#include <assert.h>
+#include <sodium.h>
+#include <string.h>
+
+_Static_assert((int)USER_KEY_BYTES == (int)CURVE_KEY_BYTES, "a user's key is one of CURVE");
+
+void process_keys_derive(const struct cluster_key *ring, struct process_keys *out)
+{
+    struct curve_pair pair;
+
+    memset(out, 0, sizeof *out);
+    for (int kind = 0; kind < CURVE_NKINDS; kind++) {
+        struct public_keys *keys = &out->of[kind];
+
+        keys->count = ring->count;
+        for (uint32_t i = 0; i < ring->count; i++) {
+            seal_curve_pair(&ring->keys[i], (enum curve_kind)kind, &pair);
+            memcpy(keys->keys[i], pair.public, sizeof pair.public);
+        }
+    }
+    sodium_memzero(&pair, sizeof pair);
+}
+
+static bool same(const struct public_keys *a, const struct public_keys *b)
+{
+    return a->count == b->count && memcmp(a->keys, b->keys, a->count * sizeof a->keys[0]) == 0;
+}
+
+bool process_keys_equal(const struct process_keys *a, const struct process_keys *b)
+{
+    bool equal = true;
+
+    for (int kind = 0; kind < CURVE_NKINDS && equal; kind++) {
+        equal = same(&a->of[kind], &b->of[kind]);
+    }
+    return equal;
+}
+
+static enum peer_role role_of(enum user_role role)
+{
+    switch (role) {
+    case USER_CLIENT:
+        return PEER_CLIENT;
+    case USER_MONITOR:
+        return PEER_MONITOR;
+    case USER_ADMIN:
+        return PEER_ADMIN;
+    }
+    assert(false); /* The record was judged when it came. */
+    return PEER_CLIENT;
+}
+
+bool identity_of_user(const struct user_list *users, uint64_t now_ms,
+                      const uint8_t key[CURVE_KEY_BYTES], struct peer *peer, struct user_use *use)
+{
+    const struct user_key *found = NULL;
+    const struct user *user = user_list_find_key(users, key, &found);
+
+    if (user == NULL || (found->expires_ms != 0 && now_ms >= found->expires_ms)) {
+        return false;
+    }
+    peer->role = (uint8_t)role_of(user->role);
+    peer->user = user->id;
+    *use = (struct user_use){.user = user->id, .credential = found->id, .at_ms = now_ms};
+    return true;
+}

@@ -1,0 +1,35 @@
+/* identity.h - public keys: which processes have by the cluster key, and whose a user's is by the
+ * record of users.
+ *
+ * Owner:   no pointers; the record is borrowed for the call.
+ * Threads: any; pure.
+ */
+#ifndef ORBLOOM_MAP_IDENTITY_H
+#define ORBLOOM_MAP_IDENTITY_H
+
+#include "base/actor.h"
+#include "map/seal.h"
+#include "map/users.h"
+
+/* Public keys of one kind of process, one of each key of the ring: the one that serves first. */
+struct public_keys {
+    uint8_t keys[CLUSTER_KEY_MAX][CURVE_KEY_BYTES];
+    uint32_t count;
+};
+
+struct process_keys {
+    struct public_keys of[CURVE_NKINDS];
+};
+
+void process_keys_derive(const struct cluster_key *ring, struct process_keys *out);
+
+/* The same keys in the same order? */
+bool process_keys_equal(const struct process_keys *a, const struct process_keys *b);
+
+/* The user whose key that is: set role and user of the peer that has proved to own it. *use says
+ * with which of its keys, and when, for who tells when keys were last used. False: it is nobody's,
+ * or has expired at `now_ms`, since 1970; then both are as before. */
+bool identity_of_user(const struct user_list *users, uint64_t now_ms,
+                      const uint8_t key[CURVE_KEY_BYTES], struct peer *peer, struct user_use *use);
+
+#endif
