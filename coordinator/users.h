@@ -31,8 +31,13 @@ MUST_USE enum status users_judge(struct coordinator *self, const struct peer *fr
 /* Is the filter shown to whoever asks? */
 bool users_show(const struct users_asker *asker, const struct filter_document *document);
 
-/* What a router, or a socket of this coordinator, has seen. */
+/* What a router, or a socket of this coordinator, has seen. It is written into the store now and
+ * then, so that other coordinators tell it, and those that start. */
 void users_note_uses(struct coordinator *self, const struct user_use *uses, size_t count);
+
+/* What the store has of it. */
+#define USERS_USES_KEY "uses"
+void users_take_uses(struct coordinator *self, uint64_t version, struct span value);
 void users_fini(struct coordinator *self);
 
 void coordinator_on_user_list(struct coordinator *self, uint64_t now_us, const struct peer *from,

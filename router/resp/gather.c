@@ -43,8 +43,7 @@ static bool has_room(const struct gather *gather, const struct span *keys, uint3
 static bool is_kind(const struct gather *gather, const struct gather_kind *kind, uint32_t user)
 {
     return gather->kind.operation == kind->operation && gather->kind.make == kind->make &&
-           gather->kind.user == kind->user && gather->user == user &&
-           strcmp(gather->kind.name, kind->name) == 0;
+           gather->user == user && strcmp(gather->kind.name, kind->name) == 0;
 }
 
 /* FNV-1a. Whoever fills one bucket only makes it slow for as long as requests are gathered: a
@@ -436,8 +435,7 @@ static void fail(struct front *self, struct gather *gather, enum status status, 
     } else if (status == STATUS_NOT_FOUND) {
         (void)snprintf(error, sizeof error, "ERR not found");
     } else {
-        (void)snprintf(error, sizeof error, "%s %s", front_code(gather->kind.user, status),
-                       message);
+        (void)snprintf(error, sizeof error, "%s %s", front_code(gather->user, status), message);
     }
     settle(self, gather, NULL, error);
 }
@@ -478,7 +476,7 @@ static void make_filter(struct front *self, struct gather *gather)
 
     /* No answer of the router is awaited meanwhile. */
     gather->number = 0;
-    question_ask(self, gather->kind.user, &frame, gather->deadline_us, made, gather);
+    question_ask(self, gather->user, &frame, gather->deadline_us, made, gather);
 }
 
 /* Nothing is in it. */
@@ -545,7 +543,8 @@ void gather_on_reply(struct front *self, const struct frame *frame)
     } else if (reply->status == STATUS_FULL) {
         settle(self, gather, reply, "ERR non scaling filter is full");
     } else {
-        (void)snprintf(error, sizeof error, "%s %s", status_code(reply->status), reply->message);
+        (void)snprintf(error, sizeof error, "%s %s", front_code(gather->user, reply->status),
+                       reply->message);
         settle(self, gather, reply, error);
     }
 }

@@ -110,7 +110,6 @@ struct gather_kind {
     enum operation operation;
     enum make make;
     struct create_parameters create; /* MAKE_ASKED: then it is shared by no other command */
-    uint32_t user;                   /* in whose name it is made; 0: nobody's */
     uint64_t filter_id;              /* feed: of this one ... */
     uint32_t keyset;                 /* ... into this keyset; shared by no other command either */
     uint64_t deadline_us;            /* feed */

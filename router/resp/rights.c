@@ -172,9 +172,7 @@ void rights_limit_make(const struct session *session, struct gather_kind *kind)
     if (user == NULL || kind->make == MAKE_NEVER) {
         return;
     }
-    if (user->create && user_may(user, USER_CREATE, kind->name)) {
-        kind->user = user->id;
-    } else {
+    if (!user->create || !user_may(user, USER_CREATE, kind->name)) {
         kind->make = MAKE_DENIED;
     }
 }
