@@ -45,16 +45,33 @@ void stranger_tcp(const char *endpoint, struct span bytes)
     (void)close(fd);
 }
 
-void stranger_open(struct stranger *self, const char *endpoint)
+static void open_socket(struct stranger *self, int linger)
 {
     int limit = SEND_MS;
-    int linger = SEND_MS;
 
     self->context = zmq_ctx_new();
     self->socket = zmq_socket(self->context, ZMQ_DEALER);
     cr_assert_not_null(self->socket);
     cr_assert_eq(zmq_setsockopt(self->socket, ZMQ_SNDTIMEO, &limit, sizeof limit), 0);
     cr_assert_eq(zmq_setsockopt(self->socket, ZMQ_LINGER, &linger, sizeof linger), 0);
+}
+
+void stranger_open(struct stranger *self, const char *endpoint)
+{
+    open_socket(self, SEND_MS);
+    cr_assert_eq(zmq_connect(self->socket, endpoint), 0);
+}
+
+/* Nothing that it is not let in for is worth waiting at its end. */
+void stranger_open_curve(struct stranger *self, const char *endpoint, const struct curve_pair *own,
+                         const uint8_t server[CURVE_KEY_BYTES])
+{
+    open_socket(self, 0);
+    cr_assert_eq(zmq_setsockopt(self->socket, ZMQ_CURVE_PUBLICKEY, own->public, sizeof own->public),
+                 0);
+    cr_assert_eq(zmq_setsockopt(self->socket, ZMQ_CURVE_SECRETKEY, own->secret, sizeof own->secret),
+                 0);
+    cr_assert_eq(zmq_setsockopt(self->socket, ZMQ_CURVE_SERVERKEY, server, CURVE_KEY_BYTES), 0);
     cr_assert_eq(zmq_connect(self->socket, endpoint), 0);
 }
 
