@@ -64,6 +64,10 @@ void summary_filter_text(const struct filter_summary *filter)
                  filter->nshards, number_show_bytes(filter->shard_bytes, b), 8 * filter->z);
     (void)printf("epoch         %" PRIu64 ", revision %" PRIu64 "\n", filter->epoch,
                  filter->revision);
+    if (filter->owner != 0) {
+        (void)printf("made by       the user of id %" PRIu32 " (orbloom user list)\n",
+                     filter->owner);
+    }
 }
 
 void summary_filters_text(const struct admin_reply *reply)
@@ -216,6 +220,7 @@ void summary_filter_json(struct json *json, const struct filter_summary *filter)
     json_text(json, "uid", filter_uid_show(&filter->uid, uid));
     json_text(json, "state", filter_state_name(filter->state));
     json_count(json, "revision", filter->revision);
+    json_count(json, "owner", filter->owner);
     json_count(json, "epoch", filter->epoch);
     json_count(json, "capacity", filter->capacity);
     json_count(json, "max_capacity", filter->max_capacity);

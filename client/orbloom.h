@@ -63,7 +63,8 @@ enum orbloom_code {
     ORBLOOM_IO = 20,
     ORBLOOM_USAGE = 21,
     ORBLOOM_DROPPED = 22,
-    ORBLOOM_INTERNAL = 23
+    ORBLOOM_INTERNAL = 23,
+    ORBLOOM_OVER_QUOTA = 24
 };
 
 /* "NOT_FOUND". */

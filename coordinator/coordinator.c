@@ -88,7 +88,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     signatures_fini(&self->signatures);
     age_fini(self);
     notes_fini(&self->notes);
-    users_fini(self);
+    users_release(self);
     heap_free(self->usage);
     codec_arena_destroy(&self->arena);
     codec_arena_destroy(&self->aside_arena);
@@ -163,8 +163,9 @@ static bool admit(struct coordinator *self, uint64_t now_us, const struct peer *
     const struct admin_request *request = &frame->body.admin_request;
     char message[COORDINATOR_MESSAGE_BYTES] = "";
     enum status status = users_judge(self, from, request, message);
+    bool unknown = users_asker(self, from, request).unknown;
 
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK && !(unknown && read != STATUS_OK)) {
         /* Whatever can be read: by the record as it was known last. */
     } else if (read != STATUS_OK) {
         status = read;
@@ -234,6 +235,11 @@ static void on_status(struct coordinator *self, uint64_t now_us, const struct pe
 
     if (read != STATUS_OK) {
         records_tell(self, read, "read, so this is what was known before", doubt, sizeof doubt);
+    }
+    if (read != STATUS_OK && users_asker(self, from, &frame->body.admin_request).unknown) {
+        /* It may be one that could not be read. */
+        coordinator_answer(self, from, frame->correlation, read, false, doubt);
+        return;
     }
     coordinator_on_status(self, now_us, from, frame, doubt);
 }

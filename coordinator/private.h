@@ -156,6 +156,9 @@ struct users_held {
     struct user_use *uses;
     size_t nuses;
     size_t room;
+    bool unwritten; /* some of it is not in the store */
+    uint64_t next_us;
+    uint64_t version; /* of the store's */
 };
 
 /* Somebody who asks for documents and gets hints. */

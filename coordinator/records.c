@@ -11,6 +11,7 @@
  *   removed       how many filters of that record have no other key here any more, 8 bytes
  *                 little-endian
  *   users         the signed record of who may use the cluster: see lib/map/users.h
+ *   uses          when tokens and keys of users were last used: see users.c
  *   store         what the store says of itself: its name (8 bytes), how many restores it has
  *                 been through (8), whether one is under way (1); first written together with
  *                 the first node list
@@ -24,6 +25,7 @@
 #include "coordinator/nodes/usage.h"
 #include "coordinator/rounds.h"
 #include "coordinator/stored.h"
+#include "coordinator/users.h"
 #include "proto/intake.h"
 #include "proto/signed_document.h"
 
@@ -238,6 +240,8 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
         status = take_cluster(refresh->self, version, value);
     } else if (strcmp(key, FEATURES_KEY) == 0) {
         status = take_features(refresh->self, version, value);
+    } else if (strcmp(key, USERS_USES_KEY) == 0) {
+        users_take_uses(refresh->self, version, value);
     } else if (strcmp(key, "store") == 0) {
         records_take_mark(refresh->self, version, value);
     }

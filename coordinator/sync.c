@@ -47,6 +47,20 @@ static void follow(struct coordinator *self, uint64_t now_us, const struct peer 
     note_follower(oldest, now_us, peer, request);
 }
 
+/* Those that have asked here lately. Each of them allows users its share of their limits. */
+static uint32_t living_routers(const struct coordinator *self)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < COORDINATOR_MAX_PEERS; i++) {
+        const struct follower *one = &self->followers[i];
+
+        count += one->peer.size > 0 && one->name[0] != '\0' &&
+                 coordinator_lately(self, self->now_us, one->last_us);
+    }
+    return count;
+}
+
 void coordinator_check_store(struct coordinator *self, uint64_t now_us)
 {
     if (self->store->moved == NULL || !self->store->moved(self->store->self)) {
@@ -250,6 +264,9 @@ static void send_gathered(struct coordinator *self, const struct peer *to,
         .secrets = secrets,
     };
     ask_held(self, &frame->body.sync_request, reply);
+    if (frame->body.sync_request.role == SYNC_ROUTER) {
+        reply->routers = living_routers(self);
+    }
     for (size_t i = 0; i < gathering->nitems; i++) {
         struct span bytes = span_of(gathering->bytes.data + gathering->items[i].at,
                                     gathering->items[i].size);

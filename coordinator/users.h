@@ -7,7 +7,7 @@
  * cluster, and everybody where transport is plain) is not restricted, unless they name a user.
  *
  * Errors:  as said at each function.
- * Owner:   the coordinator; users_fini().
+ * Owner:   the coordinator; users_release().
  * Threads: none.
  */
 #ifndef ORBLOOM_COORDINATOR_USERS_H
@@ -31,9 +31,14 @@ MUST_USE enum status users_judge(struct coordinator *self, const struct peer *fr
 /* Is the filter shown to whoever asks? */
 bool users_show(const struct users_asker *asker, const struct filter_document *document);
 
-/* What a router, or a socket of this coordinator, has seen. */
+/* What a router, or a socket of this coordinator, has seen. It is written into the store now and
+ * then, so that other coordinators tell it, and those that start. */
 void users_note_uses(struct coordinator *self, const struct user_use *uses, size_t count);
-void users_fini(struct coordinator *self);
+
+/* What the store has of it. */
+#define USERS_USES_KEY "uses"
+void users_take_uses(struct coordinator *self, uint64_t version, struct span value);
+void users_release(struct coordinator *self);
 
 void coordinator_on_user_list(struct coordinator *self, uint64_t now_us, const struct peer *from,
                               const struct frame *frame);

@@ -8,7 +8,12 @@
 #include <assert.h>
 #include <string.h>
 
-enum { BUILD_SLICE_BYTES = 4 << 20, NODE_ARENA_BYTES = 64 << 20 };
+enum {
+    BUILD_SLICE_BYTES = 4 << 20,
+    NODE_ARENA_BYTES = 64 << 20,
+    ARRIVED_MOST_BYTES = 128 << 20, /* of requests that wait for their turn ... */
+    ARRIVED_TURN_BYTES = 64 << 10,  /* ... and of those that are served in one */
+};
 
 /* What other nodes have and lack is the exchange's; all else it has done here. */
 static enum status open_exchange(struct node *self)
@@ -64,6 +69,7 @@ enum status node_create(const struct node_config *config, const struct effects *
         self->coordinators.endpoints[i] = self->config.coordinators[i];
     }
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
+    arrivals_init(&self->arrivals, ARRIVED_MOST_BYTES, ARRIVED_TURN_BYTES);
     status = codec_arena_create(NODE_ARENA_BYTES, &self->arena);
     if (status != STATUS_OK) {
         goto fail;
@@ -111,6 +117,7 @@ void node_destroy(struct node **node)
     if (self == NULL) {
         return;
     }
+    arrivals_fini(&self->arrivals);
     storage_destroy(&self->storage);
     former_fini(&self->former);
     node_exchange_destroy(&self->exchange);
@@ -193,7 +200,7 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, from, &frame, status);
     } else if (frame.kind == FRAME_NODE_REQUEST) {
-        node_on_node_request(self, now_us, from, &frame);
+        node_take_node_request(self, now_us, from, bytes, &frame);
     } else if (frame.kind == FRAME_DOCUMENTS) {
         for (size_t i = 0; i < frame.body.documents.count; i++) {
             node_take_document(self, now_us, frame.body.documents.items[i]);
@@ -243,6 +250,7 @@ static void turn(void *context, uint64_t now_us)
 {
     struct node *self = context;
 
+    node_serve_users(self, now_us);
     if (self->storage != NULL) {
         /* In this order: what the turn logs goes out with it, and what that has made durable is
          * answered. */
@@ -299,7 +307,7 @@ static bool work(void *context, uint64_t now_us)
     if (!more) { /* What can't answer yet comes first. */
         more = node_grow(self, now_us);
     }
-    return more;
+    return more || arrivals_wait(&self->arrivals);
 }
 
 static void refused(void *context)

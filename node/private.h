@@ -2,6 +2,7 @@
 #ifndef ORBLOOM_NODE_PRIVATE_H
 #define ORBLOOM_NODE_PRIVATE_H
 
+#include "base/arrivals.h"
 #include "base/link_ring.h"
 #include "base/log.h"
 #include "map/document_cache.h"
@@ -108,6 +109,7 @@ struct node {
     struct replay_window repeats; /* batches that arrived */
     struct vote_cache *recent;
     struct codec_arena *arena;
+    struct arrivals arrivals; /* requests of routers that wait for their turn, of users */
     struct buffer out;
     uint64_t *words; /* planes of the answer under way */
     size_t words_capacity;
@@ -183,6 +185,12 @@ void node_sets_destroy(struct hosted_filter *hosted);
 /* requests.c */
 void node_on_node_request(struct node *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame);
+
+/* As it came. Of a user it waits for its turn, so that none of them holds up the others; what is of
+ * nobody in particular is served at once. */
+void node_take_node_request(struct node *self, uint64_t now_us, const struct peer *from,
+                            struct span bytes, const struct frame *frame);
+void node_serve_users(struct node *self, uint64_t now_us); /* a part of those that wait */
 
 /* retries.c: the batch came in another way than in its router's message, which may follow. */
 void node_arrived(struct node *self, const struct record_batch *batch);

@@ -356,3 +356,33 @@ void node_on_node_request(struct node *self, uint64_t now_us, const struct peer 
     send_replies(self, from, frame->correlation, self->replies + early,
                  request->nsubrequests - early, &answer, answer.need);
 }
+
+/* ---- turns of users ---- */
+
+void node_take_node_request(struct node *self, uint64_t now_us, const struct peer *from,
+                            struct span bytes, const struct frame *frame)
+{
+    const struct node_request *request = &frame->body.node_request;
+    uint32_t user = request->nsubrequests > 0 ? request->subrequests[0].user : 0;
+
+    /* What has no room must not be lost for that: a router would wait for it in vain. */
+    if (user == 0 || arrivals_push(&self->arrivals, user, from, bytes) != STATUS_OK) {
+        node_on_node_request(self, now_us, from, frame);
+    }
+}
+
+void node_serve_users(struct node *self, uint64_t now_us)
+{
+    struct arrival *next;
+
+    arrivals_turn(&self->arrivals);
+    while ((next = arrivals_pop(&self->arrivals)) != NULL) {
+        struct frame frame = {0};
+
+        /* Decoded anew, as the arena has moved on. */
+        if (codec_decode(self->arena, span_of(next->bytes, next->size), &frame) == STATUS_OK) {
+            node_on_node_request(self, now_us, &next->from, &frame);
+        }
+        heap_free(next);
+    }
+}

@@ -313,6 +313,7 @@ struct filter_summary {
     uint64_t expires_at_ms; /* since 1970; as clocks said when it was asked for */
     uint64_t load_source;   /* as in the document */
     uint64_t loaded;
+    uint32_t owner; /* id of the user who made it; 0: no user did */
     /* From a coordinator only: */
     uint64_t rebuild_keys;       /* distinct keys that it holds, estimated */
     const char *rebuild_awaited; /* in words, also after a commit; "": nothing */

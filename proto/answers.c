@@ -95,6 +95,7 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .expiry_awaited = "",
         .load_source = document->load_source,
         .loaded = document->loaded,
+        .owner = document->owner,
     };
     note_losses(document, summary);
     for (uint32_t i = 0; i < document->ngenerations; i++) {

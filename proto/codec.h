@@ -117,6 +117,7 @@ struct subrequest {
     struct batch_id batch; /* adds only */
     uint32_t count;        /* of fingerprints, following those of the subrequests before */
     uint32_t keyset;       /* adds: into this one only; 0: into all of the document */
+    uint32_t user;         /* whose it is; 0: nobody's in particular */
 };
 
 struct node_request {
@@ -219,6 +220,7 @@ struct sync_reply {
     bool held_lacks;     /* nodes: tell at once what is held ... */
     uint64_t held_after; /* ... after this id */
     struct span cluster; /* signed; empty: none was drawn yet */
+    uint32_t routers;    /* routers: how many of them ask this coordinator; 0: not told */
 };
 
 /* "The store has moved to this change number: ask." */

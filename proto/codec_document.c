@@ -445,6 +445,7 @@ static const struct binding filter_document_rows[] = {
     ROW(filter_document, replaces, UINT64),
     ROW(filter_document, load_source, UINT64),
     ROW(filter_document, loaded, UINT64),
+    ROW(filter_document, owner, UINT32),
 };
 BINDING_TABLE(filter_document, filter_document, check);
 

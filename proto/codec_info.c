@@ -167,6 +167,7 @@ static const struct binding filter_summary_rows[] = {
     ROW(filter_summary, expires_at_ms, UINT64),
     ROW(filter_summary, load_source, UINT64),
     ROW(filter_summary, loaded, UINT64),
+    ROW(filter_summary, owner, UINT32),
     ROW(filter_summary, keyset, UINT32),
     ROW(filter_summary, shards_lacking, UINT32),
     ROW(filter_summary, fewest_full, UINT32),

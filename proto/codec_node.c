@@ -21,6 +21,7 @@ static void put_subrequest(const struct subrequest *subrequest, Orbloom__V1__Sub
     wire->batch_number = subrequest->batch.number;
     wire->count = subrequest->count;
     wire->keyset = subrequest->keyset;
+    wire->user = subrequest->user;
 }
 
 static enum status put_subrequests(const struct node_request *request,
@@ -79,6 +80,7 @@ static void get_subrequest(const Orbloom__V1__Subrequest *wire, struct subreques
         .batch = {.producer_id = wire->batch_producer, .number = wire->batch_number},
         .count = wire->count,
         .keyset = wire->keyset,
+        .user = wire->user,
     };
 }
 

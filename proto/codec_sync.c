@@ -171,6 +171,7 @@ static const struct binding sync_reply_rows[] = {
     ROW(sync_reply, held_lacks, BOOL),
     ROW(sync_reply, held_after, UINT64),
     ROW(sync_reply, cluster, SPAN),
+    ROW(sync_reply, routers, UINT32),
     NUMBERS(sync_reply, wanted, nwanted, uint64_t, CODEC_MAX_WANTED, STATUS_MALFORMED),
     ROW(sync_reply, message, MESSAGE),
     DOCUMENTS(sync_reply, documents, ndocuments),

@@ -152,8 +152,10 @@ bool backend_gather(struct router *self, uint64_t now_us, struct backend *backen
         return false;
     }
     assert(subrequest->count <= CODEC_MAX_KEYS);
+    /* A message is one user's: nodes serve messages in turn. */
     if (backend->nsubrequests == CODEC_MAX_SUBREQUESTS ||
-        backend->nfingerprints + subrequest->count > CODEC_MAX_KEYS) {
+        backend->nfingerprints + subrequest->count > CODEC_MAX_KEYS ||
+        (backend->nsubrequests > 0 && backend->subrequests[0].user != subrequest->user)) {
         flush(self, backend, now_us);
     }
     backend->subrequests[backend->nsubrequests++] = *subrequest;

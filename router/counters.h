@@ -31,6 +31,9 @@
     X(votes_void_total, "replies", "votes that do not count: other incarnation, epoch or state") \
     X(late_total, "replies", "votes for operations already answered")                            \
     X(overloaded_total, "requests", "requests refused: too many bytes in flight")                \
+    X(user_rate_total, "requests", "refused as their user asks for more than its keys_per_s")    \
+    X(user_in_flight_total, "requests",                                                          \
+      "refused as their user has as many bytes under way as its limit in_flight allows")         \
     X(backend_overloaded_total, "subrequests",                                                   \
       "parts not sent: too many bytes in flight to a node")                                      \
     X(suspects_total, "events", "nodes that stopped answering")                                  \

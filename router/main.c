@@ -3,6 +3,7 @@
 #include "proto/gate.h"
 #include "router/shell_options.h"
 #include "router/shell_resp.h"
+#include "runtime/audit_file.h"
 
 #include <string.h>
 
@@ -10,6 +11,7 @@ static struct router *router;
 static struct front *front;
 static struct hub_streams *streams;
 static struct tls_source tls;
+static struct audit_file *audit;
 
 /* file_parse_fn */
 static enum status parse_password(void *password, struct span text, char *reason, size_t size)
@@ -35,6 +37,15 @@ static enum status read_password(struct router_settings *settings)
                             &settings->resp.password);
 }
 
+/* At the start, and once more on each SIGHUP: it may have been moved. */
+static enum status open_audit(const struct router_settings *settings)
+{
+    if (settings->audit_log[0] == '\0') {
+        return STATUS_OK;
+    }
+    return audit != NULL ? audit_file_reopen(audit) : audit_file_open(settings->audit_log, &audit);
+}
+
 static enum status read_files(void *context)
 {
     struct router_settings *settings = context;
@@ -44,6 +55,7 @@ static enum status read_files(void *context)
     if (status == STATUS_OK && settings->resp_tls_listen[0] != '\0') {
         status = tls_source_read(&tls, &settings->tls);
     }
+    status = status == STATUS_OK ? open_audit(settings) : status;
     if (status != STATUS_OK) {
         settings->resp.password = former;
         return status;
@@ -86,6 +98,9 @@ static enum status make(const struct router_settings *settings, struct hub *hub,
     front_attach(front, &core, &effects);
     front_attach_core(front, router);
     front_attach_users(front, &users);
+    if (audit != NULL) {
+        front_attach_audit(front, audit_file_sink(audit));
+    }
     *actor = front_actor(front);
     return STATUS_OK;
 }
@@ -134,6 +149,7 @@ static enum status stop(void)
     tls_source_fini(&tls);
     router_destroy(&router);
     front_destroy(&front);
+    audit_file_close(&audit);
     return STATUS_OK;
 }
 

@@ -88,9 +88,16 @@ void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uin
     uint64_t bytes = request->keys.size + request->count * KEY_OVERHEAD_BYTES;
     enum status status = STATUS_OK;
     const char *reason = reject(self, request, bytes, &status);
-    struct op *op = reason == NULL ? op_take(self) : NULL;
+    struct op *op;
 
+    if (reason == NULL && !limits_begin(self, from->user, bytes)) {
+        status = STATUS_OVERLOADED;
+        reason = "the user has as many bytes of requests under way at this router as its limit "
+                 "in_flight allows; await answers, retry";
+    }
+    op = reason == NULL ? op_take(self) : NULL;
     if (reason == NULL && op == NULL) {
+        limits_end(self, from->user, bytes);
         status = STATUS_OVERLOADED;
         reason = "the router has too many requests in flight; slow down, retry, or add routers";
     }

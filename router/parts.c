@@ -72,6 +72,7 @@ bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *
         .batch = {.producer_id = self->producer_id, .number = part->batch_number},
         .count = part->count,
         .keyset = op->keyset,
+        .user = op->client.user,
     };
 
     assert(op->used && seat_taken(part, seat));

@@ -10,6 +10,7 @@
 #ifndef ORBLOOM_ROUTER_PRIVATE_H
 #define ORBLOOM_ROUTER_PRIVATE_H
 
+#include "base/arrivals.h"
 #include "base/bits.h"
 #include "base/latency.h"
 #include "base/link_ring.h"
@@ -17,6 +18,7 @@
 #include "base/token_bucket.h"
 #include "map/document_cache.h"
 #include "map/rebuild.h"
+#include "map/usage.h"
 #include "proto/codec.h"
 #include "router/counters.h"
 #include "router/router.h"
@@ -197,6 +199,9 @@ struct router {
     uint64_t inflight_bytes;
     uint64_t next_tick_us;
 
+    uint32_t routers;         /* that there are, as a coordinator knows; 0: not known */
+    struct usages usages;     /* of users with limits */
+    struct arrivals arrivals; /* requests that wait for their turn, once there are users */
     struct waiting waiting[ROUTER_MAX_WAITING];
     uint32_t nwaiting;
     struct info infos[ROUTER_MAX_INFOS];
@@ -250,6 +255,24 @@ void router_refuse_feed(struct router *self, const struct peer *to, uint64_t cor
 /* One that can't be decoded or does not belong here; `from`: NULL if it is not to be answered. */
 void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame, enum status status);
+
+/* ---- limits.c ---- */
+
+void limits_init(struct router *self);
+void limits_fini(struct router *self);
+
+/* Does the user's limit of keys a second allow this? Else it is refused here. */
+bool limits_take_keys(struct router *self, uint64_t now_us, const struct peer *from,
+                      const struct frame *frame);
+
+/* ... that of bytes under way? They are until limits_end(). */
+bool limits_begin(struct router *self, uint32_t user, uint64_t bytes);
+void limits_end(struct router *self, uint32_t user, uint64_t bytes);
+
+/* True: it waits for its turn, or was refused. False: it is served at once. */
+bool limits_queue(struct router *self, const struct peer *from, const struct frame *frame,
+                  struct span bytes);
+void limits_serve(struct router *self, uint64_t now_us); /* a part of those that wait */
 
 /* ---- serve.c ---- */
 

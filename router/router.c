@@ -27,6 +27,7 @@ enum status router_create(const struct router_config *config, const struct effec
     }
     self->producer_id = effects->random(effects->context);
     hedge_init(self);
+    limits_init(self);
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     self->ops = heap_zalloc(ROUTER_MAX_OPS, sizeof *self->ops);
     self->free_ops = heap_alloc(ROUTER_MAX_OPS, sizeof *self->free_ops);
@@ -53,6 +54,7 @@ void router_destroy(struct router **router)
     }
     dumps_destroy(self);
     ops_fini(self);
+    limits_fini(self);
     serve_fini(self);
     infos_fini(self);
     backends_fini(self);
@@ -106,7 +108,8 @@ void router_drain(struct router *router)
 
 bool router_busy(const struct router *router)
 {
-    return router->nused > 0 || router->nwaiting > 0 || !infos_idle(router);
+    return router->nused > 0 || router->nwaiting > 0 || arrivals_wait(&router->arrivals) ||
+           !infos_idle(router);
 }
 
 static void refuse_late(struct router *self, const struct peer *from, const struct frame *frame)
@@ -130,7 +133,9 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
         refuse_late(self, from, &frame);
     } else if (frame.kind == FRAME_CLIENT_REQUEST) {
         router_count(self, ROUTER_requests_total);
-        serve_request(self, now_us, from, bytes, &frame);
+        if (!limits_queue(self, from, &frame, bytes)) {
+            serve_request(self, now_us, from, bytes, &frame);
+        }
     } else if (frame.kind == FRAME_INFO_REQUEST) {
         serve_request(self, now_us, from, bytes, &frame);
     } else if (frame.kind == FRAME_STATS_REQUEST) {
@@ -207,6 +212,7 @@ static void turn(void *context, uint64_t now_us)
 {
     struct router *self = context;
 
+    limits_serve(self, now_us);
     backends_flush(self, now_us);
     /* The clock stands still while nothing is under way. */
     if (self->next_tick_us == ACTOR_NEVER && !idle(self)) {
@@ -263,11 +269,13 @@ static void on_time(void *context, uint64_t now_us)
     }
 }
 
+/* What waits is served in the next turn, which is to come at once. */
 static bool work(void *context, uint64_t now_us)
 {
-    (void)context;
+    const struct router *self = context;
+
     (void)now_us;
-    return false;
+    return arrivals_wait(&self->arrivals);
 }
 
 static void refused(void *context)

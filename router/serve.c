@@ -264,7 +264,9 @@ void serve_request(struct router *self, uint64_t now_us, const struct peer *from
                    const struct frame *frame)
 {
     assert(frame->kind == FRAME_INFO_REQUEST || frame->kind == FRAME_CLIENT_REQUEST);
-    serve(self, now_us, from, bytes, frame, false);
+    if (limits_take_keys(self, now_us, from, frame)) {
+        serve(self, now_us, from, bytes, frame, false);
+    }
 }
 
 /* ---- those that were kept ---- */

@@ -164,6 +164,16 @@ static const struct option options[] = {
                 "router does not start",
         .live = true,
     },
+    {
+        .name = "audit_log",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(audit_log),
+        .size = BYTES(audit_log),
+        .unit = "path",
+        .range = "a file in an existing folder, of mode 600",
+        .help = "where each login and each command that RESP clients are refused is noted, a line "
+                "of JSON each; none: nowhere",
+    },
     DAEMON_OPTION_LIVE_DURATION("resp_auth_timeout", FIELD(resp.auth_us), DAEMON_SECOND,
                                 3600 * DAEMON_SECOND, "1s to 1h", "10s",
                                 "a RESP connection that has not given the password within this is "

@@ -26,6 +26,7 @@ struct router_settings {
     double resp_error_rate;
     char resp_open[4];
     char resp_users[16];
+    char audit_log[DAEMON_PATH_BYTES]; /* "": none */
     char slowlog_items[8];
     char resp_missing[8];
     char resp_flush[4];

@@ -211,6 +211,7 @@ bool sync_on_reply(struct router *self, uint64_t now_us, uint64_t correlation,
     if (!well || !same_cluster(self, now_us, reply)) {
         return false;
     }
+    self->routers = reply->routers != 0 ? reply->routers : self->routers;
     whole = take_all(self, now_us, reply);
     /* An older store tells what it has; what it has not may exist all the same. */
     self->doubtful = !whole || reply->status != STATUS_OK;

@@ -8,6 +8,7 @@
 set -u
 
 bin=${ORBLOOM_BIN_DIR:-build/bin}
+export ORBLOOM_BIN_DIR="$bin"
 folder=${CLIENTS_DIR:-build/clients}
 tests=$(cd "$(dirname "$0")/.." && pwd)/tests/clients
 probe_s=${CLIENTS_PROBE_S:-15}
@@ -77,6 +78,7 @@ npm_client() {
         skip "$name" "cannot be fetched: $(tail -n 1 "$log")"
     else
         try "$name" env NODE_PATH="$place/node_modules" node "$tests/$script"
+        try "$name by TLS" "$tests/by_tls.sh" env NODE_PATH="$place/node_modules" node "$tests/$script"
     fi
 }
 
@@ -85,6 +87,11 @@ npm_client 14 node_redis.js redis@4
 npm_client 20 node_redis.js redis@6 @redis/bloom@6
 npm_client 12 ioredis.js ioredis@5
 npm_client 20 ioredis.js ioredis@6
+if timeout 60 /usr/bin/python3 -c 'import redis' >/dev/null 2>&1; then
+    try "redis-py by TLS" "$tests/by_tls.sh" /usr/bin/python3 "$tests/redis_py.py"
+else
+    skip "redis-py by TLS" "python3-redis is not installed"
+fi
 if timeout 60 /usr/bin/python3 -c 'import redis, scrapy' >/dev/null 2>&1; then
     try scrapy /usr/bin/python3 "$tests/scrapy_site.py"
 else

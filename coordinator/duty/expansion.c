@@ -5,6 +5,7 @@
 
 #include "coordinator/nodes/moves.h"
 #include "coordinator/plan/expansion.h"
+#include "coordinator/quota.h"
 #include "coordinator/records.h"
 #include "coordinator/rounds.h"
 
@@ -112,12 +113,12 @@ static void say_refused(struct coordinator *self, uint64_t now_us,
 }
 
 static void refuse(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
-                   const struct expansion_answer *answer, struct growing *growing)
+                   const char *why, struct growing *growing)
 {
     char before[COORDINATOR_MESSAGE_BYTES];
 
     memcpy(before, growing->refused, sizeof before);
-    expansion_explain(self, &entry->document, answer, growing->refused);
+    (void)snprintf(growing->refused, sizeof growing->refused, "%s", why);
     growing->next_us = now_us + REFUSED_LOOK_US;
     coordinator_count(self, COORDINATOR_growth_refused_total);
     say_refused(self, now_us, entry, growing, before);
@@ -173,12 +174,18 @@ static enum status begin(struct coordinator *self, uint64_t now_us,
 {
     const struct filter_document *document = &entry->document;
     struct expansion_answer answer;
-    enum status status;
+    char why[COORDINATOR_MESSAGE_BYTES];
+    enum status status = STATUS_OK;
 
     expansion_view_weigh(self, view);
     answer = choose_size(self, document, view, keys, growing);
     if (answer.verdict != EXPANSION_VERDICT_BEGIN) {
-        refuse(self, now_us, entry, &answer, growing);
+        expansion_explain(self, document, &answer, why);
+    } else { /* Held where its user may not have more: it goes on as it is. */
+        status = quota_allow_growth(self, document, &answer.next, why);
+    }
+    if (answer.verdict != EXPANSION_VERDICT_BEGIN || status != STATUS_OK) {
+        refuse(self, now_us, entry, why, growing);
         return STATUS_OK;
     }
     status = expansion_write(self, now_us, entry, edit_begin, &answer);

@@ -2,6 +2,7 @@
  * filter would be for fewer keys, once its nodes have said how many it has now. What comes of it is
  * in the document, and told by status. */
 #include "coordinator/duty/expansion.h"
+#include "coordinator/quota.h"
 #include "coordinator/records.h"
 #include "proto/answers.h"
 
@@ -131,6 +132,13 @@ static enum status try_expansion(struct coordinator *self, uint64_t now_us, void
     asked->waits = answer.verdict == EXPANSION_VERDICT_KEYS_OLD;
     if (answer.verdict != EXPANSION_VERDICT_BEGIN) {
         asked->verdict = status_of(answer.verdict);
+        return STATUS_OK;
+    }
+    if (!asked->wanted->abort) {
+        asked->verdict = quota_allow_growth(self, &asked->entry->document, &answer.next,
+                                            asked->message);
+    }
+    if (asked->verdict != STATUS_OK) {
         return STATUS_OK;
     }
     status = expansion_write(self, now_us, asked->entry,

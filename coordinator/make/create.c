@@ -3,7 +3,9 @@
 #include "coordinator/make/create.h"
 
 #include "coordinator/plan/expansion.h"
+#include "coordinator/quota.h"
 #include "coordinator/records.h"
+#include "coordinator/users.h"
 #include "filter/sizing.h"
 #include "map/keyset.h"
 #include "map/window.h"
@@ -147,6 +149,7 @@ static void fill_document(struct coordinator *self, const struct create *create,
         .keylog = wanted->keylog,
         .durability = create->durability,
         .ngenerations = 1,
+        .owner = create->owner,
     };
     (void)snprintf(document->content.name, sizeof document->content.name, "%s",
                    create->request->name);
@@ -197,6 +200,7 @@ static enum status write_new(struct coordinator *self, uint64_t now_us, struct c
     document.load_source = create->load_source;
     document.loaded = create->load_source != 0 ? DOCUMENT_LOAD_FIRST : 0;
     status = is_chain(create) ? plan_chain(create, &document) : STATUS_OK;
+    status = status == STATUS_OK ? quota_allow_filter(self, &document, create->message) : status;
     if (status == STATUS_OK) {
         status = create_place(self, now_us, create, &document);
     }
@@ -268,8 +272,10 @@ static enum status try_create(struct coordinator *self, uint64_t now_us, void *c
 void create_begin(struct coordinator *self, uint64_t now_us, const struct peer *from,
                   const struct frame *frame, struct create *create)
 {
+    struct users_asker asker = users_asker(self, from, &frame->body.admin_request);
     enum status status = check_parameters(create);
 
+    create->owner = asker.user != NULL ? asker.user->id : 0;
     if (status == STATUS_OK) {
         status = records_change(self, now_us, try_create, create);
     }

@@ -23,6 +23,7 @@ struct create {
     enum durability durability;       /* as chosen */
     enum when_full when_full;         /* as chosen */
     const struct hash_secret *secret; /* to be the filter's; NULL: one is drawn */
+    uint32_t owner;                   /* id of the user who asks; 0: none */
     uint64_t load_source;             /* it is to be made of this dump; 0: of none */
     uint64_t filter_id;               /* what exists in the end */
     bool created;                     /* by this request */

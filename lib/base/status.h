@@ -37,7 +37,8 @@
     X(IO, 20, "the operating system refused an operation")                             \
     X(USAGE, 21, "the command line or configuration is wrong")                         \
     X(DROPPED, 22, "the filter has been dropped")                                      \
-    X(INTERNAL, 23, "a defect in orbloom; please report it")
+    X(INTERNAL, 23, "a defect in orbloom; please report it")                           \
+    X(OVER_QUOTA, 24, "the user has as much as its limits allow")
 
 enum status {
 #define X(name, number, meaning) STATUS_##name = number,

@@ -14,9 +14,13 @@ void token_bucket_take(struct token_bucket *self, uint64_t now_us, uint64_t byte
                        uint64_t bytes_per_second)
 {
     uint64_t floor_us = now_us > SAVED_US ? now_us - SAVED_US : 0;
+    uint64_t debt;
 
     if (self->free_us < floor_us) {
         self->free_us = floor_us;
     }
-    self->free_us += bytes * SECOND_US / bytes_per_second;
+    /* Many small ones would be for nothing if each was rounded off. */
+    debt = bytes * SECOND_US + self->rest % bytes_per_second;
+    self->free_us += debt / bytes_per_second;
+    self->rest = debt % bytes_per_second;
 }

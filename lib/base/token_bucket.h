@@ -13,6 +13,7 @@
 
 struct token_bucket {
     uint64_t free_us; /* when the debt is paid; zeroed: now */
+    uint64_t rest;    /* ... and what is left of it, less than a microsecond */
 };
 
 /* When the next one may take: `now_us`, or later. */

@@ -170,6 +170,7 @@ struct filter_document {
 
     uint64_t load_source; /* what names the dump that it is, or was, made of; 0: of none */
     uint64_t loaded;      /* ... of which all before this iterator is in it; see map/dump.h */
+    uint32_t owner;       /* id of the user who made it; 0: no user did */
 };
 
 /* Iterators of a dump: the first one, and what follows the last one. */

@@ -73,5 +73,8 @@ uint64_t features_of(const struct filter_document *document)
     if (document->expiry.number != 0) {
         set |= feature_bit(FEATURE_EXPIRY);
     }
+    if (document->owner != 0) {
+        set |= feature_bit(FEATURE_USERS);
+    }
     return set;
 }

@@ -69,7 +69,10 @@ const char *rights_refuse(struct front *self, const struct session *session,
 const char *rights_refuse_others(struct front *self, const struct session *session,
                                  const char *command, char room[FRONT_MESSAGE_BYTES]);
 
-/* ... for a filter that an add finds missing: whether it is made, and in whose name. */
+/* An add has found no filter, and may not make one: it is counted and noted. */
+void rights_note_denied(struct front *self, const struct gather *gather);
+
+/* ... for a filter that an add finds missing: whether it is made. */
 void rights_limit_make(const struct session *session, struct gather_kind *kind);
 
 /* ---- argument.c ---- */

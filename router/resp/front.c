@@ -141,6 +141,7 @@ enum status front_create(const struct front_config *config, const struct router_
     TAILQ_INIT(&self->due);
     TAILQ_INIT(&self->slowed);
     memory_init(self);
+    front_attach_audit(self, NULL);
     *out = self;
     return STATUS_OK;
 }
@@ -162,7 +163,11 @@ void front_destroy(struct front **front)
     loads_fini(self);
     gathers_fini(self);
     slowlog_reset(self);
-    users_fini(self);
+    if (audit_log_is_on(&self->audit)) {
+        audit_log_leave_lanes(&self->audit);
+    }
+    audit_log_fini(&self->audit);
+    users_forget(self);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->frame);
     heap_free(self);

@@ -23,6 +23,7 @@
 #define ORBLOOM_ROUTER_RESP_FRONT_H
 
 #include "base/actor.h"
+#include "base/audit_log.h"
 #include "base/counter.h"
 #include "map/users.h"
 #include "router/resp/password.h"
@@ -112,6 +113,10 @@ struct front_users_source {
 
 /* Without it there are no users. Once, before anything happens. */
 void front_attach_users(struct front *front, const struct front_users_source *source);
+
+/* Where refused logins and commands are noted; borrowed. NULL, or without this: nowhere. Once,
+ * before anything happens. */
+void front_attach_audit(struct front *front, const struct audit_sink *sink);
 
 /* The router itself, for dumps; without it they are refused. Once, before anything happens. */
 void front_attach_core(struct front *front, struct router *core);

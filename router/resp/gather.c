@@ -2,7 +2,7 @@
  * filters that are missing are made. */
 #include "base/bits.h"
 #include "base/heap.h"
-#include "router/resp/private.h"
+#include "router/resp/command.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -40,10 +40,10 @@ static bool has_room(const struct gather *gather, const struct span *keys, uint3
             gather->keys.size + gather_key_bytes(keys, count) <= FRONT_GATHER_BYTES);
 }
 
-static bool is_kind(const struct gather *gather, const struct gather_kind *kind)
+static bool is_kind(const struct gather *gather, const struct gather_kind *kind, uint32_t user)
 {
     return gather->kind.operation == kind->operation && gather->kind.make == kind->make &&
-           gather->kind.user == kind->user && strcmp(gather->kind.name, kind->name) == 0;
+           gather->user == user && strcmp(gather->kind.name, kind->name) == 0;
 }
 
 /* FNV-1a. Whoever fills one bucket only makes it slow for as long as requests are gathered: a
@@ -69,7 +69,7 @@ static void move(struct gather_list *list, struct gather *gather)
 }
 
 /* The newest stands first: those behind it are full. */
-static struct gather *open_one(struct front *self, const struct gather_kind *kind)
+static struct gather *open_one(struct front *self, const struct gather_kind *kind, uint32_t user)
 {
     struct gather **bucket = bucket_of(self, kind);
     struct gather *gather = NULL;
@@ -79,6 +79,7 @@ static struct gather *open_one(struct front *self, const struct gather_kind *kin
     }
     if (gather != NULL) {
         gather->kind = *kind;
+        gather->user = user;
         gather->deadline_us = kind->deadline_us != 0 ? kind->deadline_us : front_deadline_us(self);
         gather->slot = self->free_slots[self->ngathers++];
         assert(self->slots[gather->slot] == NULL);
@@ -125,12 +126,12 @@ static bool is_alone(const struct gather_kind *kind)
 }
 
 /* An open one that these keys may join. */
-static struct gather *choose(struct front *self, const struct gather_kind *kind,
+static struct gather *choose(struct front *self, const struct gather_kind *kind, uint32_t user,
                              const struct span *keys, uint32_t count)
 {
     struct gather *gather = !is_alone(kind) ? *bucket_of(self, kind) : NULL;
 
-    while (gather != NULL && !(is_kind(gather, kind) && has_room(gather, keys, count))) {
+    while (gather != NULL && !(is_kind(gather, kind, user) && has_room(gather, keys, count))) {
         gather = gather->next_alike;
     }
     return gather;
@@ -230,7 +231,8 @@ static void join(struct gather *gather, struct call *call)
 bool gather_keys(struct front *self, struct session *session, const struct gather_kind *kind,
                  const struct span *keys, uint32_t count, bool many)
 {
-    struct gather *gather = choose(self, kind, keys, count);
+    uint32_t user = session->who != NULL ? session->who->id : 0;
+    struct gather *gather = choose(self, kind, user, keys, count);
     struct call *call;
 
     assert(kind->operation != OPERATION_FEED || kind->fed != NULL);
@@ -241,7 +243,7 @@ bool gather_keys(struct front *self, struct session *session, const struct gathe
     if (call == NULL) {
         return true;
     }
-    gather = gather != NULL ? gather : open_one(self, kind);
+    gather = gather != NULL ? gather : open_one(self, kind, user);
     if (gather == NULL || !append(self, gather, keys, count)) {
         /* Begun just now, for these keys. */
         if (gather != NULL && gather->count == 0) {
@@ -433,8 +435,7 @@ static void fail(struct front *self, struct gather *gather, enum status status, 
     } else if (status == STATUS_NOT_FOUND) {
         (void)snprintf(error, sizeof error, "ERR not found");
     } else {
-        (void)snprintf(error, sizeof error, "%s %s", front_code(gather->kind.user, status),
-                       message);
+        (void)snprintf(error, sizeof error, "%s %s", front_code(gather->user, status), message);
     }
     settle(self, gather, NULL, error);
 }
@@ -475,7 +476,7 @@ static void make_filter(struct front *self, struct gather *gather)
 
     /* No answer of the router is awaited meanwhile. */
     gather->number = 0;
-    question_ask(self, gather->kind.user, &frame, gather->deadline_us, made, gather);
+    question_ask(self, gather->user, &frame, gather->deadline_us, made, gather);
 }
 
 /* Nothing is in it. */
@@ -496,7 +497,7 @@ static void answer_missing(struct front *self, struct call *call)
 static void miss(struct front *self, struct gather *gather)
 {
     if (is_add(gather) && gather->kind.make == MAKE_DENIED) {
-        front_count(self, FRONT_resp_forbidden_total);
+        rights_note_denied(self, gather);
         settle(self, gather, NULL,
                "NOPERM the filter is missing, and the user may not make one by adding to it");
     } else if (is_add(gather) && gather->kind.make != MAKE_NEVER && gather->attempts < TRIES) {
@@ -542,7 +543,8 @@ void gather_on_reply(struct front *self, const struct frame *frame)
     } else if (reply->status == STATUS_FULL) {
         settle(self, gather, reply, "ERR non scaling filter is full");
     } else {
-        (void)snprintf(error, sizeof error, "%s %s", status_code(reply->status), reply->message);
+        (void)snprintf(error, sizeof error, "%s %s", front_code(gather->user, reply->status),
+                       reply->message);
         settle(self, gather, reply, error);
     }
 }
@@ -602,7 +604,7 @@ static void send(struct front *self, struct gather *gather)
         fail(self, gather, STATUS_NOMEM, "the router is out of memory");
         return;
     }
-    self->router.on_request(self->router.self, self->now_us, &(struct peer){0},
+    self->router.on_request(self->router.self, self->now_us, &(struct peer){.user = gather->user},
                             buffer_span(&self->frame));
 }
 

@@ -2,8 +2,10 @@
 #ifndef ORBLOOM_ROUTER_RESP_PRIVATE_H
 #define ORBLOOM_ROUTER_RESP_PRIVATE_H
 
+#include "base/audit_log.h"
 #include "base/link_ring.h"
 #include "base/log.h"
+#include "base/token_bucket.h"
 #include "map/users.h"
 #include "proto/codec.h"
 #include "resp/reply.h"
@@ -41,6 +43,8 @@
     X(resp_forbidden_total, "commands", "refused as the user has no right to them (NOPERM)")   \
     X(resp_user_crowded_total, "connections",                                                  \
       "or logins, refused as the user has as many as its limit allows")                        \
+    X(audit_lost_total, "lines", "of the audit log that could not be written")                 \
+    X(audit_left_out_total, "lines", "of the audit log, beyond so many a second")              \
     X(resp_slow_total, "commands", "that took slowlog_slower_than or longer")
 
 enum front_counter {
@@ -98,7 +102,6 @@ struct gather_kind {
     enum operation operation;
     enum make make;
     struct create_parameters create; /* MAKE_ASKED: then it is shared by no other command */
-    uint32_t user;                   /* in whose name it is made; 0: nobody's */
     uint64_t filter_id;              /* feed: of this one ... */
     uint32_t keyset;                 /* ... into this keyset; shared by no other command either */
     uint64_t deadline_us;            /* feed */
@@ -114,6 +117,7 @@ struct gather {
     struct gather_list *list;  /* that it is in */
     struct gather *next_alike; /* open, and in the same bucket */
     struct gather_kind kind;
+    uint32_t user; /* whose all of it is: limits and turns are by user; 0: nobody's in particular */
     uint32_t slot;
     uint64_t number; /* names the request that is under way; 0: none is */
     uint32_t attempts;
@@ -317,6 +321,9 @@ struct front {
     struct log_limit broken_limit;
     struct log_limit stranger_limit;
     struct log_limit users_limit;
+    struct audit_log audit;
+    struct token_bucket audit_rate;
+    uint64_t audit_left_out; /* since the last line */
     struct log_limit memory_limit;
     uint64_t counters[FRONT_NCOUNTERS];
 };
@@ -449,7 +456,7 @@ void users_reopen(struct front *self);
  * it has not heard. Until it has, those who ask for what needs a right wait. */
 bool users_unsure(const struct front *self);
 void users_tick(struct front *self); /* some have waited for long enough */
-void users_fini(struct front *self);
+void users_forget(struct front *self);
 
 /* Milliseconds since 1970. */
 uint64_t front_date_ms(const struct front *self);
@@ -507,6 +514,21 @@ static inline bool call_sees(const struct call *call, const char *filter)
 {
     return call->session != NULL && session_sees(call->session, filter);
 }
+
+/* ---- audit.c ---- */
+
+/* "auth" or "command"; what is empty is not known. */
+struct refusal {
+    const char *action;
+    struct span user; /* as it called itself, or as it is known */
+    const char *command;
+    struct span filter;
+    const char *outcome; /* the code that it was answered with */
+};
+
+/* Noted, if there is an audit log. */
+void audit_refusal(struct front *self, const struct session *session,
+                   const struct refusal *refusal);
 
 /* ---- connection.c ---- */
 

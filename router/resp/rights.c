@@ -60,38 +60,59 @@ static bool may_touch(const struct user *user, uint8_t need, struct span word)
     return (need & NEED_SIGHT) != 0 ? user_sees(user, name) : user_may(user, need, name);
 }
 
-static bool may_touch_all(const struct user *user, const struct command *command, uint8_t need,
-                          const struct span *arguments, uint32_t count)
+/* The first one that the user may not touch; nothing: it may touch all of them. */
+static struct span forbidden(const struct user *user, const struct command *command, uint8_t need,
+                             const struct span *arguments, uint32_t count)
 {
+    const struct span none = span_of(NULL, 0);
     int last = command->keys.last < 0 ? (int)count + command->keys.last : command->keys.last;
 
     if ((need & NEED_ALL) != 0) {
-        return user_may(user, need & USER_ALL_RIGHTS, ANY_NAME);
+        return user_may(user, need & USER_ALL_RIGHTS, ANY_NAME) ? none : span_text(ANY_NAME);
     }
     if (command->keys.first == 0) { /* It names a filter, or asks about what there is. */
-        return count < 2 || may_touch(user, need, arguments[1]);
+        return count < 2 || may_touch(user, need, arguments[1]) ? none : arguments[1];
     }
     for (int i = command->keys.first; i <= last && i < (int)count; i += command->keys.step) {
         if (!may_touch(user, need, arguments[i])) {
-            return false;
+            return arguments[i];
         }
     }
-    return true;
+    return none;
 }
 
-static const char *refuse_command(struct front *self, const struct user *user, const char *command,
-                                  const char *word, char room[FRONT_MESSAGE_BYTES])
+static void note(struct front *self, const struct session *session, const char *command,
+                 struct span filter)
 {
+    const struct refusal refusal = {.action = "command",
+                                    .user = span_text(session_user(session)),
+                                    .command = command,
+                                    .filter = filter,
+                                    .outcome = "NOPERM"};
+
     front_count(self, FRONT_resp_forbidden_total);
+    audit_refusal(self, session, &refusal);
+}
+
+/* "acl|list", as Redis calls it. */
+static const char *refuse_command(struct front *self, const struct session *session,
+                                  const char *command, const char *word,
+                                  char room[FRONT_MESSAGE_BYTES])
+{
+    char name[FRONT_LABEL_BYTES];
+
+    (void)snprintf(name, sizeof name, "%s%s%s", command, word[0] != '\0' ? "|" : "", word);
+    note(self, session, name, span_of(NULL, 0));
     (void)snprintf(room, FRONT_MESSAGE_BYTES,
-                   "NOPERM User %s has no permissions to run the '%s%s%s' command", user->name,
-                   command, word[0] != '\0' ? "|" : "", word);
+                   "NOPERM User %s has no permissions to run the '%s' command",
+                   session_user(session), name);
     return room;
 }
 
-static const char *refuse_key(struct front *self)
+static const char *refuse_key(struct front *self, const struct session *session,
+                              const struct command *command, struct span filter)
 {
-    front_count(self, FRONT_resp_forbidden_total);
+    note(self, session, command->name, filter);
     return "NOPERM No permissions to access a key";
 }
 
@@ -101,6 +122,7 @@ const char *rights_refuse(struct front *self, const struct session *session,
 {
     const struct user *user = session->who;
     const struct refinement *refined;
+    struct span filter;
     uint8_t need;
 
     if (user == NULL || user->role == USER_ADMIN) {
@@ -115,9 +137,10 @@ const char *rights_refuse(struct front *self, const struct session *session,
         ((need & NEED_SIGHT) == 0 && !has_somewhere(user, need & USER_ALL_RIGHTS))) {
         const char *word = refined != NULL && refined->at == 1 ? refined->word : "";
 
-        return refuse_command(self, user, command->name, word, room);
+        return refuse_command(self, session, command->name, word, room);
     }
-    return may_touch_all(user, command, need, arguments, count) ? NULL : refuse_key(self);
+    filter = forbidden(user, command, need, arguments, count);
+    return filter.size == 0 ? NULL : refuse_key(self, session, command, filter);
 }
 
 const char *rights_refuse_others(struct front *self, const struct session *session,
@@ -125,8 +148,20 @@ const char *rights_refuse_others(struct front *self, const struct session *sessi
 {
     const struct user *user = session->who;
 
-    return user == NULL || user->role == USER_ADMIN ? NULL
-                                                    : refuse_command(self, user, command, "", room);
+    return user == NULL || user->role == USER_ADMIN
+               ? NULL
+               : refuse_command(self, session, command, "", room);
+}
+
+void rights_note_denied(struct front *self, const struct gather *gather)
+{
+    const struct session *session = gather->first != NULL ? gather->first->session : NULL;
+
+    if (session != NULL) {
+        note(self, session, "add", span_text(gather->kind.name));
+    } else {
+        front_count(self, FRONT_resp_forbidden_total);
+    }
 }
 
 void rights_limit_make(const struct session *session, struct gather_kind *kind)
@@ -137,9 +172,7 @@ void rights_limit_make(const struct session *session, struct gather_kind *kind)
     if (user == NULL || kind->make == MAKE_NEVER) {
         return;
     }
-    if (user->create && user_may(user, USER_CREATE, kind->name)) {
-        kind->user = user->id;
-    } else {
+    if (!user->create || !user_may(user, USER_CREATE, kind->name)) {
         kind->make = MAKE_DENIED;
     }
 }

@@ -255,7 +255,7 @@ void users_reopen(struct front *self)
     open_secret(self);
 }
 
-void users_fini(struct front *self)
+void users_forget(struct front *self)
 {
     user_list_fini(&self->users);
     heap_free(self->user_sessions);
@@ -294,8 +294,18 @@ static void log_in(struct front *self, struct session *session, enum login login
     session_settle(self, session);
 }
 
-static const char *refuse_wrong(struct front *self, struct session *session)
+static void note_refused(struct front *self, const struct session *session, struct span user,
+                         const char *outcome)
 {
+    const struct refusal refusal = {
+        .action = "auth", .user = user, .command = "", .outcome = outcome};
+
+    audit_refusal(self, session, &refusal);
+}
+
+static const char *refuse_wrong(struct front *self, struct session *session, struct span user)
+{
+    note_refused(self, session, user, "WRONGPASS");
     front_count(self, FRONT_resp_wrong_passwords_total);
     log_limited(&self->stranger_limit, self->now_us, LOG_WARN,
                 "RESP client %s gives a wrong user or password", session->peer);
@@ -318,37 +328,13 @@ static bool give_password(struct front *self, struct session *session, struct sp
     return false;
 }
 
-static const char *refuse_crowd(struct front *self, const struct user *user,
-                                char room[FRONT_MESSAGE_BYTES])
+static const char *refuse_crowd(struct front *self, const struct session *session,
+                                const struct user *user, char room[FRONT_MESSAGE_BYTES])
 {
+    note_refused(self, session, span_text(user->name), "OVERLOADED");
     front_count(self, FRONT_resp_user_crowded_total);
     (void)snprintf(room, FRONT_MESSAGE_BYTES, CROWDED_MESSAGE, user->name);
     return room;
-}
-
-/* A name that nobody has takes as long as one that somebody has. */
-static const char *give_token(struct front *self, struct session *session, const char *name,
-                              struct span token, char room[FRONT_MESSAGE_BYTES])
-{
-    static const struct user nobody;
-    const struct user *user = user_list_find(&self->users, name);
-    const struct user *known = user != NULL ? user : &nobody;
-    size_t at = user_find_token(known, &self->user_secret, token, front_date_ms(self));
-    bool other = user != session->who;
-
-    if (at == known->ntokens) {
-        return refuse_wrong(self, session);
-    }
-    if (other && user->limits.connections != 0 &&
-        self->user_sessions[user - self->users.users] >= user->limits.connections) {
-        return refuse_crowd(self, user, room);
-    }
-    (void)snprintf(session->login_name, sizeof session->login_name, "%s", user->name);
-    session->login_id = user->id;
-    session->login_token = user->tokens[at].id;
-    log_in(self, session, LOGIN_TOKEN);
-    session_note(self, session);
-    return NULL;
 }
 
 /* What is no name of a user's is "", which nobody has. */
@@ -359,6 +345,35 @@ static void read_name(struct span text, char name[USER_NAME_BYTES])
         memcpy(name, text.data, text.size);
         name[text.size] = '\0';
     }
+}
+
+/* A name that nobody has takes as long as one that somebody has. */
+static const char *give_token(struct front *self, struct session *session, struct span called,
+                              struct span token, char room[FRONT_MESSAGE_BYTES])
+{
+    char name[USER_NAME_BYTES];
+    static const struct user nobody;
+    const struct user *user;
+    const struct user *known;
+    size_t at;
+
+    read_name(called, name);
+    user = user_list_find(&self->users, name);
+    known = user != NULL ? user : &nobody;
+    at = user_find_token(known, &self->user_secret, token, front_date_ms(self));
+    if (at == known->ntokens) {
+        return refuse_wrong(self, session, called);
+    }
+    if (user != session->who && user->limits.connections != 0 &&
+        self->user_sessions[user - self->users.users] >= user->limits.connections) {
+        return refuse_crowd(self, session, user, room);
+    }
+    (void)snprintf(session->login_name, sizeof session->login_name, "%s", user->name);
+    session->login_id = user->id;
+    session->login_token = user->tokens[at].id;
+    log_in(self, session, LOGIN_TOKEN);
+    session_note(self, session);
+    return NULL;
 }
 
 const char *session_log_in(struct front *self, struct session *session, struct span user,
@@ -379,5 +394,5 @@ const char *session_log_in(struct front *self, struct session *session, struct s
                     "key that this router does not have; give it the ring that coordinators have");
         return "UNAVAILABLE this router has no cluster key that opens the record of users";
     }
-    return give_token(self, session, name, password, room);
+    return give_token(self, session, user, password, room);
 }

@@ -1,9 +1,30 @@
-// ioredis 5 and 6 against a router: SOCKET as the argument.
+// ioredis 5 and 6 against a router: SOCKET as the argument, or rediss://HOST:PORT and files in
+// $TLS_FOLDER.
 const assert = require('assert');
+const fs = require('fs');
 const Redis = require('ioredis');
 
+const secure = process.argv[2].startsWith('rediss:');
+const file = (name) => fs.readFileSync(`${process.env.TLS_FOLDER}/${name}`);
+
+function open(certificate) {
+  if (!secure) return new Redis({ path: process.argv[2], retryStrategy: null });
+  const { hostname, port } = new URL(process.argv[2]);
+  return new Redis({
+    host: hostname, port: Number(port), tls: { ca: file('ca.pem'), ...certificate }, retryStrategy: null,
+  });
+}
+
+// Nobody gets in without a certificate.
+async function stranger() {
+  const client = open({});
+  client.on('error', () => {});
+  await assert.rejects(client.ping());
+}
+
 async function main() {
-  const client = new Redis({ path: process.argv[2], retryStrategy: null });
+  if (secure) await stranger();
+  const client = open(secure ? { cert: file('client.pem'), key: file('client.key') } : {});
 
   assert.equal(await client.call('BF.RESERVE', 'io:f', '0.001', '10000'), 'OK');
   await assert.rejects(client.call('BF.RESERVE', 'io:f', '0.001', '10000'), /item exists/);

@@ -1,5 +1,7 @@
-// node-redis 4 and 6 with @redis/bloom against a router: SOCKET as the argument.
+// node-redis 4 and 6 with @redis/bloom against a router: SOCKET as the argument, or
+// rediss://HOST:PORT and files in $TLS_FOLDER.
 const assert = require('assert');
+const fs = require('fs');
 const { createClient } = require('redis');
 
 const ones = (values) => values.every((value) => Number(value) === 1);
@@ -28,9 +30,28 @@ async function pipelines(client) {
   assert.equal(Number(replies[1]), 1);
 }
 
+const secure = process.argv[2].startsWith('rediss:');
+const file = (name) => fs.readFileSync(`${process.env.TLS_FOLDER}/${name}`);
+
+function where() {
+  if (!secure) return { path: process.argv[2] };
+  const { hostname, port } = new URL(process.argv[2]);
+  return { tls: true, host: hostname, port: Number(port), ca: file('ca.pem') };
+}
+
+const certificate = () => (secure ? { cert: file('client.pem'), key: file('client.key') } : {});
+
+// Nobody gets in without a certificate.
+async function stranger() {
+  const client = createClient({ socket: { ...where(), reconnectStrategy: false } });
+  client.on('error', () => {});
+  await assert.rejects(client.connect().then(() => client.ping()));
+}
+
 async function main() {
+  if (secure) await stranger();
   for (const RESP of [2, 3]) {
-    const client = createClient({ RESP, socket: { path: process.argv[2], reconnectStrategy: false } });
+    const client = createClient({ RESP, socket: { ...where(), ...certificate(), reconnectStrategy: false } });
     client.on('error', (error) => { throw error; });
     await client.connect();
     await commands(client);

@@ -1,11 +1,25 @@
 #!/usr/bin/python3
-"""redis-py against a router: SOCKET as the argument. Exit status 0: all is as it should be."""
+"""redis-py against a router: SOCKET as the argument, or rediss://HOST:PORT and files in $TLS_FOLDER.
+Exit status 0: all is as it should be."""
+import os
 import sys
 import threading
 
 import redis
 
-client = redis.Redis(unix_socket_path=sys.argv[1])
+
+def by_tls(**named):
+    folder = os.environ["TLS_FOLDER"]
+    return redis.Redis.from_url(sys.argv[1], ssl_ca_certs=f"{folder}/ca.pem", **named)
+
+
+def certificate():
+    folder = os.environ["TLS_FOLDER"]
+    return {"ssl_certfile": f"{folder}/client.pem", "ssl_keyfile": f"{folder}/client.key"}
+
+
+secure = sys.argv[1].startswith("rediss:")
+client = by_tls(**certificate()) if secure else redis.Redis(unix_socket_path=sys.argv[1])
 bf = client.bf()
 reserve = getattr(bf, "reserve", None) or bf.create  # by version
 
@@ -73,8 +87,21 @@ def threads():
     assert not wrong, wrong
 
 
+def strangers():
+    """Nobody gets in without a certificate, and nobody takes a server that it does not know."""
+    with_another = redis.Redis.from_url(sys.argv[1], **certificate())
+    for stranger in (by_tls(), with_another):
+        try:
+            stranger.ping()
+        except redis.ConnectionError:
+            continue
+        raise AssertionError("a stranger is in")
+
+
 commands()
 pipelines()
 threads()
+if secure:
+    strangers()
 assert client.delete("py:f", "py:made", "py:none") == 2
 print("redis-py", redis.__version__, "ok")

@@ -37,18 +37,27 @@ static void read_ready(struct command *daemon, char endpoint[ENDPOINT_BYTES])
     cr_assert_eq(sscanf(line, "ready %63s", endpoint), 1, "%s", line);
 }
 
+/* With what they need to be let in there, if etcd takes TLS. */
 static void start_coordinator(unsigned i, const char *listen)
 {
+    bool secure = etcd.tls_port != 0;
     char listen_flag[PATH_BYTES];
     char etcd_flag[PATH_BYTES];
     char name_flag[PATH_BYTES];
+    char ca_flag[PATH_BYTES];
+    char cert_flag[PATH_BYTES];
+    char tls_key_flag[PATH_BYTES];
 
     (void)snprintf(listen_flag, sizeof listen_flag, "--listen=%s", listen);
-    (void)snprintf(etcd_flag, sizeof etcd_flag, "--etcd_endpoints=%s", etcd.endpoint);
+    (void)snprintf(etcd_flag, sizeof etcd_flag, "--etcd_endpoints=%s",
+                   secure ? etcd.tls_endpoint : etcd.endpoint);
     (void)snprintf(name_flag, sizeof name_flag, "--name=coordinator-%u", i + 1);
-    command_start(
-        &coordinators[i], span_text(""), SIGKILL, "orbloom-coordinator",
-        (const char *const[]){name_flag, listen_flag, etcd_flag, key_flag, etcd_timeout, NULL});
+    (void)snprintf(ca_flag, sizeof ca_flag, "--etcd_ca_file=%s/ca.pem", etcd.dir);
+    (void)snprintf(cert_flag, sizeof cert_flag, "--etcd_cert_file=%s/client.pem", etcd.dir);
+    (void)snprintf(tls_key_flag, sizeof tls_key_flag, "--etcd_key_file=%s/client.key", etcd.dir);
+    command_start(&coordinators[i], span_text(""), SIGKILL, "orbloom-coordinator",
+                  (const char *const[]){name_flag, listen_flag, etcd_flag, key_flag, etcd_timeout,
+                                        secure ? ca_flag : NULL, cert_flag, tls_key_flag, NULL});
     read_ready(&coordinators[i], endpoints[i]);
 }
 
@@ -151,12 +160,11 @@ static void stop(struct command *daemon)
     command_forget(daemon);
 }
 
-static void start_all(void)
+static void start_with_etcd(void)
 {
     struct command keygen;
     char path[PATH_BYTES];
 
-    etcd_make(&etcd);
     (void)snprintf(path, sizeof path, "%s/cluster.key", etcd.dir);
     (void)snprintf(key_flag, sizeof key_flag, "--cluster_key_file=%s", path);
     command_run(&keygen, span_text(""), "orbloom", "keygen", path, NULL);
@@ -171,6 +179,12 @@ static void start_all(void)
         start_node(i);
     }
     start_router();
+}
+
+static void start_all(void)
+{
+    etcd_make(&etcd);
+    start_with_etcd();
 }
 
 static void stop_all(void)
@@ -209,6 +223,21 @@ Test(etcd, a_cluster_goes_on_without_etcd_and_changes_with_it, .timeout = 240)
     expect_no_create("fourth");
     etcd_signal(&etcd, SIGCONT);
     expect_create("fourth");
+    stop_all();
+}
+
+/* etcd takes TLS there, and nobody without a certificate. */
+Test(etcd, a_cluster_shows_etcd_its_certificate, .timeout = 240)
+{
+    etcd_make(&etcd);
+    etcd_make_certificates(&etcd);
+    etcd_start(&etcd);
+    start_with_etcd();
+    ask_coordinator(0);
+    expect_create("urls");
+    ask_coordinator(1);
+    expect_filter("urls");
+    expect_service("by TLS\n");
     stop_all();
 }
 

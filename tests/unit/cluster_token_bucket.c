@@ -40,3 +40,15 @@ Test(token_bucket, little_is_saved_up)
     token_bucket_take(&bucket, day_us, 10, RATE);
     cr_assert_eq(token_bucket_ready_us(&bucket, day_us), day_us + 10);
 }
+
+/* A byte takes less than a microsecond, and still counts. */
+Test(token_bucket, small_ones_add_up)
+{
+    struct token_bucket bucket = {0};
+    uint64_t now_us = 1000000;
+
+    for (int i = 0; i < 3 * RATE; i++) {
+        token_bucket_take(&bucket, now_us, 1, UINT64_C(3) * RATE);
+    }
+    cr_assert_eq(token_bucket_ready_us(&bucket, now_us), now_us + 1000000 - 250000);
+}

@@ -53,6 +53,21 @@ static void expect_frozen(void)
     cr_assert_not_null(strstr(told.message, "map restore"), "%s", told.message);
 }
 
+/* Users that were deleted would be back, and tokens that were taken away good again. */
+Test(coordinator_age, a_newer_record_of_users_freezes_it_too)
+{
+    struct coordinator_told told;
+
+    open_stage();
+    cr_assert_eq(hold(1, (struct held_document){.filter_id = USER_LIST_ID, .revision = 3}).status,
+                 STATUS_UNAVAILABLE);
+    expect_frozen();
+    told = command((struct admin_request){.action = ADMIN_STATUS, .name = ""});
+    cr_assert_not_null(strstr(told.message, "node-1 holds the record of users at revision 3"), "%s",
+                       told.message);
+    close_stage();
+}
+
 Test(coordinator_age, an_empty_store_gives_no_numbers_away_while_nodes_hold_filters)
 {
     struct coordinator_synced synced;

@@ -39,6 +39,7 @@ struct says {
 static struct says says[NODES + 1];
 static uint64_t first_keys = 1000;
 static enum keylog keylog = KEYLOG_ON; /* of the filter */
+static uint64_t user_bytes;            /* that its maker may have; 0: nobody made it */
 
 static inline struct replica_report report_of(uint32_t n)
 {
@@ -93,6 +94,29 @@ static inline struct admin_request create_request(void)
     return create;
 }
 
+/* Of a user of that name; or the user has another limit from now on. */
+static inline void limit_user(void)
+{
+    static const struct user_grant all = {USER_ALL_RIGHTS, "*"};
+    const struct user_list *users = &stage.coordinator->documents.users;
+    struct user user = {.id = users->last_id,
+                        .name = "maker",
+                        .role = USER_CLIENT,
+                        .limits.bytes = user_bytes,
+                        .grants = (struct user_grant *)&all,
+                        .ngrants = 1};
+    const struct admin_request request = {
+        .action = ADMIN_USER_CHANGE,
+        .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+        .name = "",
+        .successor = "",
+        .users = {.revision = users->revision, .puts = &user, .nputs = 1},
+    };
+
+    coordinator_stage_ask(&stage, 1, &request);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+}
+
 static inline void open_with(enum when_full when_full)
 {
     struct admin_request create = create_request();
@@ -102,6 +126,10 @@ static inline void open_with(enum when_full when_full)
     coordinator_stage_init(&stage, &store.store);
     coordinator_stage_report(&stage, NODES, 0, 0, REPLICA_NONE);
     create.create.when_full = when_full;
+    if (user_bytes != 0) {
+        limit_user();
+        create.user = "maker";
+    }
     coordinator_stage_command(&stage, 1, &create);
     coordinator_stage_report(&stage, NODES, FILTER, 1, REPLICA_FULL);
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);

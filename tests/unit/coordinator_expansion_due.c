@@ -90,6 +90,29 @@ Test(coordinator_expansion_due, not_by_itself_where_adds_are_to_be_refused)
     close_stage();
 }
 
+Test(coordinator_expansion_due, what_its_user_may_not_have_is_held_and_shown)
+{
+    const struct growing *growing;
+
+    user_bytes = 24000; /* What 10,000 keys take is half of it. */
+    open_with(WHEN_FULL_EXPAND);
+    says[1].keys = 9000;
+    report_all(&stage);
+    growing = notes_find(&stage.coordinator->notes, NOTE_GROWING, FILTER);
+    cr_assert_eq(document_at(&stage)->ngenerations, 1);
+    cr_assert_not_null(strstr(growing->refused, "raise its limit `bytes`"), "%s", growing->refused);
+    cr_assert_geq(coordinator_stage_counter(&stage, "growth_refused_total"), 1);
+    expect_refusal(ask(20000, 0), STATUS_OVER_QUOTA, "user maker has ");
+    user_bytes = 1 << 20;
+    limit_user();
+    for (int i = 0; i < 6; i++) {
+        report_all(&stage);
+    }
+    cr_assert_eq(document_at(&stage)->ngenerations, 2);
+    cr_assert_str_eq(growing->refused, "");
+    close_stage();
+}
+
 Test(coordinator_expansion_due, what_does_not_fit_is_shown_and_looked_at_again)
 {
     const struct growing *growing;

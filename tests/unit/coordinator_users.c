@@ -404,6 +404,29 @@ Test(coordinator_users, the_latest_use_of_each_credential_is_kept)
     cr_assert_eq(stage.coordinator->users.nuses, 2, "of what is there");
 }
 
+Test(coordinator_users, other_coordinators_hear_of_uses_by_the_store)
+{
+    const struct user_use first = {1, 1, 500};
+    const struct user_use second = {1, 1, 900};
+    struct coordinator_stage other;
+
+    make("crawler", TOKEN_A);
+    users_note_uses(stage.coordinator, &first, 1);
+    coordinator_stage_turn(&stage);
+    cr_assert_not_null(memory_store_find(&store, USERS_USES_KEY));
+    users_note_uses(stage.coordinator, &second, 1);
+    coordinator_stage_turn(&stage);
+    coordinator_stage_init(&other, &store.store);
+    cr_assert_eq(other.coordinator->users.nuses, 1);
+    cr_assert_eq(other.coordinator->users.uses[0].at_ms, 500, "once a minute");
+    coordinator_stage_fini(&other);
+    coordinator_stage_pass(&stage, 61000000);
+    coordinator_stage_turn(&stage);
+    coordinator_stage_init(&other, &store.store);
+    cr_assert_eq(other.coordinator->users.uses[0].at_ms, 900);
+    coordinator_stage_fini(&other);
+}
+
 /* ---- a coordinator that comes later, and another key ---- */
 
 Test(coordinator_users, are_known_to_a_coordinator_that_starts)
@@ -433,4 +456,84 @@ Test(coordinator_users, followers_get_the_record)
     synced = coordinator_stage_send(&stage, 50, &request);
     cr_assert_eq(synced.ndocuments, 1);
     cr_assert_eq(synced.nsecrets, 0);
+}
+
+/* ---- how much they may have ---- */
+
+static void make_limited(uint64_t filters, uint64_t bytes)
+{
+    struct user user = client("crawler");
+
+    user.limits.filters = filters;
+    user.limits.bytes = bytes;
+    cr_assert_eq(put(&user).status, STATUS_OK);
+}
+
+static struct coordinator_told told_as(const char *user, const char *name)
+{
+    struct admin_request request = coordinator_stage_create();
+
+    request.name = name;
+    request = coordinator_stage_look(&stage, &request);
+    request.user = user;
+    coordinator_stage_ask(&stage, 5, &request);
+    coordinator_stage_report(&stage, 3, stage.coordinator->documents.count, 1, REPLICA_FULL);
+    return coordinator_stage_told(&stage);
+}
+
+Test(coordinator_users, make_no_more_filters_than_they_may)
+{
+    const struct document_entry *entry;
+    struct coordinator_told told;
+
+    make_limited(2, 0);
+    cr_assert_eq(create_as("crawler", "crawl:a"), STATUS_OK);
+    cr_assert_eq(create_as("crawler", "crawl:b"), STATUS_OK);
+    told = told_as("crawler", "crawl:c");
+    cr_assert_eq(told.status, STATUS_OVER_QUOTA);
+    cr_assert_not_null(strstr(told.message, "limit `filters`"));
+    cr_assert_eq(create_as("crawler", "crawl:b"), STATUS_OK, "one that is there is no more");
+    cr_assert_eq(create_as("", "crawl:c"), STATUS_OK, "of nobody");
+    entry = document_cache_find_name(&stage.coordinator->documents, "crawl:a");
+    cr_assert_eq(entry->document.owner, users()->users[0].id);
+    entry = document_cache_find_name(&stage.coordinator->documents, "crawl:c");
+    cr_assert_eq(entry->document.owner, 0);
+}
+
+Test(coordinator_users, have_no_more_bytes_than_they_may)
+{
+    const struct filter_document *urls =
+        &document_cache_find(&stage.coordinator->documents, FILTER)->document;
+    uint64_t one = document_shard_bytes(urls) * document_nshards(urls);
+    struct coordinator_told told;
+    struct user more = client("crawler");
+
+    make_limited(0, 2 * one);
+    cr_assert_eq(create_as("crawler", "crawl:a"), STATUS_OK);
+    cr_assert_eq(create_as("crawler", "crawl:b"), STATUS_OK);
+    told = told_as("crawler", "crawl:c");
+    cr_assert_eq(told.status, STATUS_OVER_QUOTA);
+    cr_assert_not_null(strstr(told.message, "limit `bytes`"));
+    more.id = users()->users[0].id;
+    more.limits.bytes = 100 * one;
+    cr_assert_eq(put(&more).status, STATUS_OK);
+    cr_assert_eq(create_as("crawler", "crawl:c"), STATUS_OK);
+}
+
+/* What another one has made counts. */
+Test(coordinator_users, make_no_more_at_two_coordinators)
+{
+    struct coordinator_stage other;
+    struct admin_request request = coordinator_stage_create();
+
+    make_limited(1, 0);
+    coordinator_stage_init(&other, &store.store);
+    coordinator_stage_report(&other, 3, 0, 0, REPLICA_NONE);
+    cr_assert_eq(create_as("crawler", "crawl:a"), STATUS_OK);
+    request.name = "crawl:b";
+    request = coordinator_stage_look(&other, &request);
+    request.user = "crawler";
+    coordinator_stage_ask(&other, 5, &request);
+    cr_assert_eq(coordinator_stage_told(&other).status, STATUS_OVER_QUOTA);
+    coordinator_stage_fini(&other);
 }

@@ -65,6 +65,7 @@ static inline void compare_subrequest(const struct subrequest *a, const struct s
     SAME(batch.number);
     SAME(count);
     SAME(keyset);
+    SAME(user);
 }
 
 static inline void compare_node_request(const struct node_request *a, const struct node_request *b)

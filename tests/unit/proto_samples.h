@@ -78,6 +78,7 @@ static inline void sample_node_request(enum sample_size size, struct node_reques
             .batch = {x + 8, x + 9},
             .count = each,
             .keyset = (uint32_t)x + 11,
+            .user = (uint32_t)x + 12,
         };
     }
     for (size_t i = 0; i < n * each; i++) {

@@ -1,0 +1,100 @@
+/* Sums over all documents: it is asked for when a filter is made or grows, which is seldom. */
+#include "coordinator/quota.h"
+
+#include "base/number.h"
+#include "map/window.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct holding {
+    uint64_t filters;
+    uint64_t bytes;
+};
+
+/* Of so many bytes a shard. */
+static uint64_t arrays_of(const struct filter_document *document, uint64_t shard_bytes)
+{
+    return shard_bytes * document_nshards(document) * document->content.nkeysets *
+           window_sets(document->nslices);
+}
+
+static struct holding holding_of(const struct coordinator *self, uint32_t owner)
+{
+    struct holding sum = {0};
+
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+
+        if (document->owner == owner && document->content.state == FILTER_ACTIVE) {
+            sum.filters++;
+            sum.bytes += arrays_of(document, document_shard_bytes(document));
+        }
+    }
+    return sum;
+}
+
+static const struct user *owner_of(const struct coordinator *self,
+                                   const struct filter_document *document)
+{
+    return document->owner != 0 ? user_list_find_id(&self->documents.users, document->owner) : NULL;
+}
+
+static enum status check_bytes(const struct user *user, const struct holding *has, uint64_t more,
+                               char *message)
+{
+    char held[NUMBER_TEXT_BYTES];
+    char wanted[NUMBER_TEXT_BYTES];
+    char most[NUMBER_TEXT_BYTES];
+
+    if (user->limits.bytes == 0 || more == 0 ||
+        (has->bytes <= user->limits.bytes && more <= user->limits.bytes - has->bytes)) {
+        return STATUS_OK;
+    }
+    (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                   "user %.64s has %s of arrays in %" PRIu64 " filters, this would take %s more, "
+                   "and no more than %s may be; drop filters, ask for less, or have an "
+                   "administrator raise its limit `bytes` (`orbloom user apply`)",
+                   user->name, number_show_bytes(has->bytes, held), has->filters,
+                   number_show_bytes(more, wanted), number_show_bytes(user->limits.bytes, most));
+    return STATUS_OVER_QUOTA;
+}
+
+enum status quota_allow_filter(const struct coordinator *self,
+                               const struct filter_document *document, char *message)
+{
+    const struct user *user = owner_of(self, document);
+    struct holding has;
+
+    if (user == NULL) {
+        return STATUS_OK;
+    }
+    has = holding_of(self, user->id);
+    if (user->limits.filters != 0 && has.filters >= user->limits.filters) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "user %.64s has made %" PRIu64 " filters, and no more than %" PRIu64
+                       " may be; drop some, or have an administrator raise its limit `filters` "
+                       "(`orbloom user apply`)",
+                       user->name, has.filters, user->limits.filters);
+        return STATUS_OVER_QUOTA;
+    }
+    return check_bytes(user, &has, arrays_of(document, document_shard_bytes(document)), message);
+}
+
+/* Of a chain what is there stays beside it; else it takes the place of that. */
+enum status quota_allow_growth(const struct coordinator *self,
+                               const struct filter_document *document,
+                               const struct generation *next, char *message)
+{
+    const struct user *user = owner_of(self, document);
+    uint64_t now = document_shard_bytes(document);
+    struct filter_document after = {.generations = {*next}, .ngenerations = 1};
+    uint64_t then = document_shard_bytes(&after) + (document_is_chain(document) ? now : 0);
+    struct holding has;
+
+    if (user == NULL || then <= now) {
+        return STATUS_OK;
+    }
+    has = holding_of(self, user->id);
+    return check_bytes(user, &has, arrays_of(document, then - now), message);
+}

@@ -1,0 +1,25 @@
+/* quota.h - what a user may have: filters that it has made, and bytes of their arrays.
+ *
+ * A filter's document names the user who made it, for good. What counts are filters that are not
+ * dropped, and of each the arrays of one replica as they are wanted: of each keyset and slice, of a
+ * chain all generations. Looked at where a filter is made and where it grows; a user who is gone,
+ * or has no limits, is held to nothing, and what is there already is never taken away.
+ *
+ * Errors:  STATUS_OVER_QUOTA with cause and remedy in `message`, of COORDINATOR_MESSAGE_BYTES.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_COORDINATOR_QUOTA_H
+#define ORBLOOM_COORDINATOR_QUOTA_H
+
+#include "coordinator/private.h"
+
+/* One more filter, as this document says. */
+MUST_USE enum status quota_allow_filter(const struct coordinator *self,
+                                        const struct filter_document *document, char *message);
+
+/* A filter that is there gets this generation. */
+MUST_USE enum status quota_allow_growth(const struct coordinator *self,
+                                        const struct filter_document *document,
+                                        const struct generation *next, char *message);
+
+#endif

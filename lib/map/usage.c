@@ -1,0 +1,120 @@
+/* A table by id, of users with limits. Whoever loses its limits, or goes, keeps its place: what it
+ * has under way is still to be taken off. */
+#include "map/usage.h"
+
+#include "base/heap.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+void usages_fini(struct usages *self)
+{
+    for (size_t i = 0; i < USAGE_BUCKETS; i++) {
+        while (self->buckets[i] != NULL) {
+            struct usage *usage = self->buckets[i];
+
+            self->buckets[i] = usage->next;
+            heap_free(usage);
+        }
+    }
+    self->revision = 0;
+}
+
+struct usage *usages_find(const struct usages *self, uint32_t user)
+{
+    struct usage *usage = self->buckets[user % USAGE_BUCKETS];
+
+    while (usage != NULL && usage->user != user) {
+        usage = usage->next;
+    }
+    return usage;
+}
+
+static struct usage *add(struct usages *self, uint32_t user)
+{
+    struct usage **bucket = &self->buckets[user % USAGE_BUCKETS];
+    struct usage *usage = heap_zalloc(1, sizeof *usage);
+
+    if (usage != NULL) {
+        usage->user = user;
+        usage->next = *bucket;
+        *bucket = usage;
+    }
+    return usage;
+}
+
+static void forget_limits(struct usages *self)
+{
+    for (size_t i = 0; i < USAGE_BUCKETS; i++) {
+        for (struct usage *usage = self->buckets[i]; usage != NULL; usage = usage->next) {
+            usage->limits = (struct user_limits){0};
+        }
+    }
+}
+
+enum status usages_learn(struct usages *self, const struct user_list *users)
+{
+    forget_limits(self);
+    self->revision = 0;
+    for (size_t i = 0; i < users->count; i++) {
+        const struct user *user = &users->users[i];
+        struct usage *usage = usages_find(self, user->id);
+
+        if (usage == NULL && user->limits.keys_per_s == 0 && user->limits.in_flight == 0) {
+            continue;
+        }
+        usage = usage != NULL ? usage : add(self, user->id);
+        if (usage == NULL) {
+            return STATUS_NOMEM;
+        }
+        usage->limits = user->limits;
+        (void)snprintf(usage->name, sizeof usage->name, "%s", user->name);
+    }
+    self->revision = users->revision;
+    return STATUS_OK;
+}
+
+uint64_t usage_share(uint64_t keys_per_s, uint32_t routers)
+{
+    uint64_t share = routers > 1 ? keys_per_s / routers : keys_per_s;
+
+    return keys_per_s > 0 && share == 0 ? 1 : share;
+}
+
+bool usage_take_keys(struct usage *self, uint64_t now_us, uint64_t keys, uint32_t routers,
+                     uint64_t *retry_us)
+{
+    uint64_t rate = usage_share(self->limits.keys_per_s, routers);
+    uint64_t ready_us = token_bucket_ready_us(&self->keys, now_us);
+
+    if (rate == 0) {
+        return true;
+    }
+    if (ready_us > now_us) {
+        *retry_us = ready_us - now_us;
+        return false;
+    }
+    token_bucket_take(&self->keys, now_us, keys, rate);
+    return true;
+}
+
+bool usage_begin(struct usage *self, uint64_t bytes)
+{
+    uint64_t most = self->limits.in_flight;
+
+    if (most != 0 && self->in_flight > 0 && (bytes > most || self->in_flight > most - bytes)) {
+        return false;
+    }
+    self->in_flight += bytes;
+    return true;
+}
+
+void usages_end(struct usages *self, uint32_t user, uint64_t bytes)
+{
+    struct usage *usage = usages_find(self, user);
+
+    /* What was begun before it had any limit was not counted. */
+    if (usage != NULL) {
+        usage->in_flight -= bytes < usage->in_flight ? bytes : usage->in_flight;
+    }
+}

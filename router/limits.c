@@ -1,0 +1,132 @@
+/* What users may ask this router for, and whose turn it is.
+ *
+ * While the record has no users nothing here happens. Then what clients send waits for its turn by
+ * user, as copies, and each turn of the loop serves a part of it; and the limits of users hold:
+ * keys a second, of which this router allows its share, and bytes under way. Requests of the
+ * same process are in turn already. */
+#include "base/heap.h"
+#include "router/private.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    TURN_BYTES = 128 << 10, /* of requests of clients that one turn serves */
+};
+
+void limits_init(struct router *self)
+{
+    arrivals_init(&self->arrivals, self->config.max_inflight_bytes, TURN_BYTES);
+}
+
+void limits_fini(struct router *self)
+{
+    arrivals_fini(&self->arrivals);
+    usages_fini(&self->usages);
+}
+
+/* Of the record as it is now; what memory does not suffice for is not limited, and tried again. */
+static struct usage *usage_of(struct router *self, uint32_t user)
+{
+    const struct user_list *users = &self->documents.users;
+
+    if (user == 0) {
+        return NULL;
+    }
+    if (self->usages.revision != users->revision &&
+        usages_learn(&self->usages, users) != STATUS_OK) {
+        return NULL;
+    }
+    return usages_find(&self->usages, user);
+}
+
+/* ---- keys a second ---- */
+
+static void refuse_rate(struct router *self, const struct peer *from, const struct frame *frame,
+                        const struct usage *usage, uint64_t retry_us)
+{
+    char message[ROUTER_MESSAGE_BYTES];
+
+    router_count(self, ROUTER_user_rate_total);
+    (void)snprintf(message, sizeof message,
+                   "user %s asks for more than its keys_per_s (%" PRIu64 ", of which %" PRIu64
+                   " at this router); retry in %" PRIu64 " ms",
+                   usage->name, usage->limits.keys_per_s,
+                   usage_share(usage->limits.keys_per_s, self->routers), retry_us / 1000 + 1);
+    router_refuse(self, from, frame, STATUS_OVERLOADED, message);
+}
+
+bool limits_take_keys(struct router *self, uint64_t now_us, const struct peer *from,
+                      const struct frame *frame)
+{
+    struct usage *usage = usage_of(self, from->user);
+    uint64_t retry_us = 0;
+
+    if (usage == NULL || frame->kind != FRAME_CLIENT_REQUEST ||
+        usage_take_keys(usage, now_us, frame->body.client_request.count, self->routers,
+                        &retry_us)) {
+        return true;
+    }
+    refuse_rate(self, from, frame, usage, retry_us);
+    return false;
+}
+
+/* ---- bytes under way ---- */
+
+bool limits_begin(struct router *self, uint32_t user, uint64_t bytes)
+{
+    struct usage *usage = usage_of(self, user);
+
+    if (usage != NULL && !usage_begin(usage, bytes)) {
+        router_count(self, ROUTER_user_in_flight_total);
+        return false;
+    }
+    return true;
+}
+
+void limits_end(struct router *self, uint32_t user, uint64_t bytes)
+{
+    if (user != 0) {
+        usages_end(&self->usages, user, bytes);
+    }
+}
+
+/* ---- turns ---- */
+
+bool limits_queue(struct router *self, const struct peer *from, const struct frame *frame,
+                  struct span bytes)
+{
+    enum status status;
+
+    if (self->documents.users.count == 0 || from->size == 0 ||
+        frame->kind != FRAME_CLIENT_REQUEST) {
+        return false;
+    }
+    status = arrivals_push(&self->arrivals, from->user, from, bytes);
+    if (status != STATUS_OK) {
+        router_count(self, ROUTER_overloaded_total);
+        router_refuse(self, from, frame, status,
+                      status == STATUS_NOMEM
+                          ? "the router is out of memory; lower max_inflight or add memory"
+                          : "too many requests of this user wait; slow down, retry");
+    }
+    return true;
+}
+
+void limits_serve(struct router *self, uint64_t now_us)
+{
+    struct arrival *next;
+
+    arrivals_turn(&self->arrivals);
+    while ((next = arrivals_pop(&self->arrivals)) != NULL) {
+        struct span bytes = span_of(next->bytes, next->size);
+        struct frame frame = {0};
+
+        /* Decoded anew, as the arena has moved on. */
+        if (codec_decode(self->arena, bytes, &frame) == STATUS_OK) {
+            serve_request(self, now_us, &next->from, bytes, &frame);
+        }
+        heap_free(next);
+    }
+}

@@ -1,0 +1,283 @@
+/* Users of a real cluster: made, changed and deleted by the command, known to routers while no
+ * coordinator answers, kept by a coordinator's restart, a lost store and another cluster key. */
+#include "tests/support/redis_shell.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LIMIT_S = 180, TEXT_BYTES = 1024, TOKEN_DIGITS = 64 };
+
+static struct playground playground;
+static char redis[REDIS_SOCKET_BYTES];
+
+static const char *at(const char *name)
+{
+    return playground_path(&playground, name);
+}
+
+static void shell(const char *text)
+{
+    cr_assert_eq(system(text), 0, "%s", text);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    cr_assert_not_null(file);
+    cr_assert_geq(fputs(text, file), 0);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* ---- what the command says ---- */
+
+#define USER(result, status, ...)                                                                \
+    do {                                                                                         \
+        command_run(result, span_text(""), "orbloom", "user", __VA_ARGS__, NULL);                \
+        cr_assert_eq((result)->exit_status, status, "%s%s", (result)->output, (result)->errors); \
+    } while (0)
+
+#define DO_USER(...)                  \
+    do {                              \
+        struct command user_;         \
+                                      \
+        USER(&user_, 0, __VA_ARGS__); \
+        command_forget(&user_);       \
+    } while (0)
+
+/* The only thing on stdout is the token. */
+static void take_token(const struct command *command, char token[TOKEN_DIGITS + 1])
+{
+    cr_assert_eq(command->output_size, TOKEN_DIGITS + 1, "%s", command->output);
+    cr_assert_eq(strspn(command->output, "0123456789abcdef"), TOKEN_DIGITS, "%s", command->output);
+    memcpy(token, command->output, TOKEN_DIGITS);
+    token[TOKEN_DIGITS] = '\0';
+}
+
+static void make_crawler(char token[TOKEN_DIGITS + 1])
+{
+    struct command command;
+
+    USER(&command, 0, "create", "crawler", "--rights", "rwc crawl:*", "--rights", "r shared",
+         "--create");
+    take_token(&command, token);
+    command_forget(&command);
+}
+
+static void expect_list(const char *has, const char *has_not)
+{
+    struct command command;
+
+    USER(&command, 0, "list");
+    cr_assert_not_null(strstr(command.output, has), "%s", command.output);
+    if (has_not != NULL) {
+        cr_assert_null(strstr(command.output, has_not), "%s", command.output);
+    }
+    command_forget(&command);
+}
+
+static void apply(const char *path, const char *says)
+{
+    struct command command;
+
+    USER(&command, 0, "apply", path);
+    cr_assert_str_eq(command.output, says);
+    command_forget(&command);
+}
+
+/* ---- what a router makes of it ---- */
+
+static void redis_as(const char *token, const char *command, const char *output)
+{
+    char script[TEXT_BYTES];
+
+    (void)snprintf(script, sizeof script,
+                   "redis-cli $S --no-auth-warning --user crawler --pass %s %s", token, command);
+    redis_shell(redis, script, output);
+}
+
+/* Until the router has heard of what has changed. */
+static void wait_redis(const char *token, const char *command, const char *text)
+{
+    uint64_t deadline_ms = command_now_ms() + PLAYGROUND_WAIT_MS;
+    char script[TEXT_BYTES];
+
+    (void)snprintf(script, sizeof script,
+                   "redis-cli -s %s --no-auth-warning --user crawler --pass %s %s 2>&1 | grep -q "
+                   "'%s'",
+                   redis, token, command, text);
+    while (system(script) != 0) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "never: %s", text);
+        (void)usleep(50000);
+    }
+}
+
+static void open_playground(bool in_memory)
+{
+    playground_start(&playground, &(struct playground_plan){.in_memory = in_memory});
+    redis_socket(&playground, redis);
+}
+
+Test(users, are_made_changed_and_deleted, .timeout = LIMIT_S)
+{
+    char token[TOKEN_DIGITS + 1];
+    char second[TOKEN_DIGITS + 1];
+    char path[TEXT_BYTES / 4];
+    struct command command;
+
+    open_playground(true);
+    expect_list("no users", NULL);
+    make_crawler(token);
+    USER(&command, 1, "create", "crawler");
+    cr_assert_not_null(strstr(command.errors, "EXISTS: user crawler exists"), "%s", command.errors);
+    command_forget(&command);
+    expect_list("rwc crawl:*, r shared", token);
+    wait_redis(token, "BF.ADD crawl:a x", "^1$");
+    redis_as(token, "BF.EXISTS crawl:a x", "1\n");
+    wait_redis(token, "BF.ADD other x", "^NOPERM");
+
+    (void)snprintf(path, sizeof path, "%s", at("users.conf"));
+    write_file(path, "users = ({ name = \"crawler\"; rights = \"r crawl:*\"; limits = { filters = "
+                     "1; }; }, { name = \"dash\"; role = \"monitor\"; });\n");
+    DO_USER("create", "old", "--no-token");
+    apply(path, "~ crawler: rights, create, limits\n+ dash: created, without a token\n"
+                "- old: left alone\ndone\n");
+    USER(&command, 0, "apply", path);
+    cr_assert_not_null(strstr(command.output, "- old: left alone\nnothing to do"), "%s",
+                       command.output);
+    command_forget(&command);
+    wait_redis(token, "BF.ADD crawl:a y", "^NOPERM");
+    redis_as(token, "BF.EXISTS crawl:a x", "1\n");
+
+    USER(&command, 0, "token", "crawler", "add", "--expires", "1d");
+    take_token(&command, second);
+    command_forget(&command);
+    wait_redis(second, "BF.EXISTS crawl:a x", "^1$");
+    DO_USER("token", "crawler", "remove", "1");
+    wait_redis(token, "PING", "WRONGPASS");
+    redis_as(second, "BF.EXISTS crawl:a x", "1\n");
+    DO_USER("delete", "crawler");
+    wait_redis(second, "PING", "WRONGPASS");
+    expect_list("dash: monitor", "crawler");
+    playground_stop(&playground);
+}
+
+Test(users, are_known_while_the_coordinator_is_down_and_after_it, .timeout = LIMIT_S)
+{
+    char token[TOKEN_DIGITS + 1];
+
+    open_playground(true);
+    make_crawler(token);
+    wait_redis(token, "BF.ADD crawl:a x", "^1$");
+    playground_kill(&playground, "coordinator");
+    redis_as(token, "BF.EXISTS crawl:a x", "1\n");
+    redis_as("wrong", "PING",
+             "AUTH failed: WRONGPASS invalid username-password pair or user is disabled.\n"
+             "NOAUTH Authentication required.\n\n");
+    playground_restart(&playground, "coordinator");
+    expect_list("crawler: client, id 1", NULL);
+    DO_USER("create", "other", "--no-token");
+    expect_list("other: client, id 2", NULL);
+    playground_stop(&playground);
+}
+
+/* The backup is older than what nodes hold: what was deleted since stays so. */
+Test(users, survive_a_lost_store, .timeout = LIMIT_S)
+{
+    char token[TOKEN_DIGITS + 1];
+    char text[TEXT_BYTES];
+
+    open_playground(false);
+    DO_USER("create", "gone", "--no-token");
+    make_crawler(token);
+    wait_redis(token, "BF.ADD crawl:a x", "^1$");
+    PLAYGROUND_DO("", "map", "backup", at("backup"));
+    DO_USER("delete", "gone");
+    DO_USER("create", "later", "--no-token");
+    for (int i = 1; i <= 3; i++) { /* What they have on disk counts. */
+        (void)snprintf(text, sizeof text, "node-%d", i);
+        playground_kill(&playground, text);
+        playground_restart(&playground, text);
+    }
+    playground_wait_status("FULL 0 JOINING 0 BUILDING");
+    playground_kill(&playground, "coordinator");
+    (void)snprintf(text, sizeof text,
+                   "rm -r %s/coordinator/data && mkdir -m 700 %s/coordinator/data", playground.dir,
+                   playground.dir);
+    shell(text);
+    playground_restart(&playground, "coordinator");
+    playground_wait_status("the store was lost");
+    PLAYGROUND_DO("", "map", "restore", at("backup"));
+    expect_list("later: client", "gone: client");
+    expect_list("crawler: client", NULL);
+    wait_redis(token, "BF.EXISTS crawl:a x", "^1$");
+    DO_USER("delete", "later");
+    expect_list("crawler: client", "later");
+    playground_stop(&playground);
+}
+
+static const char *const daemons[] = {"coordinator", "router", "node-1", "node-2", "node-3"};
+
+static void wait_log(const char *daemon, const char *text, unsigned times)
+{
+    uint64_t deadline_ms = command_now_ms() + PLAYGROUND_WAIT_MS;
+    unsigned found = 0;
+
+    while (found < times) {
+        char *log = playground_log(&playground, daemon);
+
+        found = 0;
+        for (const char *line = log; (line = strstr(line, text)) != NULL; line++) {
+            found++;
+        }
+        free(log);
+        cr_assert_lt(command_now_ms(), deadline_ms, "%s does not say: %s", daemon, text);
+        (void)usleep(20000);
+    }
+}
+
+static void key(const char *step, unsigned times)
+{
+    char path[TEXT_BYTES / 4];
+
+    (void)snprintf(path, sizeof path, "%s", at("key"));
+    PLAYGROUND_DO("", "key", step, path);
+    for (size_t i = 0; i < sizeof daemons / sizeof daemons[0]; i++) {
+        playground_signal(&playground, daemons[i], SIGHUP);
+        wait_log(daemons[i], "SIGHUP: cluster_key_file holds other keys", times);
+    }
+}
+
+/* The tokens are good with another cluster key, alone. */
+Test(users, tokens_outlive_the_cluster_key, .timeout = LIMIT_S)
+{
+    uint64_t deadline_ms;
+    struct command status;
+    char token[TOKEN_DIGITS + 1];
+    bool done = false;
+
+    open_playground(true);
+    make_crawler(token);
+    wait_redis(token, "BF.ADD crawl:a x", "^1$");
+    key("add", 1);
+    key("promote", 2);
+    deadline_ms = command_now_ms() + PLAYGROUND_WAIT_MS;
+    while (!done) {
+        command_run(&status, span_text(""), "orbloom", "status", "--json", NULL);
+        done = strstr(status.output, "\"records_left\": 0") != NULL;
+        command_forget(&status);
+        cr_assert_lt(command_now_ms(), deadline_ms, "records are left");
+    }
+    key("retire", 3);
+    wait_redis(token, "BF.EXISTS crawl:a x", "^1$");
+    playground_kill(&playground, "router");
+    playground_restart(&playground, "router");
+    wait_redis(token, "BF.EXISTS crawl:a x", "^1$");
+    DO_USER("token", "crawler", "add");
+    expect_list("id 2", NULL);
+    playground_stop(&playground);
+}

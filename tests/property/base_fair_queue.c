@@ -1,0 +1,257 @@
+/* Deficit round robin against its laws: nothing is lost, a flow keeps its order, somebody always
+ * has a turn, and whoever has something waiting all along gets as much as any other, but for a
+ * turn; also where costs are told late, and where a flow has only one entry waiting at a time. */
+#include "base/fair_queue.h"
+#include "base/heap.h"
+#include "tests/support/random.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+enum { FLOWS = 8, QUANTUM = 100, MOST_COST = 350, SEEDS = 200, STEPS = 3000 };
+
+struct item {
+    struct fair_entry waits; /* first: an entry is its item */
+    uint32_t flow;
+    uint64_t number; /* in its flow */
+};
+
+struct stage {
+    uint64_t random;
+    struct fair_queue queue;
+    uint64_t pushed[FLOWS];
+    uint64_t popped[FLOWS];
+    uint64_t used[FLOWS]; /* in costs */
+};
+
+static uint32_t name_of(uint32_t flow)
+{
+    return flow * FAIR_QUEUE_BUCKETS + flow % 2; /* Several in one bucket. */
+}
+
+static void push(struct stage *self, uint32_t flow, uint64_t cost)
+{
+    struct item *item = calloc(1, sizeof *item);
+
+    cr_assert_not_null(item);
+    item->flow = flow;
+    item->number = self->pushed[flow]++;
+    cr_assert_eq(fair_queue_push(&self->queue, name_of(flow), &item->waits, cost), STATUS_OK);
+}
+
+static uint64_t draw_cost(struct stage *self)
+{
+    return 1 + random_below(&self->random, MOST_COST);
+}
+
+/* The next one, whose cost was told before, or is told now. */
+static uint32_t pop(struct stage *self, uint64_t late_cost)
+{
+    struct item *item = (struct item *)(void *)fair_queue_pop(&self->queue);
+    uint32_t flow;
+
+    cr_assert_not_null(item, "somebody waits, and has no turn");
+    cr_assert_not(fair_queue_waits(&item->waits));
+    flow = item->flow;
+    cr_assert_eq(item->number, self->popped[flow]++, "flow %u is out of order", flow);
+    self->used[flow] += item->waits.cost + late_cost;
+    fair_queue_charge(&self->queue, name_of(flow), late_cost);
+    free(item);
+    return flow;
+}
+
+static void begin(struct stage *self, uint64_t seed)
+{
+    *self = (struct stage){.random = seed};
+    fair_queue_init(&self->queue, QUANTUM);
+}
+
+static void end(struct stage *self)
+{
+    while (self->queue.count > 0) {
+        (void)pop(self, 0);
+    }
+    cr_assert_null(fair_queue_pop(&self->queue));
+    for (uint32_t i = 0; i < FLOWS; i++) {
+        cr_assert_eq(self->pushed[i], self->popped[i], "flow %u has lost some", i);
+    }
+    fair_queue_fini(&self->queue);
+    cr_assert_eq(heap_live(), 0);
+}
+
+/* ---- nothing is lost ---- */
+
+Test(base_fair_queue, nothing_is_lost_and_flows_keep_their_order, .timeout = 120)
+{
+    static struct stage stage;
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        begin(&stage, seed);
+        for (int step = 0; step < STEPS; step++) {
+            if (random_below(&stage.random, 5) < 2 || stage.queue.count == 0) {
+                push(&stage, (uint32_t)random_below(&stage.random, FLOWS), draw_cost(&stage));
+            } else {
+                (void)pop(&stage, random_below(&stage.random, 3) * 50);
+            }
+        }
+        end(&stage);
+    }
+}
+
+Test(base_fair_queue, what_is_removed_does_not_come)
+{
+    static struct stage stage;
+    struct fair_entry some[30] = {0};
+    struct fair_entry *next;
+    size_t count = 0;
+
+    begin(&stage, 1);
+    for (uint32_t i = 0; i < 30; i++) {
+        cr_assert_eq(fair_queue_push(&stage.queue, i % 3, &some[i], 10), STATUS_OK);
+    }
+    for (uint32_t i = 0; i < 30; i += 2) {
+        fair_queue_remove(&stage.queue, &some[i]);
+        fair_queue_remove(&stage.queue, &some[i]);
+        cr_assert_not(fair_queue_waits(&some[i]));
+    }
+    while ((next = fair_queue_pop(&stage.queue)) != NULL) {
+        cr_assert_eq((next - some) % 2, 1);
+        count++;
+    }
+    cr_assert_eq(count, 15);
+    end(&stage);
+}
+
+Test(base_fair_queue, without_memory_it_does_not_wait)
+{
+    static struct stage stage;
+    struct fair_entry one = {0};
+
+    begin(&stage, 1);
+    heap_fault_after(0);
+    cr_assert_eq(fair_queue_push(&stage.queue, 1, &one, 1), STATUS_NOMEM);
+    heap_fault_clear();
+    cr_assert_not(fair_queue_waits(&one));
+    cr_assert_null(fair_queue_pop(&stage.queue));
+    end(&stage);
+}
+
+/* ---- fairness ---- */
+
+/* More than a turn, on either side, nobody is ahead. */
+static void expect_even(const struct stage *self, const bool *busy, uint64_t most_cost)
+{
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < FLOWS; i++) {
+        if (busy[i]) {
+            least = self->used[i] < least ? self->used[i] : least;
+            most = self->used[i] > most ? self->used[i] : most;
+        }
+    }
+    cr_assert_leq(most - least, QUANTUM + 2 * most_cost, "%zu and %zu", (size_t)least,
+                  (size_t)most);
+}
+
+/* Some have much waiting, with costs of their own size; `late`: it is told when they were taken. */
+static void compete(uint64_t seed, bool late)
+{
+    static struct stage stage;
+    bool busy[FLOWS] = {0};
+    uint64_t size[FLOWS];
+
+    begin(&stage, seed);
+    for (uint32_t i = 0; i < FLOWS; i++) {
+        busy[i] = i == 0 || random_below(&stage.random, 2) == 0;
+        size[i] = draw_cost(&stage);
+        for (int k = 0; busy[i] && k < 3; k++) {
+            push(&stage, i, late ? 0 : size[i]);
+        }
+    }
+    for (int step = 0; step < STEPS; step++) {
+        struct item *item = (struct item *)(void *)fair_queue_pop(&stage.queue);
+        uint32_t flow = item->flow;
+
+        stage.popped[flow]++;
+        stage.used[flow] += size[flow];
+        fair_queue_charge(&stage.queue, name_of(flow), late ? size[flow] : 0);
+        free(item);
+        push(&stage, flow, late ? 0 : size[flow]);
+        expect_even(&stage, busy, MOST_COST);
+    }
+    end(&stage);
+}
+
+Test(base_fair_queue, who_waits_all_along_gets_as_much_as_others, .timeout = 120)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        compete(seed, false);
+    }
+}
+
+Test(base_fair_queue, so_it_is_where_costs_are_told_late, .timeout = 120)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        compete(seed, true);
+    }
+}
+
+/* Each has one entry at most, which is there again once it was taken: what the dear one costs
+ * beyond its turn is not forgotten in between. */
+Test(base_fair_queue, one_at_a_time_is_no_way_around_it)
+{
+    static struct stage stage;
+    uint64_t size[2] = {5 * QUANTUM, QUANTUM / 10};
+
+    for (int late = 0; late < 2; late++) {
+        begin(&stage, 1);
+        push(&stage, 0, late ? 0 : size[0]);
+        push(&stage, 1, late ? 0 : size[1]);
+        for (int step = 0; step < STEPS; step++) {
+            uint32_t flow = pop(&stage, 0);
+
+            stage.used[flow] += late ? size[flow] : 0;
+            fair_queue_charge(&stage.queue, name_of(flow), late ? size[flow] : 0);
+            push(&stage, flow, late ? 0 : size[flow]);
+        }
+        /* The cheap one has a turn for each of the other's, and ends it as nothing else waits. */
+        cr_assert_leq(stage.used[0], QUANTUM * (stage.popped[1] + 1) + size[0]);
+        cr_assert_gt(stage.popped[1], 4 * stage.popped[0]);
+        end(&stage);
+    }
+}
+
+/* Who comes seldom waits for a turn of each other at most. */
+Test(base_fair_queue, who_comes_seldom_is_soon_there)
+{
+    static struct stage stage;
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        uint64_t others = 0;
+        uint64_t waited = 0;
+
+        begin(&stage, seed);
+        others = 1 + random_below(&stage.random, FLOWS - 1);
+        for (uint32_t i = 1; i <= others; i++) {
+            for (int k = 0; k < 200; k++) {
+                push(&stage, i, draw_cost(&stage));
+            }
+        }
+        for (uint64_t i = random_below(&stage.random, 100); i > 0; i--) {
+            (void)pop(&stage, 0);
+        }
+        for (uint32_t i = 0; i < FLOWS; i++) {
+            stage.used[i] = 0;
+        }
+        push(&stage, 0, 1);
+        while (stage.popped[0] == 0) {
+            (void)pop(&stage, 0);
+        }
+        for (uint32_t i = 1; i < FLOWS; i++) {
+            waited += stage.used[i];
+        }
+        cr_assert_leq(waited, others * (QUANTUM + MOST_COST), "seed %zu", (size_t)seed);
+        end(&stage);
+    }
+}

@@ -1,0 +1,276 @@
+/* Limits of users at a router, and their turns: keys a second, of which each router allows its
+ * share, bytes under way, and whose request is served next. */
+#include "router/private.h"
+#include "tests/support/router_stage.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    KEYS = 50,
+    STEP_US = 20000,
+    FLOOD = 1,
+    CALM,
+    FREE,
+    NUSERS = FREE,
+    RATE = 1000,
+    SECOND_US = 1000000,
+    LARGE_BYTES = 1000,
+    IN_FLIGHT = 2 * KEYS * 50,
+};
+
+static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+static struct router_stage stage;
+static struct user users[NUSERS];
+
+static void learn(uint64_t revision)
+{
+    const struct user_list list = {
+        .revision = revision, .last_id = NUSERS, .users = users, .count = NUSERS};
+
+    user_list_fini(&stage.router->documents.users);
+    cr_assert_eq(user_list_copy(&list, &stage.router->documents.users), STATUS_OK);
+}
+
+static void set_up(void)
+{
+    static const char *const names[] = {"flood", "calm", "free"};
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    for (uint32_t i = 0; i < NUSERS; i++) {
+        users[i] = (struct user){.id = i + 1, .role = USER_ADMIN};
+        (void)snprintf(users[i].name, sizeof users[i].name, "%s", names[i]);
+    }
+    learn(1);
+}
+
+static void tear_down(void)
+{
+    router_stage_fini(&stage);
+}
+
+TestSuite(router_limits, .init = set_up, .fini = tear_down, .timeout = 60);
+
+/* `user` asks; peers of users are told apart by their ids. */
+static void come(uint32_t user, uint64_t correlation, size_t count, size_t key_bytes)
+{
+    static uint8_t keys[KEYS * LARGE_BYTES];
+    static uint32_t lengths[KEYS];
+    struct peer peer = {.size = 4, .id = {(uint8_t)user, 9, 9, 9}, .user = user};
+    struct frame frame = {.kind = FRAME_CLIENT_REQUEST, .correlation = correlation};
+    struct buffer bytes;
+
+    for (size_t i = 0; i < count; i++) {
+        lengths[i] = (uint32_t)key_bytes;
+    }
+    frame.body.client_request = router_stage_request(OPERATION_CHECK, correlation, count);
+    frame.body.client_request.keys = span_of(keys, count * key_bytes);
+    frame.body.client_request.lengths = lengths;
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    stage.actor.on_request(stage.actor.self, stage.now_us, &peer, buffer_span(&bytes));
+    buffer_fini(&bytes);
+}
+
+static void turn(void)
+{
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    router_stage_pass(&stage, 1);
+}
+
+/* The answer; of those that are still under way there is none. */
+static enum status ask(uint32_t user, size_t count)
+{
+    static uint64_t correlation;
+
+    come(user, ++correlation, count, 1);
+    turn();
+    if (stage.ntold == 0) {
+        return STATUS_OK;
+    }
+    cr_assert_eq(stage.told[0].correlation, correlation);
+    return router_stage_told(&stage).status;
+}
+
+static void expect_all_answered(void)
+{
+    for (uint32_t node = 1; node <= 3; node++) {
+        while (router_stage_asked(&stage, node) != NULL) {
+            router_stage_vote(&stage, node, 'p');
+        }
+    }
+    stage.ntold = stage.nasked = 0;
+}
+
+/* ---- keys a second ---- */
+
+static void limit_rate(uint64_t keys_per_s, uint32_t routers)
+{
+    users[FLOOD - 1].limits.keys_per_s = keys_per_s;
+    learn(stage.router->documents.users.revision + 1);
+    stage.router->routers = routers;
+}
+
+/* Keys that are served in so many seconds to one who asks each 20 ms. */
+static uint64_t flood(uint32_t user, uint64_t seconds)
+{
+    uint64_t end_us = stage.now_us + seconds * SECOND_US;
+    uint64_t served = 0;
+
+    while (stage.now_us < end_us) {
+        if (ask(user, KEYS) == STATUS_OK) {
+            served += KEYS;
+        }
+        expect_all_answered();
+        router_stage_pass(&stage, STEP_US);
+    }
+    return served;
+}
+
+Test(router_limits, a_flood_is_held_to_its_limit_and_others_are_not)
+{
+    limit_rate(RATE, 1);
+    cr_assert_leq(flood(FLOOD, 3), 3 * RATE * 11 / 10);
+    cr_assert_geq(flood(FLOOD, 3), 3 * RATE * 9 / 10);
+    cr_assert_gt(router_stage_counter(&stage, "user_rate_total"), 0);
+    cr_assert_geq(flood(CALM, 1), 2 * RATE, "it has no limit");
+}
+
+Test(router_limits, each_router_allows_its_share)
+{
+    uint64_t served;
+
+    limit_rate(RATE, 4);
+    (void)flood(FLOOD, 1);
+    served = flood(FLOOD, 4);
+    cr_assert_leq(served, RATE * 11 / 10, "%zu", (size_t)served);
+    cr_assert_geq(served, RATE * 9 / 10, "%zu", (size_t)served);
+}
+
+Test(router_limits, how_many_routers_there_are_is_heard_of_coordinators)
+{
+    const struct sync_reply reply = {.status = STATUS_OK, .message = "", .routers = 3};
+
+    cr_assert_eq(stage.router->routers, 0);
+    (void)sync_on_reply(stage.router, stage.now_us, stage.sync, &reply);
+    cr_assert_eq(stage.router->routers, 3);
+    (void)sync_on_reply(stage.router, stage.now_us, stage.sync,
+                        &(const struct sync_reply){.status = STATUS_OK, .message = ""});
+    cr_assert_eq(stage.router->routers, 3, "one that does not tell changes nothing");
+}
+
+Test(router_limits, a_refusal_says_when_to_come_again)
+{
+    struct router_told told;
+
+    limit_rate(RATE, 2);
+    for (int i = 0; i < RATE && stage.ntold == 0; i++) {
+        come(FLOOD, 1, KEYS, 1);
+        turn();
+    }
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_OVERLOADED);
+    cr_assert_not_null(strstr(told.message,
+                              "user flood asks for more than its keys_per_s (1000, of "
+                              "which 500 at this router); retry in "),
+                       "%s", told.message);
+    cr_assert_not_null(strstr(told.message, " ms"), "%s", told.message);
+}
+
+/* ---- bytes under way ---- */
+
+Test(router_limits, bytes_under_way_are_bounded_and_come_back)
+{
+    unsigned count = 0;
+
+    users[FLOOD - 1].limits.in_flight = IN_FLIGHT;
+    learn(2);
+    while (ask(FLOOD, KEYS) == STATUS_OK) {
+        count++;
+    }
+    cr_assert_eq(count, 2);
+    cr_assert_eq(router_stage_counter(&stage, "user_in_flight_total"), 1);
+    cr_assert_eq(ask(CALM, KEYS), STATUS_OK);
+    expect_all_answered();
+    cr_assert_eq(stage.router->usages.buckets[FLOOD]->in_flight, 0);
+    cr_assert_eq(ask(FLOOD, KEYS), STATUS_OK);
+    expect_all_answered();
+}
+
+/* ---- turns ---- */
+
+/* Filters of the messages to nodes, as users, in the order of their sending. */
+static size_t place_of(uint32_t user)
+{
+    for (size_t i = 0; i < stage.nasked; i++) {
+        for (size_t k = 0; k < stage.asked[i].nsubrequests; k++) {
+            if (stage.asked[i].subrequests[k].user == user) {
+                return i;
+            }
+        }
+    }
+    return SIZE_MAX;
+}
+
+Test(router_limits, who_comes_after_a_flood_is_served_in_its_first_turn)
+{
+    for (uint64_t i = 0; i < 10; i++) {
+        come(FLOOD, i + 1, KEYS, 400);
+    }
+    come(CALM, 100, 1, 1);
+    cr_assert_eq(stage.nasked, 0, "all wait for the turn");
+    turn();
+    cr_assert_neq(place_of(CALM), SIZE_MAX);
+    cr_assert(stage.actor.work(stage.actor.self, stage.now_us), "the rest is to come at once");
+    cr_assert(router_busy(stage.router));
+    for (int i = 0; i < 10; i++) {
+        turn();
+    }
+    cr_assert_not(stage.actor.work(stage.actor.self, stage.now_us));
+    cr_assert_eq(router_stage_counter(&stage, "requests_total"), 11);
+    cr_assert_eq(stage.ntold, 0, "all are under way");
+}
+
+Test(router_limits, a_message_to_a_node_is_one_users)
+{
+    come(FLOOD, 1, 1, 1);
+    come(CALM, 2, 1, 1);
+    come(FLOOD, 3, 1, 1);
+    turn();
+    cr_assert_gt(stage.nasked, 0);
+    for (size_t i = 0; i < stage.nasked; i++) {
+        for (size_t k = 0; k < stage.asked[i].nsubrequests; k++) {
+            cr_assert_eq(stage.asked[i].subrequests[k].user, stage.asked[i].subrequests[0].user);
+        }
+    }
+}
+
+Test(router_limits, a_flood_leaves_room_for_others)
+{
+    struct router_told told;
+
+    for (uint64_t i = 0; i < 100; i++) {
+        come(FLOOD, i + 1, KEYS, LARGE_BYTES);
+    }
+    router_stage_pass(&stage, 1);
+    cr_assert_gt(stage.ntold, 0);
+    told = stage.told[0];
+    cr_assert_eq(told.status, STATUS_OVERLOADED);
+    cr_assert_not_null(strstr(told.message, "too many requests of this user wait"), "%s",
+                       told.message);
+    stage.ntold = 0;
+    come(CALM, 200, 1, 1);
+    turn();
+    cr_assert_neq(place_of(CALM), SIZE_MAX);
+}
+
+/* Without users all is served as it comes. */
+Test(router_limits, without_users_nothing_waits)
+{
+    user_list_fini(&stage.router->documents.users);
+    come(0, 1, 1, 1);
+    cr_assert_not(arrivals_wait(&stage.router->arrivals));
+    turn();
+    cr_assert_gt(stage.nasked, 0);
+}
