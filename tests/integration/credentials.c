@@ -16,7 +16,13 @@
 #include <unistd.h>
 #include <zmq.h>
 
-enum { LIMIT_S = 120, ANSWER_MS = 20000, SILENCE_MS = 500, FRAME_BYTES = 32, NDAEMONS = 5 };
+enum {
+    LIMIT_S = 120,
+    ANSWER_MS = 20000,
+    SILENCE_MS = 500,
+    FRAME_BYTES = 32,
+    NDAEMONS = 5,
+};
 
 static const char *const daemons[NDAEMONS] = {"coordinator", "node-1", "node-2", "node-3",
                                               "router"};

@@ -6,7 +6,6 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_STRANGER_H
 #define ORBLOOM_TESTS_SUPPORT_STRANGER_H
 
-#include "base/curve.h"
 #include "base/span.h"
 #include "proto/codec.h"
 
