@@ -683,6 +683,13 @@ static bool is_allowed(const struct user *user, const struct admin_request *requ
     return may(user, request);
 }
 
+const char *users_name(const struct users_asker *asker, const struct admin_request *request)
+{
+    bool named = request->user != NULL && request->user[0] != '\0';
+
+    return asker->user != NULL ? asker->user->name : named ? request->user : NULL;
+}
+
 enum status users_judge(struct coordinator *self, const struct peer *from,
                         const struct admin_request *request, char *message)
 {
@@ -692,6 +699,7 @@ enum status users_judge(struct coordinator *self, const struct peer *from,
         return STATUS_OK;
     }
     coordinator_count(self, COORDINATOR_not_permitted_total);
+    audit_refuse(&self->audit, from, users_name(&asker, request), request);
     if (asker.unknown) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                        "the user who asks is not one of the cluster's, or not any more, or asks in "

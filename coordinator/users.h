@@ -24,7 +24,10 @@ struct users_asker {
 struct users_asker users_asker(const struct coordinator *self, const struct peer *from,
                                const struct admin_request *request);
 
-/* STATUS_UNAUTHENTIC, and why. */
+/* The user's name, or of one who is not known the name that was given; NULL: nobody's. */
+const char *users_name(const struct users_asker *asker, const struct admin_request *request);
+
+/* STATUS_UNAUTHENTIC, and why; it is counted, and noted in the audit log. */
 MUST_USE enum status users_judge(struct coordinator *self, const struct peer *from,
                                  const struct admin_request *request, char *message);
 
