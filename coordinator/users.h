@@ -41,6 +41,9 @@ void users_note_uses(struct coordinator *self, const struct user_use *uses, size
 /* What the store has of it. */
 #define USERS_USES_KEY "uses"
 void users_take_uses(struct coordinator *self, uint64_t version, struct span value);
+
+/* Of tokens and keys that are gone nobody asks any more. */
+void users_forget_uses(struct coordinator *self);
 void users_release(struct coordinator *self);
 
 void coordinator_on_user_list(struct coordinator *self, uint64_t now_us, const struct peer *from,
