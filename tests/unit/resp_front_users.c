@@ -238,6 +238,20 @@ Test(resp_users, users_only_lets_nobody_else_in)
     finish();
 }
 
+/* By a SIGHUP: also those who were let in before. */
+Test(resp_users, users_only_holds_for_who_is_in)
+{
+    struct front_config config = front_stage_config();
+
+    start_empty(&config);
+    front_stage_open(&stage, 0);
+    expect("PING\r\n", "+PONG\r\n");
+    config.users_only = true;
+    front_configure(stage.front, &config);
+    expect("PING\r\n", NOAUTH);
+    finish();
+}
+
 Test(resp_users, the_password_is_that_of_default_who_may_do_everything)
 {
     struct front_config config = front_stage_config();
@@ -571,6 +585,23 @@ Test(resp_users, rights_are_not_shared_with_a_request)
     front_stage_turn(&stage);
     front_stage_expect(&stage, 1, NO_MAKE);
     cr_assert_str_eq(front_stage_question(&stage).body.admin_request.name, "made:x");
+    finish();
+}
+
+/* ... nor is a limit: who makes the filter is whose it is. */
+Test(resp_users, users_share_no_request)
+{
+    start_as("maker", "mtoken");
+    front_stage_answers(&stage, 1, "AUTH boss bosstoken\r\n", "+OK\r\n");
+    named("boss")->create = true;
+    seal_record(&stage.users);
+    front_stage_type(&stage, 0, "BF.ADD made:x a\r\n");
+    front_stage_type(&stage, 1, "BF.ADD made:x b\r\n");
+    front_stage_turn(&stage);
+    cr_assert_eq(stage.nasked, 2);
+    front_stage_reply(&stage, 1, STATUS_NOT_FOUND, "");
+    front_stage_turn(&stage);
+    cr_assert_str_eq(front_stage_question(&stage).body.admin_request.user, "boss");
     finish();
 }
 
