@@ -312,7 +312,8 @@ static uint64_t take_some(struct front *self, struct session *session, uint64_t 
         if (!*full && !take(self, session)) {
             break;
         }
-        cost += session->taken - before + FRONT_COMMAND_COST;
+        cost += session->taken - before + FRONT_COMMAND_COST +
+                (uint64_t)session->request.count * FRONT_ARGUMENT_COST;
     }
     return cost;
 }

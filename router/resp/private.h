@@ -81,10 +81,12 @@ enum {
     FRONT_SLOW_ENTRIES = 128, /* as many as Redis keeps by default */
 
     /* Once there are users: what commands cost, in bytes, of one user before others have their
-     * turn, and of all of them before answers leave and more is read. */
-    FRONT_COMMAND_COST = 64, /* beside its bytes */
-    FRONT_TURN_COST = 16 << 10,
-    FRONT_TURNS_COST = 64 << 10,
+     * turn, and of all of them before answers leave and more is read: some hundred keys, and some
+     * tenths of a millisecond. */
+    FRONT_COMMAND_COST = 64,  /* beside its bytes ... */
+    FRONT_ARGUMENT_COST = 24, /* ... and for each argument */
+    FRONT_TURN_COST = 8 << 10,
+    FRONT_TURNS_COST = 24 << 10,
     FRONT_AHEAD_BYTES = 64 << 10, /* that are read from one that waits for its turn */
 };
 

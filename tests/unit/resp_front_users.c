@@ -238,6 +238,20 @@ Test(resp_users, users_only_lets_nobody_else_in)
     finish();
 }
 
+/* By a SIGHUP: also those who were let in before. */
+Test(resp_users, users_only_holds_for_who_is_in)
+{
+    struct front_config config = front_stage_config();
+
+    start_empty(&config);
+    front_stage_open(&stage, 0);
+    expect("PING\r\n", "+PONG\r\n");
+    config.users_only = true;
+    front_configure(stage.front, &config);
+    expect("PING\r\n", NOAUTH);
+    finish();
+}
+
 Test(resp_users, the_password_is_that_of_default_who_may_do_everything)
 {
     struct front_config config = front_stage_config();
@@ -574,6 +588,23 @@ Test(resp_users, rights_are_not_shared_with_a_request)
     finish();
 }
 
+/* ... nor is a limit: who makes the filter is whose it is. */
+Test(resp_users, users_share_no_request)
+{
+    start_as("maker", "mtoken");
+    front_stage_answers(&stage, 1, "AUTH boss bosstoken\r\n", "+OK\r\n");
+    named("boss")->create = true;
+    seal_record(&stage.users);
+    front_stage_type(&stage, 0, "BF.ADD made:x a\r\n");
+    front_stage_type(&stage, 1, "BF.ADD made:x b\r\n");
+    front_stage_turn(&stage);
+    cr_assert_eq(stage.nasked, 2);
+    front_stage_reply(&stage, 1, STATUS_NOT_FOUND, "");
+    front_stage_turn(&stage);
+    cr_assert_str_eq(front_stage_question(&stage).body.admin_request.user, "boss");
+    finish();
+}
+
 /* ---- what each sees ---- */
 
 static void answer_two(const struct frame *question)
@@ -800,6 +831,24 @@ Test(resp_users, nobody_waits_for_that_for_longer_than_for_an_answer)
     front_stage_pass(&stage, 6 * SECOND);
     cr_assert_eq(strncmp(stage.streams[0].text, "-UNAVAILABLE this router has just", 33), 0);
     cr_assert_not_null(strstr(stage.streams[0].text, "+PONG"));
+    finish();
+}
+
+/* Who guesses the password is slowed down all the same. */
+Test(resp_users, the_password_is_not_to_be_guessed_meanwhile)
+{
+    struct front_config config = front_stage_config();
+
+    config.guarded = true;
+    config.auth_us = 100 * (uint64_t)SECOND;
+    cr_assert_eq(password_read(&config.password, span_text("sesame\n")), STATUS_OK);
+    start_empty(&config);
+    stage.unheard = true;
+    front_stage_open(&stage, 0);
+    expect("AUTH guess\r\nAUTH default guess\r\nAUTH sesame\r\n", WRONG WRONG);
+    cr_assert_eq(front_stage_counter(&stage, "resp_wrong_passwords_total"), 2);
+    front_stage_pass(&stage, SECOND);
+    front_stage_expect(&stage, 0, "+OK\r\n");
     finish();
 }
 
