@@ -803,6 +803,24 @@ Test(resp_users, nobody_waits_for_that_for_longer_than_for_an_answer)
     finish();
 }
 
+/* Who guesses the password is slowed down all the same. */
+Test(resp_users, the_password_is_not_to_be_guessed_meanwhile)
+{
+    struct front_config config = front_stage_config();
+
+    config.guarded = true;
+    config.auth_us = 100 * (uint64_t)SECOND;
+    cr_assert_eq(password_read(&config.password, span_text("sesame\n")), STATUS_OK);
+    start_empty(&config);
+    stage.unheard = true;
+    front_stage_open(&stage, 0);
+    expect("AUTH guess\r\nAUTH default guess\r\nAUTH sesame\r\n", WRONG WRONG);
+    cr_assert_eq(front_stage_counter(&stage, "resp_wrong_passwords_total"), 2);
+    front_stage_pass(&stage, SECOND);
+    front_stage_expect(&stage, 0, "+OK\r\n");
+    finish();
+}
+
 Test(resp_users, tokens_take_a_cluster_key_that_opens_the_record)
 {
     struct cluster_key other;
