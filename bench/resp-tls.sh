@@ -49,7 +49,7 @@ port_of() {
 
 start_router() {
     "$build/bin/orbloom-router" --config "$ORBLOOM_DIR/router/conf" --name tls \
-        --listen 'tcp://127.0.0.1:*' --resp_socket "$folder/socket" \
+        --log_level info --listen 'tcp://127.0.0.1:*' --resp_socket "$folder/socket" \
         --resp_listen 'tcp://127.0.0.1:*' --resp_tls_listen 'tcp://127.0.0.1:*' \
         --tls_cert_file "$folder/server.pem" --tls_key_file "$folder/server.key" \
         >"$folder/log" 2>&1 &

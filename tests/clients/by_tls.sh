@@ -42,7 +42,7 @@ shift
     cat "$TLS_FOLDER/openssl"
     exit 1
 }
-"$bin/orbloom-router" --config "$ORBLOOM_DIR/router/conf" --name tls --listen 'tcp://127.0.0.1:*' \
+"$bin/orbloom-router" --config "$ORBLOOM_DIR/router/conf" --name tls --log_level info --listen 'tcp://127.0.0.1:*' \
     --resp_socket "$TLS_FOLDER/socket" --resp_tls_listen 'tcp://127.0.0.1:*' \
     --tls_cert_file "$TLS_FOLDER/server.pem" --tls_key_file "$TLS_FOLDER/server.key" \
     --tls_ca_file "$TLS_FOLDER/ca.pem" --tls_clients required >"$TLS_FOLDER/log" 2>&1 &
