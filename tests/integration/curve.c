@@ -201,7 +201,7 @@ static void wait_signed(void)
 
 static void retire_key(void)
 {
-    PLAYGROUND_DO("", "key", "retire", key_path, "--force");
+    PLAYGROUND_DO("", "key", "retire", key_path, "--timeout", "20s");
     hang_up_all();
 }
 
@@ -358,6 +358,11 @@ Test(curve, strangers_get_nothing_on_any_port_and_harm_nothing, .timeout = LIMIT
         read_server_key(kinds[i], server);
         expect_nothing_for_an_unknown_key(endpoint, server);
         shout(endpoint);
+    }
+    for (size_t i = 0; i < NDAEMONS; i++) {
+        cr_assert_gt(playground_counter(&playground, daemons[i], "peers_refused_total"), 0, "%s",
+                     daemons[i]);
+        cr_assert_eq(playground_counter(&playground, daemons[i], "frames_refused_total"), 0);
     }
     expect_unauthentic("none");
     flood_add(&flood, BATCHES / 2, NULL);
