@@ -121,12 +121,14 @@ Test(coordinator_features, what_is_gated_is_refused_until_all_know_it_and_it_was
     told = command((struct admin_request){
         .action = ADMIN_EXPIRE, .name = "nothing", .expire = {.after_us = 5000000}});
     cr_assert_eq(told.status, STATUS_VERSION);
+    told = command((struct admin_request){.action = ADMIN_USER_CHANGE, .name = ""});
+    cr_assert_eq(told.status, STATUS_VERSION, "%s", told.message);
     create.create.window_us = 3600000000;
     create.create.nslices = 6;
     cr_assert_eq(command(create).status, STATUS_VERSION);
     told = finalize();
     cr_assert_eq(told.status, STATUS_OK, "%s", told.message);
-    cr_assert_str_eq(told.message, "in use from now on: renames, windows, expiry");
+    cr_assert_str_eq(told.message, "in use from now on: renames, windows, expiry, users");
     cr_assert_eq(rename_nothing().status, STATUS_NOT_FOUND);
     upgrade_coordinator(0);
     sync_nodes(features_known());

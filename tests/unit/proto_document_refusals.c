@@ -372,7 +372,7 @@ Test(document_refusals, what_is_no_document_has_no_kind)
     enum document_kind kind = (enum document_kind)0;
 
     cr_assert_eq(codec_document_kind(span_of(NULL, 0), &kind), STATUS_MALFORMED);
-    cr_assert_eq(codec_document_kind(span_of("\x08\x06", 2), &kind), STATUS_MALFORMED);
+    cr_assert_eq(codec_document_kind(span_of("\x08\x07", 2), &kind), STATUS_MALFORMED);
     cr_assert_eq(codec_document_kind(span_of("\x08\x00", 2), &kind), STATUS_MALFORMED);
     cr_assert_eq(codec_document_kind(span_of("\x0a\x01\x01", 3), &kind), STATUS_MALFORMED);
     cr_assert_eq(codec_document_kind(span_of("\x08\x01\x10\x01", 4), &kind), STATUS_MALFORMED);
