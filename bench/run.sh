@@ -9,7 +9,7 @@
 #   BENCH=quick   one round, fewer rows
 #   BENCH=tiny    fewer still: the runner's own test
 #   ROUNDS=N      instead of 5
-#   PARTS="kernel cluster durability growth resp many"   all of them, or some; "large" only when named
+#   PARTS="kernel cluster durability growth resp curve many"   all of them, or some; "large" only when named
 #   LARGE_KEYS=N          of the part large, instead of 1,150,000,000
 #   MANY_ALIVE=N MANY_DROPPED=N   filters of the part many
 #   GROWTH_MIX_KEYS=N    of the filter whose generations are mixed, instead of 4,000,000
@@ -67,9 +67,10 @@ choose_rows() {
         durability) minutes=$((minutes + durability_minutes)) ;;
         growth) minutes=$((minutes + growth_minutes)) ;;
         resp) minutes=$((minutes + rounds)) ;;
+        curve) minutes=$((minutes + rounds)) ;;
         many) minutes=$((minutes + many_minutes)) ;;
         large) minutes=$((minutes + large_minutes)) ;;
-        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability, growth, resp, many, large" ;;
+        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability, growth, resp, curve, many, large" ;;
         esac
     done
 }
@@ -155,10 +156,10 @@ stop() {
 }
 
 kind=${BENCH:-full}
-parts=${PARTS:-kernel cluster durability growth resp many}
+parts=${PARTS:-kernel cluster durability growth resp curve many}
 build=$(cd "${1:-build}" && pwd) || exit 2
 output=${2:-$build/bench-report}
-for program in bin/orbloom bench/kernel bench/report bench/disk bench/filters bench/unfinished bench/watch; do
+for program in bin/orbloom bench/kernel bench/report bench/disk bench/filters bench/handshakes bench/unfinished bench/watch; do
     [ -x "$build/$program" ] || usage "$build/$program is not built; run make bench-programs"
 done
 choose_rows
@@ -174,6 +175,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/orbloom-bench-XXXXXX") || exit 1
 . "$here/growth.sh"
 # shellcheck source=bench/resp.sh
 . "$here/resp.sh"
+# shellcheck source=bench/curve.sh
+. "$here/curve.sh"
 # shellcheck source=bench/many.sh
 . "$here/many.sh"
 # shellcheck source=bench/large.sh
@@ -211,6 +214,9 @@ if has growth; then
 fi
 if has resp; then
     run_resp || status=1
+fi
+if has curve; then
+    run_curve || status=1
 fi
 if has many; then
     run_many || status=1

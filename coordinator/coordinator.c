@@ -631,9 +631,15 @@ static bool work(void *context, uint64_t now_us)
     return false;
 }
 
-static void refused(void *context)
+static void refused(void *context, enum actor_refusal what)
 {
-    coordinator_count(context, COORDINATOR_malformed_total);
+    static const uint32_t counters[] = {
+        [ACTOR_REFUSED_NOISE] = COORDINATOR_malformed_total,
+        [ACTOR_REFUSED_PEER] = COORDINATOR_peers_refused_total,
+        [ACTOR_REFUSED_FRAME] = COORDINATOR_frames_refused_total,
+    };
+
+    coordinator_count(context, counters[what]);
 }
 
 struct actor coordinator_actor(struct coordinator *coordinator)

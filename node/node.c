@@ -310,9 +310,15 @@ static bool work(void *context, uint64_t now_us)
     return more || arrivals_wait(&self->arrivals);
 }
 
-static void refused(void *context)
+static void refused(void *context, enum actor_refusal what)
 {
-    node_count(context, NODE_malformed_total);
+    static const uint32_t counters[] = {
+        [ACTOR_REFUSED_NOISE] = NODE_malformed_total,
+        [ACTOR_REFUSED_PEER] = NODE_peers_refused_total,
+        [ACTOR_REFUSED_FRAME] = NODE_frames_refused_total,
+    };
+
+    node_count(context, counters[what]);
 }
 
 static bool failed(void *context)

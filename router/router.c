@@ -278,9 +278,15 @@ static bool work(void *context, uint64_t now_us)
     return arrivals_wait(&self->arrivals);
 }
 
-static void refused(void *context)
+static void refused(void *context, enum actor_refusal what)
 {
-    router_count(context, ROUTER_malformed_total);
+    static const uint32_t counters[] = {
+        [ACTOR_REFUSED_NOISE] = ROUTER_malformed_total,
+        [ACTOR_REFUSED_PEER] = ROUTER_peers_refused_total,
+        [ACTOR_REFUSED_FRAME] = ROUTER_frames_refused_total,
+    };
+
+    router_count(context, counters[what]);
 }
 
 static bool awaits(void *context)

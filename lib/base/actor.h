@@ -88,6 +88,12 @@ struct effects {
     bool slow_pages;
 };
 
+enum actor_refusal {
+    ACTOR_REFUSED_NOISE, /* what came was no frame */
+    ACTOR_REFUSED_PEER, /* it was not let in: its key is not known, or it speaks plain, not CURVE */
+    ACTOR_REFUSED_FRAME, /* its sender may not send that, or nothing any more */
+};
+
 struct actor {
     void *self;
     void (*on_request)(void *self, uint64_t now_us, const struct peer *from, struct span frame);
@@ -96,9 +102,11 @@ struct actor {
     uint64_t (*next_us)(void *self); /* ACTOR_NEVER: no timer wanted */
     void (*time)(void *self, uint64_t now_us);
     bool (*work)(void *self, uint64_t now_us); /* a slice of background work; true: more is left */
-    void (*refused)(void *self); /* what came was no frame and was dropped; NULL: not wanted */
-    bool (*awaits)(void *self);  /* is an answer expected any moment? NULL: never */
-    bool (*over)(void *self);    /* it can't or need not go on: the loop ends; NULL: never */
+
+    /* Something was dropped before it got here. NULL: not wanted. */
+    void (*refused)(void *self, enum actor_refusal what);
+    bool (*awaits)(void *self); /* is an answer expected any moment? NULL: never */
+    bool (*over)(void *self);   /* it can't or need not go on: the loop ends; NULL: never */
 
     /* The peer of a link does not let us in, with any key that there is: cause and remedy. It is
      * tried again by and by. NULL: not wanted. */

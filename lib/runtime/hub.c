@@ -38,6 +38,14 @@ void hub_count(struct hub *hub, unsigned counter)
     hub->counters[counter]++;
 }
 
+void hub_refuse(struct hub *hub, unsigned counter, enum actor_refusal what)
+{
+    hub_count(hub, counter);
+    if (hub->actor.refused != NULL) {
+        hub->actor.refused(hub->actor.self, what);
+    }
+}
+
 static bool drain(struct hub *hub, uint64_t now_us)
 {
     bool arrived = false;

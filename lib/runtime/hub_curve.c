@@ -137,10 +137,7 @@ static void say_refused_key(struct hub *hub, uint64_t now_us, const struct zap_r
 {
     bool has_address = asked->count > ZAP_ADDRESS && asked->sizes[ZAP_ADDRESS] < ZAP_PART_BYTES;
 
-    hub_count(hub, HUB_COUNTER_REFUSED_PEERS);
-    if (hub->actor.refused != NULL) {
-        hub->actor.refused(hub->actor.self);
-    }
+    hub_refuse(hub, HUB_COUNTER_REFUSED_PEERS, ACTOR_REFUSED_PEER);
     log_limited(&hub->refused_peer_log, now_us, LOG_WARN,
                 "refused a peer from %.*s: nobody here has the public key %s; give a process the "
                 "cluster_key_file of this cluster, and a client a credential file that is not "
@@ -239,7 +236,7 @@ static bool identify(struct hub *hub, uint64_t now_us, struct hub_request *reque
 
 static void refuse(struct hub *hub, uint64_t now_us, const struct peer *from, bool known)
 {
-    hub_count(hub, HUB_COUNTER_REFUSED_FRAMES);
+    hub_refuse(hub, HUB_COUNTER_REFUSED_FRAMES, ACTOR_REFUSED_FRAME);
     log_limited(&hub->refused_frame_log, now_us, LOG_WARN, "refused a request: %s",
                 known ? "its peer's role does not allow it; see docs/security.md for which does"
                       : "the key of its peer was withdrawn; give it one that is known");

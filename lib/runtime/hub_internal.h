@@ -61,6 +61,8 @@ struct hub_link {
     uint64_t watched_us;         /* since when it is watched */
     uint64_t connected_us;       /* the last time; 0: not since it is watched */
     uint64_t down_us;            /* since when nothing can be sent; 0: it can */
+    uint32_t sent;               /* frames lately: see hub_links.c */
+    uint64_t sent_us;            /* ... since then */
     uint64_t reopen_us;          /* ACTOR_NEVER: stays as it is */
     TAILQ_ENTRY(hub_link) entry; /* among those that are watched, the oldest first */
 };
@@ -191,5 +193,8 @@ void hub_curve_tick(struct hub *hub, uint64_t now_us);
 
 /* Count one more. */
 void hub_count(struct hub *hub, unsigned counter);
+
+/* ... and tell the actor. */
+void hub_refuse(struct hub *hub, unsigned counter, enum actor_refusal what);
 
 #endif

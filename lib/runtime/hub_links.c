@@ -4,7 +4,9 @@
  * succeeded, and again once nothing could be sent for a while. A monitor takes two sockets and
  * their descriptors, so only HUB_MAX_WATCHES are at once; a link that is not watched gets its turn
  * with a later send that fails. What happened before is not told: a link of which nothing at all
- * is heard is opened anew. One that is alive tells at least that it tries. */
+ * is heard is opened anew. One that is alive tells at least that it tries. But a link that is
+ * connected tells nothing either, and its queue may be full: where it had much to send it gets more
+ * time, as what is queued would be lost. */
 #include "base/heap.h"
 #include "runtime/hub_internal.h"
 
@@ -18,13 +20,16 @@
 #define TCP_SCHEME   "tcp://"
 
 enum {
-    DOWN_US = 20000,          /* sends fail for so long before anybody looks why */
-    SILENT_US = 4000000,      /* longer than a try to connect takes */
-    SHAKING_US = 7000000,     /* ... or a handshake, once it is connected */
-    WATCH_LEAST_US = 5000000, /* no other link takes its place before */
-    PROMPT_US = 2500000,      /* a server that cuts a handshake off later was slow, not unwilling */
-    ROUNDS = 2,               /* each key is tried so often before the actor is told */
-    REOPEN_FIRST_US = 50000,  /* between rounds, doubled each time */
+    DOWN_US = 20000,           /* sends fail for so long before anybody looks why */
+    SILENT_US = 4000000,       /* longer than a try to connect takes */
+    BUSY_SILENT_US = 20000000, /* ... where the queue may be full */
+    BUSY_FRAMES = 256,         /* far less than a queue takes */
+    BUSY_US = 10000000,        /* of so long */
+    SHAKING_US = 7000000,      /* ... or a handshake, once it is connected */
+    WATCH_LEAST_US = 5000000,  /* no other link takes its place before */
+    PROMPT_US = 2500000,     /* a server that cuts a handshake off later was slow, not unwilling */
+    ROUNDS = 2,              /* each key is tried so often before the actor is told */
+    REOPEN_FIRST_US = 50000, /* between rounds, doubled each time */
     REOPEN_DOUBLINGS = 5,
 };
 
@@ -134,7 +139,7 @@ static void watch(struct hub *hub, struct hub_link *self, uint64_t now_us)
     self->connected_us = 0;
     TAILQ_INSERT_TAIL(&hub->watched, self, entry);
     hub->nwatched++;
-    reopen_at(hub, self, now_us + SILENT_US);
+    reopen_at(hub, self, now_us + (self->sent < BUSY_FRAMES ? SILENT_US : BUSY_SILENT_US));
 }
 
 /* ---- opening and closing ---- */
@@ -260,12 +265,22 @@ static void settle(struct hub *hub, struct hub_link *self)
     self->down_us = 0;
 }
 
+static void count_sent(struct hub_link *self, uint64_t now_us)
+{
+    if (now_us - self->sent_us >= BUSY_US) {
+        self->sent_us = now_us;
+        self->sent /= 2;
+    }
+    self->sent += self->sent < BUSY_FRAMES * 2;
+}
+
 void hub_link_sent(struct hub_link *self, bool sent)
 {
     struct hub *hub = self->socket->hub;
     uint64_t now_us;
 
     if (sent) {
+        count_sent(self, hub->pulse.last_us);
         if (self->down_us != 0 || self->watch != NULL) {
             settle(hub, self);
         }

@@ -122,13 +122,6 @@ bool hub_receive_event(void *zmq, uint16_t *event, uint32_t *value)
 
 /* ---- what is dropped ---- */
 
-static void say_refused(struct hub *hub)
-{
-    if (hub->actor.refused != NULL) {
-        hub->actor.refused(hub->actor.self);
-    }
-}
-
 /* Somebody does not speak what is spoken here. */
 static enum received receive_broken(struct hub_socket *self, uint64_t now_us)
 {
@@ -140,17 +133,16 @@ static enum received receive_broken(struct hub_socket *self, uint64_t now_us)
     if (!hub_receive_event(self->zmq, &event, &value)) {
         return RECEIVED_NOTHING;
     }
-    say_refused(hub);
     if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
         value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
-        hub_count(hub, HUB_COUNTER_REFUSED_PEERS);
+        hub_refuse(hub, HUB_COUNTER_REFUSED_PEERS, ACTOR_REFUSED_PEER);
         log_limited(&hub->dropped_log, now_us, LOG_WARN, "refused a peer at %s that speaks %s: %s",
                     hub->endpoint, curve ? "plain ZMTP, not CURVE" : "CURVE, not plain ZMTP",
                     curve ? "clients need a credential file, processes the cluster's transport"
                           : "this process runs with transport = \"plain\"");
         return RECEIVED_FRAME;
     }
-    hub_count(hub, HUB_COUNTER_BROKEN_CONNECTIONS);
+    hub_refuse(hub, HUB_COUNTER_BROKEN_CONNECTIONS, ACTOR_REFUSED_NOISE);
     log_limited(&hub->dropped_log, now_us, LOG_WARN,
                 "closed a connection to %s without a ZMTP handshake in time", hub->endpoint);
     return RECEIVED_FRAME;
@@ -160,13 +152,13 @@ static void say_dropped(struct hub_socket *self, uint64_t now_us, enum received 
 {
     struct hub *hub = self->hub;
 
-    hub_count(hub, HUB_COUNTER_DROPPED_FRAMES);
     if (why == RECEIVED_TOO_MUCH) {
+        hub_count(hub, HUB_COUNTER_DROPPED_FRAMES);
         log_limited(&hub->dropped_log, now_us, LOG_WARN,
                     "dropped a request: %d MiB of others wait already", HUB_INBOX_MAX_BYTES >> 20);
         return;
     }
-    say_refused(hub);
+    hub_refuse(hub, HUB_COUNTER_DROPPED_FRAMES, ACTOR_REFUSED_NOISE);
     log_limited(&hub->dropped_log, now_us, LOG_WARN,
                 "dropped a message that is not one frame, or of a peer whose name is longer "
                 "than %d bytes",

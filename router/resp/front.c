@@ -324,12 +324,12 @@ static bool work(void *context, uint64_t now_us)
     return more || has_work(self);
 }
 
-static void refused(void *context)
+static void refused(void *context, enum actor_refusal what)
 {
     struct front *self = context;
 
     if (self->router.refused != NULL) {
-        self->router.refused(self->router.self);
+        self->router.refused(self->router.self, what);
     }
 }
 

@@ -22,7 +22,6 @@ enum {
     SILENCE_MS = 500,
     FRAME_BYTES = 32,
     NDAEMONS = 5,
-    KEY_TEXT_BYTES = 41,
 };
 
 static const char *const daemons[NDAEMONS] = {"coordinator", "node-1", "node-2", "node-3",
@@ -155,15 +154,11 @@ static const struct {
 static void open_door(struct stranger *peer, size_t door, const struct curve_pair *own)
 {
     char endpoint[PLAYGROUND_ENDPOINT_BYTES];
-    char texts[3][KEY_TEXT_BYTES];
     struct curve_pair server;
 
     playground_endpoint(&playground, doors[door].daemon, endpoint);
     seal_curve_pair(&ring.keys[0], doors[door].kind, &server);
-    cr_assert_not_null(zmq_z85_encode(texts[0], own->public, CURVE_KEY_BYTES));
-    cr_assert_not_null(zmq_z85_encode(texts[1], own->secret, CURVE_KEY_BYTES));
-    cr_assert_not_null(zmq_z85_encode(texts[2], server.public, CURVE_KEY_BYTES));
-    stranger_open_curve(peer, endpoint, texts[0], texts[1], texts[2]);
+    stranger_open_curve(peer, endpoint, own, server.public);
 }
 
 Test(credentials, every_peer_may_send_what_the_table_says_to_every_process)

@@ -201,7 +201,7 @@ static void wait_signed(void)
 
 static void retire_key(void)
 {
-    PLAYGROUND_DO("", "key", "retire", key_path, "--force");
+    PLAYGROUND_DO("", "key", "retire", key_path, "--timeout", "20s");
     hang_up_all();
 }
 
@@ -261,14 +261,18 @@ static void expect_no_answer(struct stranger *stranger)
 }
 
 /* An unknown key, of one who knows that of the server by a credential file that was lost. */
-static void expect_nothing_for_an_unknown_key(const char *endpoint, const char *server)
+static void expect_nothing_for_an_unknown_key(const char *endpoint,
+                                              const uint8_t server[CURVE_KEY_BYTES])
 {
     struct stranger stranger;
+    struct curve_pair own;
     char public[41];
     char secret[41];
 
     cr_assert_eq(zmq_curve_keypair(public, secret), 0);
-    stranger_open_curve(&stranger, endpoint, public, secret, server);
+    cr_assert_not_null(zmq_z85_decode(own.public, public));
+    cr_assert_not_null(zmq_z85_decode(own.secret, secret));
+    stranger_open_curve(&stranger, endpoint, &own, server);
     expect_no_answer(&stranger);
     stranger_close(&stranger);
 }
@@ -282,12 +286,11 @@ static void expect_nothing_in_plain(const char *endpoint)
     stranger_close(&stranger);
 }
 
-/* The first public key of that kind in the credential file, as Z85. */
-static void read_server_key(const char *kind, char key[41])
+/* The first public key of that kind in the credential file. */
+static void read_server_key(const char *kind, uint8_t key[CURVE_KEY_BYTES])
 {
     char *text = command_read_file(credential);
     char word[16];
-    uint8_t bytes[32];
     const char *at;
 
     cr_assert_not_null(text);
@@ -295,13 +298,12 @@ static void read_server_key(const char *kind, char key[41])
     at = strstr(text, word);
     cr_assert_not_null(at, "no line of %s", kind);
     at += strlen(word);
-    for (size_t i = 0; i < sizeof bytes; i++) {
+    for (size_t i = 0; i < CURVE_KEY_BYTES; i++) {
         unsigned byte;
 
         cr_assert_eq(sscanf(at + 2 * i, "%2x", &byte), 1);
-        bytes[i] = (uint8_t)byte;
+        key[i] = (uint8_t)byte;
     }
-    cr_assert_not_null(zmq_z85_encode(key, bytes, sizeof bytes));
     free(text);
 }
 
@@ -344,7 +346,7 @@ Test(curve, strangers_get_nothing_on_any_port_and_harm_nothing, .timeout = LIMIT
 {
     static const char *const kinds[] = {"coordinator", "node", "node", "node", "router"};
     char endpoint[PLAYGROUND_ENDPOINT_BYTES];
-    char server[41];
+    uint8_t server[CURVE_KEY_BYTES];
 
     start_curve();
     create("seen");
@@ -356,6 +358,11 @@ Test(curve, strangers_get_nothing_on_any_port_and_harm_nothing, .timeout = LIMIT
         read_server_key(kinds[i], server);
         expect_nothing_for_an_unknown_key(endpoint, server);
         shout(endpoint);
+    }
+    for (size_t i = 0; i < NDAEMONS; i++) {
+        cr_assert_gt(playground_counter(&playground, daemons[i], "peers_refused_total"), 0, "%s",
+                     daemons[i]);
+        cr_assert_eq(playground_counter(&playground, daemons[i], "frames_refused_total"), 0);
     }
     expect_unauthentic("none");
     flood_add(&flood, BATCHES / 2, NULL);

@@ -58,17 +58,20 @@ static void open_socket(struct stranger *self, int linger)
 
 void stranger_open(struct stranger *self, const char *endpoint)
 {
-    open_socket(self, SEND_MS); /* What it says is to arrive, also where it leaves at once. */
+    open_socket(self, SEND_MS);
     cr_assert_eq(zmq_connect(self->socket, endpoint), 0);
 }
 
-void stranger_open_curve(struct stranger *self, const char *endpoint, const char *public,
-                         const char *secret, const char *server)
+/* Nothing that it is not let in for is worth waiting at its end. */
+void stranger_open_curve(struct stranger *self, const char *endpoint, const struct curve_pair *own,
+                         const uint8_t server[CURVE_KEY_BYTES])
 {
     open_socket(self, 0);
-    cr_assert_eq(zmq_setsockopt(self->socket, ZMQ_CURVE_PUBLICKEY, public, strlen(public)), 0);
-    cr_assert_eq(zmq_setsockopt(self->socket, ZMQ_CURVE_SECRETKEY, secret, strlen(secret)), 0);
-    cr_assert_eq(zmq_setsockopt(self->socket, ZMQ_CURVE_SERVERKEY, server, strlen(server)), 0);
+    cr_assert_eq(zmq_setsockopt(self->socket, ZMQ_CURVE_PUBLICKEY, own->public, sizeof own->public),
+                 0);
+    cr_assert_eq(zmq_setsockopt(self->socket, ZMQ_CURVE_SECRETKEY, own->secret, sizeof own->secret),
+                 0);
+    cr_assert_eq(zmq_setsockopt(self->socket, ZMQ_CURVE_SERVERKEY, server, CURVE_KEY_BYTES), 0);
     cr_assert_eq(zmq_connect(self->socket, endpoint), 0);
 }
 

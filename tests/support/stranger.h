@@ -6,6 +6,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_STRANGER_H
 #define ORBLOOM_TESTS_SUPPORT_STRANGER_H
 
+#include "base/curve.h"
 #include "base/span.h"
 #include "proto/codec.h"
 
@@ -20,9 +21,9 @@ struct stranger {
 
 void stranger_open(struct stranger *self, const char *endpoint);
 
-/* The same by CURVE; keys as Z85. */
-void stranger_open_curve(struct stranger *self, const char *endpoint, const char *public,
-                         const char *secret, const char *server);
+/* By CURVE, with that pair, at a server that is expected to have that public key. */
+void stranger_open_curve(struct stranger *self, const char *endpoint, const struct curve_pair *own,
+                         const uint8_t server[CURVE_KEY_BYTES]);
 void stranger_close(struct stranger *self);
 void stranger_send(struct stranger *self, struct span frame);
 void stranger_send_frame(struct stranger *self, const struct frame *frame);
