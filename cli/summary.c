@@ -190,6 +190,13 @@ void summary_keys_text(const struct admin_reply *reply)
                      "coordinators sign them anew\n",
                      left, left == 1 ? "" : "s", left == 1 ? "is" : "are");
     }
+    for (size_t i = 0; i < reply->keys.nbehind; i++) {
+        const struct key_use *one = &reply->keys.behind[i];
+
+        (void)printf("%s%s %s has another cluster key first: %016" PRIx64 "\n",
+                     i == 0 ? "\n" : "", one->kind == PROCESS_ROUTER ? "router" : "node", one->name,
+                     one->key);
+    }
 }
 
 void summary_keys_json(struct json *json, const char *name, const struct admin_reply *reply)
@@ -200,6 +207,11 @@ void summary_keys_json(struct json *json, const char *name, const struct admin_r
     json_begin(json, name, '{');
     json_text(json, "signing", signing);
     json_count(json, "records_left", reply->keys.records_left);
+    json_begin(json, "behind", '[');
+    for (size_t i = 0; i < reply->keys.nbehind; i++) {
+        json_text(json, NULL, reply->keys.behind[i].name);
+    }
+    json_end(json, ']');
     json_end(json, '}');
 }
 

@@ -102,6 +102,7 @@ struct heard {
     uint64_t memory_used_bytes;
     uint64_t disk_used_bytes;
     uint64_t features; /* that it knows */
+    uint64_t key;      /* cluster_key_tag() of it; 0: it has not told */
     uint64_t position; /* how far its log is known to have reached, of that incarnation */
     struct replica_report *reports; /* of that boot, in order */
     size_t nreports;
@@ -169,6 +170,7 @@ struct follower {
     uint64_t last_us;
     char name[DOCUMENT_NAME_BYTES]; /* of a router, cut off if need be; "": a node */
     uint64_t features;              /* that it knows */
+    uint64_t key;                   /* cluster_key_tag() of it; 0: it has not told */
 };
 
 enum waiter_kind { WAITER_CREATE, WAITER_DROP, WAITER_REBUILD, WAITER_EXPAND, WAITER_RENAME };

@@ -24,7 +24,8 @@ enum {
 static void note_follower(struct follower *one, uint64_t now_us, const struct peer *peer,
                           const struct sync_request *request)
 {
-    *one = (struct follower){.peer = *peer, .last_us = now_us, .features = request->features};
+    *one = (struct follower){
+        .peer = *peer, .last_us = now_us, .features = request->features, .key = request->key};
     if (request->role == SYNC_ROUTER) {
         (void)snprintf(one->name, sizeof one->name, "%s", request->name);
     }
@@ -148,6 +149,7 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     heard->memory_used_bytes = request->memory_used_bytes;
     heard->disk_used_bytes = request->disk_used_bytes;
     heard->features = request->features;
+    heard->key = request->key;
 }
 
 /* ---- the answer ---- */

@@ -17,6 +17,7 @@ static void fill_question(const struct node *self, struct sync_request *request)
         .zone = self->config.zone,
         .memory_limit_bytes = self->config.memory_limit_bytes,
         .features = features_known(),
+        .key = cluster_key_tag(&self->config.key),
     };
     registration_sign(&self->config.key, request);
 }

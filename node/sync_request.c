@@ -250,6 +250,7 @@ static void fill_request(struct node *self, bool whole, struct replica_report *r
         .page = page,
         .cluster = self->cluster,
         .features = features_known(),
+        .key = cluster_key_tag(&self->config.key),
     };
 }
 

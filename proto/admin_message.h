@@ -340,10 +340,19 @@ struct change_summary {
     const char *awaited; /* in words: what the next step takes */
 };
 
+/* A process, as far as it was heard of lately, and its cluster_key_tag(). */
+struct key_use {
+    enum process_kind kind;
+    const char *name;
+    uint64_t key;
+};
+
 /* Where the replacing of the cluster key stands. */
 struct key_page {
-    uint64_t signing;      /* cluster_key_tag() of the coordinator that answers */
-    uint64_t records_left; /* of the store, that another key has signed or sealed */
+    uint64_t signing;             /* cluster_key_tag() of the coordinator that answers */
+    uint64_t records_left;        /* of the store, that another key has signed or sealed */
+    const struct key_use *behind; /* who signs with another one */
+    size_t nbehind;
 };
 
 struct admin_reply {

@@ -194,6 +194,7 @@ struct sync_request {
     struct cluster_id cluster;   /* that its data belong to; none: it has none that say so */
     uint64_t features;           /* that it knows */
     bool curve;                  /* nodes: it speaks CURVE at its endpoint */
+    uint64_t key;                /* cluster_key_tag() of the sender; 0: it does not tell */
     const struct user_use *uses; /* routers: of tokens and keys, lately */
     size_t nuses;                /* at most CODEC_MAX_USES */
 };

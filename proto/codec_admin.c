@@ -364,10 +364,19 @@ static BINDING_TABLE(upgrade_page, upgrade_page, NULL);
 
 /* ---- the answer: the cluster key ---- */
 
+#define WIRE_key_use Orbloom__V1__KeyUse
+static const struct binding key_use_rows[] = {
+    ENUM(key_use, kind, PROCESS_COORDINATOR, PROCESS_ROUTER),
+    ROW(key_use, name, TEXT),
+    ROW(key_use, key, UINT64),
+};
+static BINDING_TABLE(key_use, key_use, NULL);
+
 #define WIRE_key_page Orbloom__V1__KeyPage
 static const struct binding key_page_rows[] = {
     ROW(key_page, signing, UINT64),
     ROW(key_page, records_left, UINT64),
+    LIST(key_page, behind, nbehind, key_use, UNBOUNDED, STATUS_OK),
 };
 static BINDING_TABLE(key_page, key_page, NULL);
 

@@ -121,6 +121,7 @@ static const struct binding sync_request_rows[] = {
     ROW(sync_request, since, UINT64),
     ROW(sync_request, features, UINT64),
     ROW(sync_request, curve, BOOL),
+    ROW(sync_request, key, UINT64),
     ROW(sync_request, cluster, CLUSTER),
     BY_HAND(sync_request, cluster, NULL, get_cluster),
     BYTES_IF(sync_request, mac, is_node),

@@ -4,8 +4,9 @@
  * limit, whether it has a disk, whether it speaks CURVE, which cluster its data belong to, which
  * features it knows), all that it says of its replicas, and which documents it holds: whoever has
  * seen a signed request can't make a copy complete with it. Its number rises within a boot; what is
- * not above the last one heard is a repeat, or was overtaken. `since` asks only, and is not
- * covered; documents sent along are signed themselves.
+ * not above the last one heard is a repeat, or was overtaken. `since` asks only, and `key` is told
+ * to people only (older coordinators don't know it): neither is covered; documents sent along are
+ * signed themselves.
  *
  * Errors:  STATUS_UNAUTHENTIC when the MAC is not the cluster key's.
  * Threads: any; pure.

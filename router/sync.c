@@ -38,6 +38,7 @@ static bool send(struct router *self)
                 .since = self->since,
                 .store = self->store,
                 .features = features_known(),
+                .key = cluster_key_tag(&self->config.key),
                 .uses = self->uses,
                 .nuses = self->nuses,
             },

@@ -103,6 +103,16 @@ static const struct node_summary *silent_node(const struct admin_reply *reply)
     return NULL;
 }
 
+/* Its connections, and those of users' credentials to it, are by that key. */
+static int refuse_behind(const struct witness *self, const struct key_use *one)
+{
+    return cmd_fail(STATUS_CONFLICT,
+                    "%s %.128s serves and signs with key %016" PRIx64 " still, and the first one of %s "
+                    "is %016" PRIx64 ": bring the file to it and send it SIGHUP first",
+                    one->kind == PROCESS_ROUTER ? "router" : "node", one->name, one->key,
+                    self->file->path, cluster_key_tag(&self->file->key));
+}
+
 static int judge(void *context, const struct frame *frame)
 {
     const struct witness *self = context;
@@ -122,6 +132,9 @@ static int judge(void *context, const struct frame *frame)
                         "%" PRIu64 " records of the store are signed with an older key still; wait "
                         "until `orbloom status` tells of none",
                         reply->keys.records_left);
+    }
+    if (reply->keys.nbehind > 0) {
+        return refuse_behind(self, &reply->keys.behind[0]);
     }
     if (reply->message[0] != '\0') {
         return cmd_fail(STATUS_CONFLICT, "the coordinator at %s can't tell what is signed now: %s",

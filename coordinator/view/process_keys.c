@@ -1,5 +1,5 @@
-/* The public keys that processes have by this coordinator's ring: whoever may ask anything at all
- * may know them, as everybody sees them who dials. */
+/* What processes have by this coordinator's ring whoever may ask anything at all may know. Who
+ * signs with another key is what processes have said with their last sync. */
 #include "coordinator/view/process_keys.h"
 
 #include "coordinator/private.h"
@@ -29,4 +29,29 @@ void coordinator_on_process_keys(struct coordinator *self, uint64_t now_us, cons
     answer.body.admin_reply = (struct admin_reply){
         .message = "", .process_keys = told, .nprocess_keys = count};
     coordinator_reply(self, from, &answer);
+}
+
+size_t process_keys_behind(const struct coordinator *self, uint64_t now_us, struct key_use *out)
+{
+    const struct node_list *nodes = &self->documents.nodes;
+    uint64_t own = cluster_key_tag(&self->config.key);
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        const struct heard *heard = coordinator_heard(self, nodes->nodes[i].id);
+
+        if (heard != NULL && heard->key != 0 && heard->key != own &&
+            coordinator_lately(self, now_us, heard->last_us)) {
+            out[count++] = (struct key_use){PROCESS_NODE, nodes->nodes[i].name, heard->key};
+        }
+    }
+    for (size_t i = 0; i < COORDINATOR_MAX_PEERS; i++) {
+        const struct follower *one = &self->followers[i];
+
+        if (one->peer.size > 0 && one->name[0] != '\0' && one->key != 0 && one->key != own &&
+            coordinator_lately(self, now_us, one->last_us)) {
+            out[count++] = (struct key_use){PROCESS_ROUTER, one->name, one->key};
+        }
+    }
+    return count;
 }

@@ -6,6 +6,7 @@
 #include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
 #include "coordinator/users.h"
+#include "coordinator/view/process_keys.h"
 #include "proto/answers.h"
 
 #include <stdio.h>
@@ -22,6 +23,8 @@ struct overview {
     size_t nreplicas;
     struct change_summary *changes;
     size_t nchanges;
+    struct key_use *behind;
+    size_t nbehind;
     struct users_asker asker;                                /* who sees some of the filters only */
     char (*texts)[TELLING_TEXTS][COORDINATOR_MESSAGE_BYTES]; /* of the filters */
 };
@@ -166,8 +169,10 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
     overview->replicas = heap_zalloc(nreports, sizeof *overview->replicas);
     overview->changes = heap_zalloc(self->documents.count, sizeof *overview->changes);
     overview->texts = heap_zalloc(self->documents.count, sizeof *overview->texts);
+    overview->behind = heap_zalloc(PROCESS_KEYS_MOST, sizeof *overview->behind);
     if (overview->nodes == NULL || overview->waits == NULL || overview->filters == NULL ||
-        overview->replicas == NULL || overview->changes == NULL || overview->texts == NULL) {
+        overview->replicas == NULL || overview->changes == NULL || overview->texts == NULL ||
+        overview->behind == NULL) {
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
@@ -176,6 +181,7 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
     }
     collect_filters(self, now_us, name, overview);
     collect_replicas(self, now_us, name, overview);
+    overview->nbehind = process_keys_behind(self, now_us, overview->behind);
     return STATUS_OK;
 }
 
@@ -219,7 +225,9 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
         .changes = overview.changes,
         .nchanges = overview.nchanges,
         .keys = {.signing = cluster_key_tag(&self->config.key),
-                 .records_left = signatures_left(self)},
+                 .records_left = signatures_left(self),
+                 .behind = overview.behind,
+                 .nbehind = overview.nbehind},
     };
     coordinator_reply(self, from, &answer);
     heap_free(overview.nodes);
@@ -228,6 +236,7 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
     heap_free(overview.replicas);
     heap_free(overview.changes);
     heap_free(overview.texts);
+    heap_free(overview.behind);
 }
 
 /* ---- counters ---- */

@@ -395,3 +395,38 @@ Test(credentials, a_renewed_credential_outlives_the_cluster_key)
     cr_assert_neq(memcmp(before.keys[0], after.keys[0], CURVE_KEY_BYTES), 0);
     MAY(CRAWLER, "check", "shared");
 }
+
+/* Once the store's records are signed anew. */
+static void retire_until(const char *text)
+{
+    uint64_t deadline_ms = command_now_ms() + ANSWER_MS;
+    struct command command;
+    char path[128];
+    bool said = false;
+
+    (void)snprintf(path, sizeof path, "%s/key", playground.dir);
+    while (!said) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "it never says \"%s\"", text);
+        command_run(&command, span_text(""), "orbloom", "key", "retire", path, NULL);
+        said = strstr(command.exit_status == 0 ? command.output : command.errors, text) != NULL;
+        cr_assert(command.exit_status != 0 || said, "it was retired: %s", command.output);
+        command_forget(&command);
+    }
+}
+
+/* A router that has not read its file: what is said to it, and by it, is by the former key. */
+Test(credentials, a_key_is_not_retired_while_a_process_serves_with_it)
+{
+    key_step("add");
+    renew_until(ROOT, 2);
+    PLAYGROUND_DO("", "key", "promote", playground_path(&playground, "key"));
+    for (int i = 0; i < NDAEMONS; i++) {
+        if (strcmp(daemons[i], "router") != 0) {
+            playground_signal(&playground, daemons[i], SIGHUP);
+        }
+    }
+    retire_until("router router serves and signs with key");
+    playground_wait_status("router router has another cluster key first");
+    playground_signal(&playground, "router", SIGHUP);
+    retire_until("is retired");
+}

@@ -6,6 +6,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_STRANGER_H
 #define ORBLOOM_TESTS_SUPPORT_STRANGER_H
 
+#include "base/curve.h"
 #include "base/span.h"
 #include "proto/codec.h"
 
