@@ -335,6 +335,19 @@ Test(resp_users, an_expired_token_opens_nothing)
 }
 
 /* ... and a longer one holds for who is in. */
+/* By which it judges whether the keys of users have expired: it has no other clock. */
+Test(resp_users, the_router_behind_it_knows_the_time_of_day)
+{
+    const struct effects *effects;
+
+    front_stage_start(&stage, 1);
+    effects = front_effects(stage.front);
+    stage.fake.date_ms = 1700000000123;
+    cr_assert_not_null(effects->date_ms);
+    cr_assert_eq(effects->date_ms(effects->context), 1700000000123);
+    front_stage_fini(&stage);
+}
+
 Test(resp_users, an_expiry_may_move)
 {
     start_as("crawler", "beta");
