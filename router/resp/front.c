@@ -67,6 +67,13 @@ static uint64_t inner_random(void *context)
     return self->outer.random(self->outer.context);
 }
 
+static uint64_t inner_date_ms(void *context)
+{
+    struct front *self = context;
+
+    return self->outer.date_ms(self->outer.context);
+}
+
 static uint8_t *inner_room(void *context, size_t size)
 {
     struct front *self = context;
@@ -117,6 +124,7 @@ enum status front_create(const struct front_config *config, const struct router_
         .link_close = inner_link_close,
         .send = inner_send,
         .random = inner_random,
+        .date_ms = effects->date_ms != NULL ? inner_date_ms : NULL,
         .room = inner_room,
         .submit = effects->submit != NULL ? inner_submit : NULL,
     };

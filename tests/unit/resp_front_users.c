@@ -349,6 +349,19 @@ Test(resp_users, an_expired_token_opens_nothing)
 }
 
 /* ... and a longer one holds for who is in. */
+/* By which it judges whether the keys of users have expired: it has no other clock. */
+Test(resp_users, the_router_behind_it_knows_the_time_of_day)
+{
+    const struct effects *effects;
+
+    front_stage_start(&stage, 1);
+    effects = front_effects(stage.front);
+    stage.fake.date_ms = 1700000000123;
+    cr_assert_not_null(effects->date_ms);
+    cr_assert_eq(effects->date_ms(effects->context), 1700000000123);
+    front_stage_fini(&stage);
+}
+
 Test(resp_users, an_expiry_may_move)
 {
     start_as("crawler", "beta");
@@ -792,15 +805,58 @@ Test(resp_users, while_it_is_not_known_whether_there_are_any_who_wants_something
     front_stage_open(&stage, 0);
     front_stage_open(&stage, 1);
     expect("PING\r\nKEYS *\r\nPING\r\n", "+PONG\r\n");
-    front_stage_answers(&stage, 1, "AUTH crawler alpha\r\nBF.ADD f x\r\n",
-                        "-UNAVAILABLE this router has just started and has not heard of users; try "
-                        "again\r\n");
+    front_stage_answers(&stage, 1, "BF.ADD f x\r\n", "");
     cr_assert_not(is_asked());
     fill_record();
     stage.unheard = false;
     front_stage_turn(&stage);
     front_stage_expect(&stage, 0, NOAUTH NOAUTH);
     front_stage_expect(&stage, 1, NOAUTH);
+    finish();
+}
+
+/* What shows or ends the connections of others, and what names filters by their slots, too. */
+Test(resp_users, so_does_who_wants_something_of_others)
+{
+    static const char *const asked[] = {"CLIENT LIST\r\n", "CLIENT KILL ID 1\r\n",
+                                        "SLOWLOG GET\r\n", "CLUSTER GETKEYSINSLOT 1 9\r\n",
+                                        "CLUSTER COUNTKEYSINSLOT 1\r\n"};
+    const struct front_config config = front_stage_config();
+
+    start_empty(&config);
+    stage.unheard = true;
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        front_stage_open(&stage, i);
+        front_stage_answers(&stage, i, asked[i], "");
+    }
+    front_stage_open(&stage, 9);
+    front_stage_answers(&stage, 9, "CLUSTER KEYSLOT foo\r\nCLIENT ID\r\n", ":12182\r\n:6\r\n");
+    cr_assert_not(is_asked());
+    fill_record();
+    stage.unheard = false;
+    front_stage_turn(&stage);
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        front_stage_expect(&stage, i, NOAUTH);
+    }
+    finish();
+}
+
+/* Clients give up a connection whose login fails, so a router that has just started fails none. */
+Test(resp_users, so_does_who_logs_in)
+{
+    const struct front_config config = front_stage_config();
+
+    start_empty(&config);
+    stage.unheard = true;
+    front_stage_open(&stage, 0);
+    front_stage_open(&stage, 1);
+    front_stage_answers(&stage, 0, "AUTH crawler alpha\r\nACL WHOAMI\r\n", "");
+    front_stage_answers(&stage, 1, "HELLO 2 AUTH crawler wrong\r\n", "");
+    fill_record();
+    stage.unheard = false;
+    front_stage_turn(&stage);
+    front_stage_expect(&stage, 0, "+OK\r\n$7\r\ncrawler\r\n");
+    front_stage_expect(&stage, 1, WRONG);
     finish();
 }
 

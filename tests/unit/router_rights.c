@@ -143,3 +143,31 @@ Test(router_rights, what_was_kept_is_judged_again)
     stage.router->documents.users.count = NUSERS;
     router_stage_fini(&stage);
 }
+
+/* A key that is nobody's as far as is known. */
+static bool lets_in(struct peer *peer)
+{
+    static const uint8_t key[CURVE_KEY_BYTES] = {7};
+
+    return router_identify(stage.router, key, peer);
+}
+
+/* That nobody has it is not known before a coordinator has told who there is. Whoever it is gets
+ * nothing until then, and is not told to give up. */
+Test(router_rights, a_router_that_has_just_started_keeps_nobody_out_for_good)
+{
+    struct peer peer = {.size = 4};
+
+    open_stage();
+    stage.router->synced = false;
+    cr_assert(lets_in(&peer));
+    cr_assert_eq(peer.role, PEER_CLIENT);
+    ask(peer.user, OPERATION_CHECK, NULL);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAVAILABLE);
+    ask(peer.user, OPERATION_ADD, "nobody");
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAVAILABLE);
+    cr_assert_eq(router_stage_open(&stage), 0);
+    stage.router->synced = true;
+    cr_assert_not(lets_in(&peer));
+    router_stage_fini(&stage);
+}
