@@ -199,9 +199,21 @@ static void wait_signed(void)
     }
 }
 
+/* It is refused until each process has told, with its next sync, that it serves with the new one.
+ */
 static void retire_key(void)
 {
-    PLAYGROUND_DO("", "key", "retire", key_path, "--timeout", "20s");
+    uint64_t deadline_ms = command_now_ms() + PLAYGROUND_WAIT_MS;
+    struct command retire;
+    bool done = false;
+
+    while (!done) {
+        command_run(&retire, span_text(""), "orbloom", "key", "retire", key_path, NULL);
+        done = retire.exit_status == 0;
+        cr_assert(done || strstr(retire.errors, "CONFLICT") != NULL, "%s", retire.errors);
+        cr_assert(done || command_now_ms() < deadline_ms, "%s", retire.errors);
+        command_forget(&retire);
+    }
     hang_up_all();
 }
 
