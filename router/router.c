@@ -78,11 +78,15 @@ bool router_identify(struct router *router, const uint8_t key[CURVE_KEY_BYTES], 
     uint64_t now_ms = effects->date_ms != NULL ? effects->date_ms(effects->context) : 0;
     struct user_use use;
 
-    if (!identity_of_user(&router->documents.users, now_ms, key, peer, &use)) {
-        return false;
+    if (identity_of_user(&router->documents.users, now_ms, key, peer, &use)) {
+        router_note_use(router, &use);
+        return true;
     }
-    router_note_use(router, &use);
-    return true;
+    if (!router_heard_of_users(router)) {
+        identity_put_off(peer);
+        return true;
+    }
+    return false;
 }
 
 const struct user_list *router_users(const struct router *router)

@@ -348,6 +348,20 @@ Test(credentials, a_user_that_is_deleted_gets_nothing_any_more)
     MAY_NOT(CRAWLER, "status");
 }
 
+/* It has not heard of users yet when the first one comes: who has a key is put off, and then
+ * served; who has none is told so once that is known. */
+Test(credentials, a_process_that_has_just_started_refuses_no_user)
+{
+    static const char *const starting[] = {"router", "coordinator", "router"};
+
+    for (size_t i = 0; i < sizeof starting / sizeof starting[0]; i++) {
+        playground_kill(&playground, starting[i]);
+        playground_restart(&playground, starting[i]);
+        MAY(CRAWLER, "check", "shared", "--timeout", "20s");
+        MAY(CRAWLER, "info", "--timeout", "20s");
+    }
+}
+
 /* ---- the cluster key is replaced ---- */
 
 static void key_step(const char *step)
