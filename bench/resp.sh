@@ -7,10 +7,17 @@
 # resp_choose: numbers of commands by the kind of run.
 resp_choose() {
     export RESP_EXISTS=4000000 RESP_MEXISTS=8000 RESP_ADDS=4000000 RESP_IDLE=9900 \
-        RESP_UNFINISHED=1000
+        RESP_UNFINISHED=1000 RESP_TLS_COMMANDS=2000000 RESP_TLS_IDLE=3000 RESP_TLS_S=5 \
+        RESP_CALM_COMMANDS=50000 RESP_FLOOD_S=10
     case $kind in
-    quick) RESP_EXISTS=1000000 RESP_MEXISTS=2000 RESP_ADDS=1000000 ;;
-    tiny) RESP_EXISTS=50000 RESP_MEXISTS=200 RESP_ADDS=50000 RESP_IDLE=200 RESP_UNFINISHED=50 ;;
+    quick)
+        RESP_EXISTS=1000000 RESP_MEXISTS=2000 RESP_ADDS=1000000 RESP_TLS_COMMANDS=500000
+        RESP_CALM_COMMANDS=10000 RESP_TLS_S=3 RESP_FLOOD_S=5
+        ;;
+    tiny)
+        RESP_EXISTS=50000 RESP_MEXISTS=200 RESP_ADDS=50000 RESP_IDLE=200 RESP_UNFINISHED=50
+        RESP_TLS_COMMANDS=20000 RESP_TLS_IDLE=100 RESP_TLS_S=1 RESP_CALM_COMMANDS=1000 RESP_FLOOD_S=2
+        ;;
     esac
 }
 
@@ -26,6 +33,9 @@ run_resp() {
             "$build/bin/orbloom" "$build" "$rows" "$work" "$round" || status=1
         redis_stop
         rm -rf "$work/appendonlydir"
+        export BENCH_REDIS_SERVER=$redis_server
+        in_playground --in-memory -- "$here/resp-tls.sh" "$build" "$rows" "$work" "$round" || status=1
+        in_playground --in-memory -- "$here/resp-users.sh" "$build" "$rows" "$work" "$round" || status=1
     done
     return "$status"
 }

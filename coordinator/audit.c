@@ -346,13 +346,22 @@ static void entry_free(struct audit_entry *entry)
     }
 }
 
-void audit_begin(struct audit *self, const struct peer *from, const char *who,
-                 const struct admin_request *request)
+/* Of those that change nothing. */
+static const char *question_word(enum admin_action action)
 {
+    return action == ADMIN_LOOK             ? "look"
+           : action == ADMIN_USER_LIST      ? "user list"
+           : action == ADMIN_UPGRADE_STATUS ? "upgrade status"
+                                            : "status";
+}
+
+static void begin(struct audit *self, const struct peer *from, const char *who,
+                  const struct admin_request *request)
+{
+    const char *word = action_word(request->action);
     struct audit_entry *entry;
 
-    assert(self->current == NULL);
-    if (!audit_log_is_on(&self->log) || !is_noted(request)) {
+    if (!audit_log_is_on(&self->log)) {
         return;
     }
     entry = heap_zalloc(1, sizeof *entry);
@@ -364,7 +373,7 @@ void audit_begin(struct audit *self, const struct peer *from, const char *who,
     entry->whole = true;
     entry->filter_id = request->filter_id;
     put_text(entry, "coordinator", self->name);
-    put_text(entry, "action", action_word(request->action));
+    put_text(entry, "action", word != NULL ? word : question_word(request->action));
     if (request->name[0] != '\0') {
         put_text(entry, subject(request->action), request->name);
     }
@@ -374,6 +383,23 @@ void audit_begin(struct audit *self, const struct peer *from, const char *who,
     put_parameters(entry, request);
     put_peer(entry, from);
     self->current = entry;
+}
+
+void audit_begin(struct audit *self, const struct peer *from, const char *who,
+                 const struct admin_request *request)
+{
+    assert(self->current == NULL);
+    if (is_noted(request)) {
+        begin(self, from, who, request);
+    }
+}
+
+void audit_refuse(struct audit *self, const struct peer *from, const char *who,
+                  const struct admin_request *request)
+{
+    if (self->current == NULL) {
+        begin(self, from, who, request);
+    }
 }
 
 static void finish(struct audit_entry *entry, const struct admin_reply *reply)

@@ -4,8 +4,8 @@
  *                         \-> a waiter takes it -> its end -/
  *
  * A line is written once, with the answer. What is told by pages or chunks (a load, a fed list) is
- * one line, its beginning; questions, and what only tells what it would do, are none; map backup is
- * one for each page, as that holds the documents.
+ * one line, its beginning; questions, and what only tells what it would do, are none unless their
+ * user may not ask; map backup is one for each page, as that holds the documents.
  *
  * Errors:  none: whatever is asked for goes on without its line (see base/audit_log.h).
  * Owner:   the coordinator; the sink is borrowed.
@@ -38,6 +38,11 @@ void audit_fini(struct audit *self);
 /* A command begins. `who`: the user's name; NULL: nobody's. */
 void audit_begin(struct audit *self, const struct peer *from, const char *who,
                  const struct admin_request *request);
+
+/* The command that has begun is refused, as its user may not ask for that: it is noted whatever it
+ * is, with the answer to come. */
+void audit_refuse(struct audit *self, const struct peer *from, const char *who,
+                  const struct admin_request *request);
 
 /* It is answered. Without one under way, or one that is not noted, nothing is done. */
 void audit_end(struct audit *self, uint64_t now_us, const struct admin_reply *reply);

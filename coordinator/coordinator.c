@@ -268,13 +268,8 @@ static void begin_audit(struct coordinator *self, const struct peer *from,
                         const struct admin_request *request)
 {
     struct users_asker asker = users_asker(self, from, request);
-    bool named = request->user != NULL && request->user[0] != '\0';
 
-    audit_begin(&self->audit, from,
-                asker.user != NULL ? asker.user->name
-                : named            ? request->user
-                                   : NULL,
-                request);
+    audit_begin(&self->audit, from, users_name(&asker, request), request);
 }
 
 static void on_admin(struct coordinator *self, uint64_t now_us, const struct peer *from,

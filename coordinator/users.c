@@ -14,15 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    USES_MAX = USER_MAX * (USER_MAX_TOKENS + USER_MAX_KEYS),
-    USE_BYTES = 16,
-    USES_PACE_US = 60000000, /* between writes of them */
-};
-
-_Static_assert((int)USES_MAX *(int)USE_BYTES <= (int)STORE_MAX_VALUE_BYTES,
-               "all of them fit a record");
-
 /* ---- a change, worked out ---- */
 
 struct edit {
@@ -392,173 +383,6 @@ void coordinator_on_user_change(struct coordinator *self, uint64_t now_us, const
                        message);
 }
 
-/* ---- when credentials were used ---- */
-
-void users_release(struct coordinator *self)
-{
-    heap_free(self->users.uses);
-    self->users = (struct users_held){0};
-}
-
-static int order_of(const struct user_use *a, const struct user_use *b)
-{
-    if (a->user != b->user) {
-        return a->user < b->user ? -1 : 1;
-    }
-    return (a->credential > b->credential) - (a->credential < b->credential);
-}
-
-static size_t place_of(const struct users_held *self, const struct user_use *use)
-{
-    size_t low = 0;
-    size_t high = self->nuses;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (order_of(&self->uses[middle], use) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-static bool is_there(const struct coordinator *self, const struct user_use *use)
-{
-    const struct user *user = user_list_find_id(&self->documents.users, use->user);
-    bool found = false;
-
-    for (size_t i = 0; user != NULL && i < user->ntokens; i++) {
-        found = found || user->tokens[i].id == use->credential;
-    }
-    for (size_t i = 0; user != NULL && i < user->nkeys; i++) {
-        found = found || user->keys[i].id == use->credential;
-    }
-    return found;
-}
-
-/* Of credentials that are gone nobody asks any more. */
-static void forget_gone(struct coordinator *self)
-{
-    struct users_held *held = &self->users;
-    size_t left = 0;
-
-    for (size_t i = 0; i < held->nuses; i++) {
-        if (is_there(self, &held->uses[i])) {
-            held->uses[left++] = held->uses[i];
-        }
-    }
-    held->nuses = left;
-}
-
-/* True: it is news. */
-static bool note_use(struct users_held *held, const struct user_use *use)
-{
-    size_t at = place_of(held, use);
-
-    if (at < held->nuses && order_of(&held->uses[at], use) == 0) {
-        bool later = use->at_ms > held->uses[at].at_ms;
-
-        held->uses[at].at_ms = later ? use->at_ms : held->uses[at].at_ms;
-        return later;
-    }
-    if (held->nuses >= USES_MAX ||
-        !heap_grow(&held->uses, &held->room, held->nuses + 1, sizeof *held->uses)) {
-        return false;
-    }
-    memmove(&held->uses[at + 1], &held->uses[at], (held->nuses - at) * sizeof *held->uses);
-    held->uses[at] = *use;
-    held->nuses++;
-    return true;
-}
-
-void users_note_uses(struct coordinator *self, const struct user_use *uses, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        bool news = is_there(self, &uses[i]) && note_use(&self->users, &uses[i]);
-
-        self->users.unwritten = self->users.unwritten || news;
-    }
-}
-
-/* ---- ... in the store: 16 bytes each, little-endian. Nobody vouches for them: they are told to
- * people, and no more. ---- */
-
-static uint64_t read_number(const uint8_t *bytes, size_t size)
-{
-    uint64_t number = 0;
-
-    for (size_t i = 0; i < size; i++) {
-        number |= (uint64_t)bytes[i] << (8 * i);
-    }
-    return number;
-}
-
-void users_take_uses(struct coordinator *self, uint64_t version, struct span value)
-{
-    self->users.version = version;
-    for (size_t at = 0; at + USE_BYTES <= value.size; at += USE_BYTES) {
-        const struct user_use use = {
-            .user = (uint32_t)read_number(value.data + at, 4),
-            .credential = (uint32_t)read_number(value.data + at + 4, 4),
-            .at_ms = read_number(value.data + at + 8, 8),
-        };
-
-        (void)note_use(&self->users, &use); /* Of users that are read later, maybe. */
-    }
-}
-
-static enum status put_uses(const struct users_held *held, struct buffer *out)
-{
-    enum status status = STATUS_OK;
-
-    for (size_t i = 0; i < held->nuses && status == STATUS_OK; i++) {
-        uint8_t bytes[USE_BYTES];
-
-        records_put_number(held->uses[i].user | (uint64_t)held->uses[i].credential << 32, bytes);
-        records_put_number(held->uses[i].at_ms, bytes + 8);
-        status = buffer_append(out, span_of(bytes, sizeof bytes));
-    }
-    return status;
-}
-
-/* Where another coordinator was first, what it has written is joined by now. */
-static void write_uses(struct coordinator *self)
-{
-    struct store_swap swap = {.key = USERS_USES_KEY, .expected = self->users.version};
-    struct buffer value;
-    enum status status;
-
-    buffer_init(&value, STORE_MAX_VALUE_BYTES);
-    forget_gone(self);
-    status = put_uses(&self->users, &value);
-    swap.value = buffer_span(&value);
-    status = status == STATUS_OK ? records_swap(self, &swap, 1) : status;
-    self->users.unwritten = status != STATUS_OK;
-    buffer_fini(&value);
-}
-
-static enum duty_round round_of_uses(struct coordinator *self, uint64_t now_us)
-{
-    if (self->users.unwritten && now_us >= self->users.next_us) {
-        self->users.next_us = now_us + USES_PACE_US;
-        write_uses(self);
-    }
-    return ROUND_NONE;
-}
-
-static uint64_t due_us(const struct coordinator *self)
-{
-    return self->users.unwritten ? self->users.next_us : ACTOR_NEVER;
-}
-
-const struct duty duty_uses = {
-    .round = round_of_uses,
-    .due_us = due_us,
-};
-
 /* ---- the list ---- */
 
 /* One of them, or all; nobody is told a hash. */
@@ -572,7 +396,7 @@ static void tell_users(struct coordinator *self, const char *name, struct user_l
             memset(list->users[i].tokens[k].hash, 0, USER_HASH_BYTES);
         }
     }
-    forget_gone(self);
+    users_forget_uses(self);
     *page = (struct user_page){
         .revision = list->revision,
         .now_ms = date_ms(self),
@@ -685,6 +509,13 @@ static bool is_allowed(const struct user *user, const struct admin_request *requ
     return may(user, request);
 }
 
+const char *users_name(const struct users_asker *asker, const struct admin_request *request)
+{
+    bool named = request->user != NULL && request->user[0] != '\0';
+
+    return asker->user != NULL ? asker->user->name : named ? request->user : NULL;
+}
+
 enum status users_judge(struct coordinator *self, const struct peer *from,
                         const struct admin_request *request, char *message)
 {
@@ -703,6 +534,7 @@ enum status users_judge(struct coordinator *self, const struct peer *from,
         return STATUS_OK;
     }
     coordinator_count(self, COORDINATOR_not_permitted_total);
+    audit_refuse(&self->audit, from, users_name(&asker, request), request);
     if (asker.unknown) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                        "the user who asks is not one of the cluster's, or not any more, or asks in "

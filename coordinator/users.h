@@ -24,7 +24,10 @@ struct users_asker {
 struct users_asker users_asker(const struct coordinator *self, const struct peer *from,
                                const struct admin_request *request);
 
-/* STATUS_UNAUTHENTIC, and why. */
+/* The user's name, or of one who is not known the name that was given; NULL: nobody's. */
+const char *users_name(const struct users_asker *asker, const struct admin_request *request);
+
+/* STATUS_UNAUTHENTIC, and why; it is counted, and noted in the audit log. */
 MUST_USE enum status users_judge(struct coordinator *self, const struct peer *from,
                                  const struct admin_request *request, char *message);
 
@@ -38,6 +41,9 @@ void users_note_uses(struct coordinator *self, const struct user_use *uses, size
 /* What the store has of it. */
 #define USERS_USES_KEY "uses"
 void users_take_uses(struct coordinator *self, uint64_t version, struct span value);
+
+/* Of tokens and keys that are gone nobody asks any more. */
+void users_forget_uses(struct coordinator *self);
 void users_release(struct coordinator *self);
 
 void coordinator_on_user_list(struct coordinator *self, uint64_t now_us, const struct peer *from,

@@ -12,7 +12,7 @@ enum {
     BUILD_SLICE_BYTES = 4 << 20,
     NODE_ARENA_BYTES = 64 << 20,
     ARRIVED_MOST_BYTES = 128 << 20, /* of requests that wait for their turn ... */
-    ARRIVED_TURN_BYTES = 64 << 10,  /* ... and of those that are served in one */
+    ARRIVED_TURN_BYTES = 16 << 10,  /* ... and of those that are served in one */
 };
 
 /* What other nodes have and lack is the exchange's; all else it has done here. */

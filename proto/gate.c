@@ -220,7 +220,8 @@ enum status gate_refusal(struct span frame, const char *why, struct buffer *out)
 static bool put_off(struct span frame, struct buffer *refusal)
 {
     if (answer_with(frame, STATUS_NOT_READY,
-                    "this process has just started and has not heard who its users are; retry",
+                    "this process has just started and has not heard who its users are; is a "
+                    "coordinator running, and is that what its coordinators option says?",
                     refusal) != STATUS_OK) {
         buffer_clear(refusal);
     }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 enum {
-    TURN_BYTES = 128 << 10, /* of requests of clients that one turn serves */
+    TURN_BYTES = 32 << 10, /* of requests of clients that one turn serves */
 };
 
 void limits_init(struct router *self)

@@ -39,7 +39,10 @@ if [ "$part" = resp ]; then
     for name in "BF.EXISTS" "BF.MEXISTS of 1,000" "BF.ADD on disk"; do
         measured "$name" "$name, CPU" "$name, by Redis"
     done
-    measured "an idle connection" "beside idle connections"
+    measured "an idle connection" "beside idle connections" "BF.EXISTS by TLS" \
+        "BF.EXISTS by TLS, by plain TCP" "BF.EXISTS by TLS, by Redis" "an idle TLS connection" \
+        "TLS handshakes" "TLS handshakes, CPU" "a user alone, p99" "a user beside a flood, p99" \
+        "a flood by its limit"
     for name in "unfinished" "unfinished by Redis"; do
         measured "$name, memory" "$name, left over" "$name, PING"
     done

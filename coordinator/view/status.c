@@ -56,14 +56,21 @@ static const char *successor_name(const struct coordinator *self, const struct n
     return successor != NULL ? successor->name : "";
 }
 
+/* Names of filters that not everybody may see are in some texts. */
+static bool sees_all(const struct users_asker *asker)
+{
+    return asker->user == NULL || asker->user->role != USER_CLIENT;
+}
+
 static void describe_node(const struct coordinator *self, uint64_t now_us,
-                          const struct node_record *record, char *waits,
-                          struct node_summary *summary)
+                          const struct node_record *record, const struct users_asker *asker,
+                          char *waits, struct node_summary *summary)
 {
     const struct heard *heard = coordinator_heard(self, record->id);
     struct moves_stuck stuck;
 
-    if (moves_judge(self, now_us, &self->documents.nodes, record, &stuck) == STATUS_OK) {
+    if (sees_all(asker) &&
+        moves_judge(self, now_us, &self->documents.nodes, record, &stuck) == STATUS_OK) {
         (void)snprintf(waits, COORDINATOR_MESSAGE_BYTES, "%s", stuck.text);
     }
     *summary = (struct node_summary){
@@ -176,8 +183,8 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
-        describe_node(self, now_us, &self->documents.nodes.nodes[i], overview->waits[i],
-                      &overview->nodes[overview->nnodes++]);
+        describe_node(self, now_us, &self->documents.nodes.nodes[i], &overview->asker,
+                      overview->waits[i], &overview->nodes[overview->nnodes++]);
     }
     collect_filters(self, now_us, name, overview);
     collect_replicas(self, now_us, name, overview);

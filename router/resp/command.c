@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 /* "'a' 'b' ", as far as it fits: peers show that much, too. */
 static void show_arguments(const struct span *arguments, uint32_t count, char *text, size_t size)
@@ -180,10 +181,30 @@ static enum taken carry_out(struct front *self, struct session *session,
     return run(self, session, command, arguments, count);
 }
 
-/* It may have been let in for want of news of users. What asks nothing of filters goes on. */
-static bool must_hear(const struct front *self, const struct command *command)
+/* The name with which it logs in; NULL: it does not. */
+static const struct span *name_given(const struct command *command, const struct span *arguments,
+                                     uint32_t count)
 {
-    return (command->flags & (COMMAND_READS | COMMAND_WRITES)) != 0 && users_unsure(self);
+    if (strcmp(command->name, "auth") == 0) {
+        return count == 3 ? &arguments[1] : NULL;
+    }
+    for (uint32_t i = 2; strcmp(command->name, "hello") == 0 && i + 2 < count; i++) {
+        if (command_word(arguments[i], "auth")) {
+            return &arguments[i + 1];
+        }
+    }
+    return NULL;
+}
+
+/* It may have been let in for want of news of users; what asks nothing of filters or of others goes
+ * on. And whether a user's token is right is not known before. */
+static bool must_hear(const struct front *self, const struct command *command,
+                      const struct span *arguments, uint32_t count)
+{
+    const struct span *name = self->users_heard ? NULL : name_given(command, arguments, count);
+
+    return (name != NULL && !command_word(*name, USER_DEFAULT)) ||
+           (users_unsure(self) && rights_matter(command, arguments, count));
 }
 
 static enum taken await_users(struct front *self, struct session *session)
@@ -211,7 +232,7 @@ static enum taken take(struct front *self, struct session *session, const struct
     if (must_wait(session, command)) {
         return TAKEN_WAIT;
     }
-    if (must_hear(self, command) && !is_queued(session, command)) {
+    if (must_hear(self, command, arguments, count) && !is_queued(session, command)) {
         return await_users(self, session);
     }
     session->unsure_us = 0;

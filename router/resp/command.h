@@ -60,6 +60,9 @@ struct command {
 
 /* ---- rights.c ---- */
 
+/* Does it depend on who the user is, what is answered or done? Of what everybody is told, no. */
+bool rights_matter(const struct command *command, const struct span *arguments, uint32_t count);
+
 /* May the connection's user say this? NULL: it may. Else why not, in `room`; counted. */
 const char *rights_refuse(struct front *self, const struct session *session,
                           const struct command *command, const struct span *arguments,

@@ -3,6 +3,7 @@
 #include "router/resp/command.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,6 +105,7 @@ void session_forget(struct front *self, struct session *session)
     if (session->due) {
         TAILQ_REMOVE(&self->due, session, due_entry);
     }
+    fair_queue_remove(&self->turns, &session->turn);
     assert(self->nsessions > 0 && session->first == NULL && session->look == NULL);
     TAILQ_REMOVE(&self->sessions, session, entry);
     self->nsessions--;
@@ -244,12 +246,19 @@ static void send(struct front *self, struct session *session)
     buffer_clear(&session->out);
 }
 
+/* It waits for its turn, and has sent enough for that. */
+static bool is_ahead(const struct session *session)
+{
+    return fair_queue_waits(&session->turn) &&
+           session->input.size - session->taken >= FRONT_AHEAD_BYTES;
+}
+
 /* Nothing is read from who does not read, or has much to be answered. */
 static void pause_or_go_on(struct front *self, struct session *session)
 {
     bool pause = session->closing || self->draining || session->stalled ||
                  session->slowed_until_us != 0 || session->ncalls >= FRONT_MAX_CALLS ||
-                 !has_room(self, session);
+                 is_ahead(session) || !has_room(self, session);
 
     if (pause != session->paused) {
         session->paused = pause;
@@ -279,18 +288,51 @@ static bool is_exhausted(const struct session *session, bool full)
     return !full && !session->stalled && session->ncalls < FRONT_MAX_CALLS;
 }
 
-static void run(struct front *self, struct session *session)
+static uint32_t user_of(const struct session *session)
+{
+    return session->who != NULL ? session->who->id : 0;
+}
+
+/* False: no memory. */
+static bool await_turn(struct front *self, struct session *session)
+{
+    return fair_queue_waits(&session->turn) ||
+           fair_queue_push(&self->turns, user_of(session), &session->turn, 0) == STATUS_OK;
+}
+
+/* Commands, until they have cost `most`; what they did. */
+static uint64_t take_some(struct front *self, struct session *session, uint64_t most, bool *full)
+{
+    uint64_t cost = 0;
+
+    while (may_take(session) && !*full && cost < most) {
+        size_t before = session->taken;
+
+        *full = !has_room(self, session);
+        if (!*full && !take(self, session)) {
+            break;
+        }
+        cost += session->taken - before + FRONT_COMMAND_COST +
+                (uint64_t)session->request.count * FRONT_ARGUMENT_COST;
+    }
+    return cost;
+}
+
+/* Take commands that cost `most`, and one more than that; send what is answered. */
+static uint64_t run(struct front *self, struct session *session, uint64_t most)
 {
     bool full = false;
+    bool waits;
+    uint64_t cost;
 
     /* What it waited for may have been answered. */
     session->stalled = false;
-    while (may_take(session) && !full) {
-        full = !has_room(self, session);
-        if (!full && !take(self, session)) {
-            break;
-        }
+    cost = take_some(self, session, most, &full);
+    waits = cost >= most && !full && may_take(session);
+    if (waits && !await_turn(self, session)) {
+        session_stir(self, session);
     }
+    full = full || waits;
     session->closing = session->closing || (self->draining && is_exhausted(session, full));
     compact(session);
     send(self, session);
@@ -299,7 +341,7 @@ static void run(struct front *self, struct session *session)
         front_count(self, FRONT_resp_unread_total);
         session_cut(self, session);
     }
-    if (full && has_room(self, session)) {
+    if (full && !waits && has_room(self, session)) {
         session_stir(self, session); /* All has left at once. */
     }
     pause_or_go_on(self, session);
@@ -307,9 +349,17 @@ static void run(struct front *self, struct session *session)
     session_await(self, session,
                   session->input.size > 0 && !session->paused && is_exhausted(session, full));
     memory_weigh(self, session);
+    return cost;
 }
 
-void sessions_run(struct front *self)
+/* Once there are users, commands are taken in turns of these. */
+static bool takes_turns(struct front *self, struct session *session)
+{
+    session->stalled = false;
+    return self->users.count > 0 && may_take(session) && await_turn(self, session);
+}
+
+static void run_due(struct front *self)
 {
     struct session *session;
 
@@ -317,9 +367,32 @@ void sessions_run(struct front *self)
         /* Before it runs, as what it does may stir it again. */
         TAILQ_REMOVE(&self->due, session, due_entry);
         session->due = false;
-        run(self, session);
+        (void)run(self, session, takes_turns(self, session) ? 0 : UINT64_MAX);
         memory_enforce(self);
     }
+}
+
+/* Only so much in a turn of the loop: who sends a little meanwhile does not wait for the rest. */
+static void run_turns(struct front *self)
+{
+    struct fair_entry *next;
+
+    while (self->turns_cost < FRONT_TURNS_COST && (next = fair_queue_pop(&self->turns)) != NULL) {
+        struct session *session = (struct session *)(void *)((char *)next -
+                                                             offsetof(struct session, turn));
+        uint32_t user = user_of(session);
+        uint64_t cost = run(self, session, FRONT_TURN_COST);
+
+        fair_queue_charge(&self->turns, user, cost);
+        self->turns_cost += cost;
+        memory_enforce(self);
+    }
+}
+
+void sessions_run(struct front *self)
+{
+    run_due(self);
+    run_turns(self);
 }
 
 static bool is_idle(const struct front *self, const struct session *session)

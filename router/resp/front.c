@@ -67,6 +67,13 @@ static uint64_t inner_random(void *context)
     return self->outer.random(self->outer.context);
 }
 
+static uint64_t inner_date_ms(void *context)
+{
+    struct front *self = context;
+
+    return self->outer.date_ms(self->outer.context);
+}
+
 static uint8_t *inner_room(void *context, size_t size)
 {
     struct front *self = context;
@@ -117,6 +124,7 @@ enum status front_create(const struct front_config *config, const struct router_
         .link_close = inner_link_close,
         .send = inner_send,
         .random = inner_random,
+        .date_ms = effects->date_ms != NULL ? inner_date_ms : NULL,
         .room = inner_room,
         .submit = effects->submit != NULL ? inner_submit : NULL,
     };
@@ -139,6 +147,7 @@ enum status front_create(const struct front_config *config, const struct router_
     TAILQ_INIT(&self->loads);
     TAILQ_INIT(&self->sessions);
     TAILQ_INIT(&self->due);
+    fair_queue_init(&self->turns, FRONT_TURN_COST);
     TAILQ_INIT(&self->slowed);
     memory_init(self);
     front_attach_audit(self, NULL);
@@ -168,6 +177,7 @@ void front_destroy(struct front **front)
     }
     audit_log_fini(&self->audit);
     users_forget(self);
+    fair_queue_fini(&self->turns);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->frame);
     heap_free(self);
@@ -255,7 +265,8 @@ static bool is_waiting(const struct front *self)
 
 static bool has_work(const struct front *self)
 {
-    return !TAILQ_EMPTY(&self->due) || !TAILQ_EMPTY(&self->open) || !TAILQ_EMPTY(&self->again);
+    return !TAILQ_EMPTY(&self->due) || !TAILQ_EMPTY(&self->open) || !TAILQ_EMPTY(&self->again) ||
+           (self->turns.count > 0 && self->turns_cost < FRONT_TURNS_COST);
 }
 
 /* What came becomes requests; what is answered lets more of what came be taken. */
@@ -267,6 +278,7 @@ static void turn(void *context, uint64_t now_us)
     self->waited_us = self->outer.waited_us != NULL ? self->outer.waited_us(self->outer.context)
                                                     : 0;
     self->started_us = self->started_us != 0 ? self->started_us : now_us;
+    self->turns_cost = 0;
     users_refresh(self);
     do { /* The router's turn may have answers, too. */
         while (has_work(self)) {
@@ -321,7 +333,7 @@ static bool work(void *context, uint64_t now_us)
 
     self->now_us = now_us;
     more = self->router.work(self->router.self, now_us);
-    return more || has_work(self);
+    return more || has_work(self) || self->turns.count > 0;
 }
 
 static void refused(void *context, enum actor_refusal what)

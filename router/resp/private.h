@@ -3,6 +3,7 @@
 #define ORBLOOM_ROUTER_RESP_PRIVATE_H
 
 #include "base/audit_log.h"
+#include "base/fair_queue.h"
 #include "base/link_ring.h"
 #include "base/log.h"
 #include "base/token_bucket.h"
@@ -78,6 +79,15 @@ enum {
     FRONT_NODE_ID_BYTES = 41, /* 40 hexadecimal digits */
     FRONT_NOTE_US = 60000000, /* how often a token that is in use is told of */
     FRONT_SLOW_ENTRIES = 128, /* as many as Redis keeps by default */
+
+    /* Once there are users: what commands cost, in bytes, of one user before others have their
+     * turn, and of all of them before answers leave and more is read: some hundred keys, and some
+     * tenths of a millisecond. */
+    FRONT_COMMAND_COST = 64,  /* beside its bytes ... */
+    FRONT_ARGUMENT_COST = 24, /* ... and for each argument */
+    FRONT_TURN_COST = 8 << 10,
+    FRONT_TURNS_COST = 24 << 10,
+    FRONT_AHEAD_BYTES = 64 << 10, /* that are read from one that waits for its turn */
 };
 
 /* Clients take it for a Redis that knows the commands which they send at first. */
@@ -205,10 +215,11 @@ struct session {
     TAILQ_ENTRY(session) entry;
     TAILQ_ENTRY(session) due_entry;
     TAILQ_ENTRY(session) holder_entry;
-    size_t held;    /* bytes, when it was weighed last: memory.c */
-    uint32_t class; /* ... and the list of holders that it is in; 0: none */
-    bool due;       /* in the list of those that may go on, or have something to send */
-    bool given_up;  /* it was told that it is closed for what it holds, or did not finish */
+    size_t held;            /* bytes, when it was weighed last: memory.c */
+    uint32_t class;         /* ... and the list of holders that it is in; 0: none */
+    bool due;               /* in the list of those that may go on, or have something to send */
+    struct fair_entry turn; /* while it waits for its user's turn to take commands */
+    bool given_up;          /* it was told that it is closed for what it holds, or did not finish */
     void *stream;
     uint64_t id;
     uint64_t opened_us;
@@ -302,6 +313,8 @@ struct front {
     uint32_t nloads;
     struct session_list sessions;
     struct session_list due;
+    struct fair_queue turns;    /* sessions that wait for them, by user, once there are users */
+    uint64_t turns_cost;        /* of commands taken in this turn of the loop */
     struct session_list slowed; /* by wrong passwords */
     struct slow_entry *slow[FRONT_SLOW_ENTRIES];
     uint64_t nslow; /* noted ever, each with its number */

@@ -39,6 +39,18 @@ static const struct refinement *refine(const struct command *command, const stru
     return NULL;
 }
 
+bool rights_matter(const struct command *command, const struct span *arguments, uint32_t count)
+{
+    const struct refinement *refined = refine(command, arguments, count);
+    uint8_t need = refined != NULL ? refined->need : command->need;
+    bool names = strcmp(command->name, "cluster") == 0 && count > 2 &&
+                 (command_word(arguments[1], "getkeysinslot") ||
+                  command_word(arguments[1], "countkeysinslot"));
+
+    return names || (command->flags & (COMMAND_READS | COMMAND_WRITES)) != 0 ||
+           (need & NEED_ADMIN) != 0;
+}
+
 /* Of any filter at all? */
 static bool has_somewhere(const struct user *user, uint8_t rights)
 {

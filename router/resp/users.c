@@ -376,15 +376,9 @@ static const char *give_token(struct front *self, struct session *session, struc
     return NULL;
 }
 
-const char *session_log_in(struct front *self, struct session *session, struct span user,
-                           struct span password, char room[FRONT_MESSAGE_BYTES])
+/* NULL: tokens can be told. */
+static const char *why_unsure(struct front *self)
 {
-    char name[USER_NAME_BYTES];
-
-    read_name(user, name);
-    if (strcasecmp(name, USER_DEFAULT) == 0 && give_password(self, session, password)) {
-        return NULL;
-    }
     if (!self->users_heard) {
         return "UNAVAILABLE this router has just started and has not heard of users; try again";
     }
@@ -394,5 +388,24 @@ const char *session_log_in(struct front *self, struct session *session, struct s
                     "key that this router does not have; give it the ring that coordinators have");
         return "UNAVAILABLE this router has no cluster key that opens the record of users";
     }
-    return give_token(self, session, user, password, room);
+    return NULL;
+}
+
+const char *session_log_in(struct front *self, struct session *session, struct span user,
+                           struct span password, char room[FRONT_MESSAGE_BYTES])
+{
+    char name[USER_NAME_BYTES];
+    const char *unsure = why_unsure(self);
+    bool is_default;
+
+    read_name(user, name);
+    is_default = strcasecmp(name, USER_DEFAULT) == 0;
+    if (is_default && give_password(self, session, password)) {
+        return NULL;
+    }
+    if (unsure == NULL) {
+        return give_token(self, session, user, password, room);
+    }
+    /* The password was looked at: who guesses it must not go on for as long as that lasts. */
+    return is_default && self->config.guarded ? refuse_wrong(self, session, user) : unsure;
 }

@@ -3,7 +3,8 @@
 #
 # The certificates of a router and of a client are made first. COMMAND gets the router's address,
 # rediss://127.0.0.1:PORT, in the place of SOCKET, and $TLS_FOLDER with ca.pem, client.pem and
-# client.key; nobody gets in without these. $ORBLOOM_BIN_DIR holds the programs, $ORBLOOM_DIR is the
+# client.key; nobody gets in without these. By that certificate it is a user who may use py:*,
+# node:* and io:*; $TLS_TOKEN is that of the user `reader`, who may read them. $ORBLOOM_BIN_DIR holds the programs, $ORBLOOM_DIR is the
 # playground's.
 set -u
 
@@ -41,7 +42,7 @@ shift
     cat "$TLS_FOLDER/openssl"
     exit 1
 }
-"$bin/orbloom-router" --config "$ORBLOOM_DIR/router/conf" --name tls --listen 'tcp://127.0.0.1:*' \
+"$bin/orbloom-router" --config "$ORBLOOM_DIR/router/conf" --name tls --log_level info --listen 'tcp://127.0.0.1:*' \
     --resp_socket "$TLS_FOLDER/socket" --resp_tls_listen 'tcp://127.0.0.1:*' \
     --tls_cert_file "$TLS_FOLDER/server.pem" --tls_key_file "$TLS_FOLDER/server.key" \
     --tls_ca_file "$TLS_FOLDER/ca.pem" --tls_clients required >"$TLS_FOLDER/log" 2>&1 &
@@ -58,4 +59,20 @@ if [ -z "$port" ]; then
     cat "$TLS_FOLDER/log"
     exit 1
 fi
+"$bin/orbloom" user create client --rights 'rwc py:*' --rights 'rwc node:*' --rights 'rwc io:*' \
+    --create --tls-subject CN=client --no-token >"$TLS_FOLDER/user" 2>&1 &&
+    TLS_TOKEN=$("$bin/orbloom" user create reader --rights 'r py:*' --rights 'r node:*' \
+        --rights 'r io:*' 2>>"$TLS_FOLDER/user") || {
+    cat "$TLS_FOLDER/user"
+    exit 1
+}
+export TLS_TOKEN
+# The router has heard of them.
+tries=0
+until [ "$tries" -ge 200 ] || redis-cli -p "$port" --tls --cacert "$TLS_FOLDER/ca.pem" \
+    --cert "$TLS_FOLDER/client.pem" --key "$TLS_FOLDER/client.key" --user reader \
+    --pass "$TLS_TOKEN" ACL WHOAMI 2>/dev/null | grep -q reader; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
 "$@" "rediss://127.0.0.1:$port"

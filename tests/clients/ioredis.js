@@ -7,11 +7,14 @@ const Redis = require('ioredis');
 const secure = process.argv[2].startsWith('rediss:');
 const file = (name) => fs.readFileSync(`${process.env.TLS_FOLDER}/${name}`);
 
-function open(certificate) {
+const certificate = () => ({ cert: file('client.pem'), key: file('client.key') });
+
+function open(options) {
   if (!secure) return new Redis({ path: process.argv[2], retryStrategy: null });
   const { hostname, port } = new URL(process.argv[2]);
   return new Redis({
-    host: hostname, port: Number(port), tls: { ca: file('ca.pem'), ...certificate }, retryStrategy: null,
+    host: hostname, port: Number(port), username: options.username, password: options.password,
+    tls: { ca: file('ca.pem'), ...options.tls }, retryStrategy: null,
   });
 }
 
@@ -22,9 +25,23 @@ async function stranger() {
   await assert.rejects(client.ping());
 }
 
+// By its certificate it is one user, by a token another one, and each may what its rights say.
+async function users() {
+  const client = open({ tls: certificate() });
+  const reader = open({ tls: certificate(), username: 'reader', password: process.env.TLS_TOKEN });
+  await assert.rejects(client.call('BF.ADD', 'other', 'a'), /NOPERM/);
+  await client.call('BF.ADD', 'io:users', 'a');
+  assert.equal(Number(await reader.call('BF.EXISTS', 'io:users', 'a')), 1);
+  await assert.rejects(reader.call('BF.ADD', 'io:users', 'b'), /NOPERM/);
+  assert.equal(await client.del('io:users'), 1);
+  await client.quit();
+  await reader.quit();
+}
+
 async function main() {
   if (secure) await stranger();
-  const client = open(secure ? { cert: file('client.pem'), key: file('client.key') } : {});
+  if (secure) await users();
+  const client = open(secure ? { tls: certificate() } : {});
 
   assert.equal(await client.call('BF.RESERVE', 'io:f', '0.001', '10000'), 'OK');
   await assert.rejects(client.call('BF.RESERVE', 'io:f', '0.001', '10000'), /item exists/);

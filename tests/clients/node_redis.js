@@ -48,8 +48,24 @@ async function stranger() {
   await assert.rejects(client.connect().then(() => client.ping()));
 }
 
+// By its certificate it is one user, by a token another one, and each may what its rights say.
+async function users() {
+  const socket = { ...where(), ...certificate(), reconnectStrategy: false };
+  const client = createClient({ socket });
+  const reader = createClient({ username: 'reader', password: process.env.TLS_TOKEN, socket });
+  await client.connect();
+  await reader.connect();
+  await assert.rejects(client.bf.add('other', 'a'), /NOPERM/);
+  await client.bf.add('node:users', 'a');
+  assert.equal(Number(await reader.bf.exists('node:users', 'a')), 1);
+  await assert.rejects(reader.bf.add('node:users', 'b'), /NOPERM/);
+  assert.equal(await client.del('node:users'), 1);
+  for (const one of [client, reader]) await (one.close ? one.close() : one.quit());
+}
+
 async function main() {
   if (secure) await stranger();
+  if (secure) await users();
   for (const RESP of [2, 3]) {
     const client = createClient({ RESP, socket: { ...where(), ...certificate(), reconnectStrategy: false } });
     client.on('error', (error) => { throw error; });

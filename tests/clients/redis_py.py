@@ -98,10 +98,22 @@ def strangers():
         raise AssertionError("a stranger is in")
 
 
+def users():
+    """By its certificate it is one user, by a token another one, and each may what its rights say."""
+    raises("No permissions to access a key", bf.add, "other", "a")
+    raises("No permissions", bf.exists, "other", "a")
+    reader = by_tls(username="reader", password=os.environ["TLS_TOKEN"], **certificate())
+    assert reader.execute_command("ACL", "WHOAMI") in (b"reader", "reader")
+    assert reader.bf().exists("py:f", "a") == 1
+    raises("has no permissions to run the 'bf.add' command", reader.bf().add, "py:f", "a")
+    raises("has no permissions to run the 'del' command", reader.delete, "py:f")
+
+
 commands()
 pipelines()
 threads()
 if secure:
     strangers()
+    users()
 assert client.delete("py:f", "py:made", "py:none") == 2
 print("redis-py", redis.__version__, "ok")

@@ -48,6 +48,10 @@ static void note_told(struct coordinator_stage *self, const struct frame *frame)
         (void)snprintf(told->awaited, sizeof told->awaited, "%s", told->change.awaited);
         told->change.awaited = NULL;
     }
+    for (size_t i = 0; i < reply->nnodes && told->node_awaited[0] == '\0'; i++) {
+        (void)snprintf(told->node_awaited, sizeof told->node_awaited, "%s",
+                       reply->nodes[i].awaited);
+    }
     (void)snprintf(told->message, sizeof told->message, "%s", reply->message);
 }
 

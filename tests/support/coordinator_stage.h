@@ -41,6 +41,7 @@ struct coordinator_told {
     struct change_summary change; /* the first one */
     char awaited[CODEC_MAX_TEXT_BYTES + 1];
     size_t nnodes;
+    char node_awaited[CODEC_MAX_TEXT_BYTES + 1]; /* of the first node that awaits anything */
     bool moved;
     struct admin_seen seen;
 };

@@ -65,6 +65,14 @@ static void note_told(struct router_stage *self, const struct fake_sent *sent)
     }
 }
 
+static void note_uses(struct router_stage *self, const struct sync_request *request)
+{
+    self->nuses = request->nuses;
+    for (size_t i = 0; i < request->nuses && i < ROUTER_STAGE_USES; i++) {
+        self->uses[i] = request->uses[i];
+    }
+}
+
 static void collect(struct router_stage *self)
 {
     struct fake_sent sent;
@@ -80,6 +88,7 @@ static void collect(struct router_stage *self)
             self->coordinator_link = sent.link;
             self->sync = sent.frame.correlation;
             self->nsyncs++;
+            note_uses(self, &sent.frame.body.sync_request);
         }
     }
 }

@@ -48,6 +48,8 @@ struct router_told {
     uint64_t absent;
 };
 
+enum { ROUTER_STAGE_USES = 4 };
+
 struct router_stage {
     struct fake_effects fake;
     struct router *router;
@@ -63,6 +65,8 @@ struct router_stage {
     uint32_t coordinator_link;
     uint64_t sync; /* correlation of the newest question to the coordinator */
     size_t nsyncs;
+    struct user_use uses[ROUTER_STAGE_USES]; /* that it tells, the first of them */
+    size_t nuses;
 };
 
 /* hedge_delay of the routers to come; 0: they learn it. */

@@ -345,3 +345,45 @@ Test(coordinator_audit, of_lines_that_wait_there_is_a_bound)
     cr_assert_eq(lost, (uint64_t)MANY);
     audit_fini(&audit);
 }
+
+Test(coordinator_audit, users_are_named_and_what_they_may_not_ask_is_noted)
+{
+    static const struct user_grant grant = {USER_READ, "urls"};
+    struct user crawler = {.name = "crawler",
+                           .role = USER_CLIENT,
+                           .grants = (struct user_grant *)&grant,
+                           .ngrants = 1};
+    const struct user_wish wish = {.user = "crawler", .token = span_text("0123456789abcdef")};
+    struct admin_request request = {
+        .action = ADMIN_USER_CHANGE,
+        .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+        .name = "",
+        .successor = "",
+        .users = {.puts = &crawler, .nputs = 1, .adds = &wish, .nadds = 1},
+    };
+
+    open_stage();
+    cr_assert_eq(coordinator_stage_make_filter(&stage), FIRST);
+    coordinator_stage_ask(&stage, 2, &request);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    EXPECT_LINE(2, "\"action\":\"user change\"",
+                "\"created\":[\"crawler\"],\"credentials_added\":[\"crawler\"]",
+                "\"outcome\":\"OK\"}");
+    cr_assert_null(strstr(log_file.lines[1], "0123456789abcdef"), "tokens are not told");
+    request = coordinator_stage_drop();
+    request.timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS;
+    request.user = "crawler";
+    coordinator_stage_ask(&stage, 3, &request);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_UNAUTHENTIC);
+    EXPECT_LINE(3, "\"action\":\"drop\",\"filter\":\"urls\",\"user\":\"crawler\"",
+                "\"outcome\":\"UNAUTHENTIC\"}");
+    request = (struct admin_request){.action = ADMIN_STATUS, .name = "", .user = "nobody"};
+    coordinator_stage_ask(&stage, 4, &request);
+    EXPECT_LINE(4, "\"action\":\"status\",\"user\":\"nobody\"", "\"outcome\":\"UNAUTHENTIC\"}");
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_UNAUTHENTIC);
+    request.user = "crawler";
+    coordinator_stage_ask(&stage, 5, &request);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    cr_assert_eq(log_file.count, 4, "a question is none");
+    close_stage();
+}

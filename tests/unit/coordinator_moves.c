@@ -2,6 +2,8 @@
  * alone, by whichever coordinator. */
 #include "tests/unit/coordinator_moves.h"
 
+#include <stdio.h>
+
 Test(coordinator_moves, a_drained_node_hands_over_in_three_steps)
 {
     struct coordinator_told told;
@@ -89,6 +91,47 @@ Test(coordinator_moves, what_becomes_impossible_later_is_told_by_status_and_wait
     keep_alive(&stage, 4, 4);
     coordinator_stage_pass(&stage, 2 * SECOND_US);
     expect_slot(&stage, 2, SLOT_PAIR, LEAVER, SPARE);
+    close_stage();
+}
+
+static void make_user(const char *name, enum user_role role)
+{
+    struct user_grant grants[] = {{USER_READ, "other:*"}};
+    struct user user = {.role = role, .grants = grants, .ngrants = 1};
+    struct admin_request request = {
+        .action = ADMIN_USER_CHANGE,
+        .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+        .name = "",
+        .successor = "",
+        .users = {.revision = stage.coordinator->documents.users.revision,
+                  .puts = &user,
+                  .nputs = 1},
+    };
+
+    (void)snprintf(user.name, sizeof user.name, "%s", name);
+    coordinator_stage_ask(&stage, 5, &request);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+}
+
+static struct coordinator_told status_as(const char *user)
+{
+    const struct admin_request status = {
+        .action = ADMIN_STATUS, .name = "", .successor = "", .user = user};
+
+    coordinator_stage_ask(&stage, 6, &status);
+    return coordinator_stage_told(&stage);
+}
+
+/* What a node waits for names a filter. */
+Test(coordinator_moves, who_sees_no_filter_is_told_no_name_of_one)
+{
+    drain_and_lose_spare();
+    make_user("narrow", USER_CLIENT);
+    make_user("watch", USER_MONITOR);
+    cr_assert_not_null(strstr(status_as("").node_awaited, "filter urls"));
+    cr_assert_not_null(strstr(status_as("watch").node_awaited, "filter urls"));
+    cr_assert_str_eq(status_as("narrow").node_awaited, "");
+    cr_assert_gt(status_as("narrow").nnodes, 0);
     close_stage();
 }
 

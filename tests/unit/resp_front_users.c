@@ -238,6 +238,20 @@ Test(resp_users, users_only_lets_nobody_else_in)
     finish();
 }
 
+/* By a SIGHUP: also those who were let in before. */
+Test(resp_users, users_only_holds_for_who_is_in)
+{
+    struct front_config config = front_stage_config();
+
+    start_empty(&config);
+    front_stage_open(&stage, 0);
+    expect("PING\r\n", "+PONG\r\n");
+    config.users_only = true;
+    front_configure(stage.front, &config);
+    expect("PING\r\n", NOAUTH);
+    finish();
+}
+
 Test(resp_users, the_password_is_that_of_default_who_may_do_everything)
 {
     struct front_config config = front_stage_config();
@@ -335,6 +349,19 @@ Test(resp_users, an_expired_token_opens_nothing)
 }
 
 /* ... and a longer one holds for who is in. */
+/* By which it judges whether the keys of users have expired: it has no other clock. */
+Test(resp_users, the_router_behind_it_knows_the_time_of_day)
+{
+    const struct effects *effects;
+
+    front_stage_start(&stage, 1);
+    effects = front_effects(stage.front);
+    stage.fake.date_ms = 1700000000123;
+    cr_assert_not_null(effects->date_ms);
+    cr_assert_eq(effects->date_ms(effects->context), 1700000000123);
+    front_stage_fini(&stage);
+}
+
 Test(resp_users, an_expiry_may_move)
 {
     start_as("crawler", "beta");
@@ -574,6 +601,23 @@ Test(resp_users, rights_are_not_shared_with_a_request)
     finish();
 }
 
+/* ... nor is a limit: who makes the filter is whose it is. */
+Test(resp_users, users_share_no_request)
+{
+    start_as("maker", "mtoken");
+    front_stage_answers(&stage, 1, "AUTH boss bosstoken\r\n", "+OK\r\n");
+    named("boss")->create = true;
+    seal_record(&stage.users);
+    front_stage_type(&stage, 0, "BF.ADD made:x a\r\n");
+    front_stage_type(&stage, 1, "BF.ADD made:x b\r\n");
+    front_stage_turn(&stage);
+    cr_assert_eq(stage.nasked, 2);
+    front_stage_reply(&stage, 1, STATUS_NOT_FOUND, "");
+    front_stage_turn(&stage);
+    cr_assert_str_eq(front_stage_question(&stage).body.admin_request.user, "boss");
+    finish();
+}
+
 /* ---- what each sees ---- */
 
 static void answer_two(const struct frame *question)
@@ -761,15 +805,58 @@ Test(resp_users, while_it_is_not_known_whether_there_are_any_who_wants_something
     front_stage_open(&stage, 0);
     front_stage_open(&stage, 1);
     expect("PING\r\nKEYS *\r\nPING\r\n", "+PONG\r\n");
-    front_stage_answers(&stage, 1, "AUTH crawler alpha\r\nBF.ADD f x\r\n",
-                        "-UNAVAILABLE this router has just started and has not heard of users; try "
-                        "again\r\n");
+    front_stage_answers(&stage, 1, "BF.ADD f x\r\n", "");
     cr_assert_not(is_asked());
     fill_record();
     stage.unheard = false;
     front_stage_turn(&stage);
     front_stage_expect(&stage, 0, NOAUTH NOAUTH);
     front_stage_expect(&stage, 1, NOAUTH);
+    finish();
+}
+
+/* What shows or ends the connections of others, and what names filters by their slots, too. */
+Test(resp_users, so_does_who_wants_something_of_others)
+{
+    static const char *const asked[] = {"CLIENT LIST\r\n", "CLIENT KILL ID 1\r\n",
+                                        "SLOWLOG GET\r\n", "CLUSTER GETKEYSINSLOT 1 9\r\n",
+                                        "CLUSTER COUNTKEYSINSLOT 1\r\n"};
+    const struct front_config config = front_stage_config();
+
+    start_empty(&config);
+    stage.unheard = true;
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        front_stage_open(&stage, i);
+        front_stage_answers(&stage, i, asked[i], "");
+    }
+    front_stage_open(&stage, 9);
+    front_stage_answers(&stage, 9, "CLUSTER KEYSLOT foo\r\nCLIENT ID\r\n", ":12182\r\n:6\r\n");
+    cr_assert_not(is_asked());
+    fill_record();
+    stage.unheard = false;
+    front_stage_turn(&stage);
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        front_stage_expect(&stage, i, NOAUTH);
+    }
+    finish();
+}
+
+/* Clients give up a connection whose login fails, so a router that has just started fails none. */
+Test(resp_users, so_does_who_logs_in)
+{
+    const struct front_config config = front_stage_config();
+
+    start_empty(&config);
+    stage.unheard = true;
+    front_stage_open(&stage, 0);
+    front_stage_open(&stage, 1);
+    front_stage_answers(&stage, 0, "AUTH crawler alpha\r\nACL WHOAMI\r\n", "");
+    front_stage_answers(&stage, 1, "HELLO 2 AUTH crawler wrong\r\n", "");
+    fill_record();
+    stage.unheard = false;
+    front_stage_turn(&stage);
+    front_stage_expect(&stage, 0, "+OK\r\n$7\r\ncrawler\r\n");
+    front_stage_expect(&stage, 1, WRONG);
     finish();
 }
 
@@ -800,6 +887,24 @@ Test(resp_users, nobody_waits_for_that_for_longer_than_for_an_answer)
     front_stage_pass(&stage, 6 * SECOND);
     cr_assert_eq(strncmp(stage.streams[0].text, "-UNAVAILABLE this router has just", 33), 0);
     cr_assert_not_null(strstr(stage.streams[0].text, "+PONG"));
+    finish();
+}
+
+/* Who guesses the password is slowed down all the same. */
+Test(resp_users, the_password_is_not_to_be_guessed_meanwhile)
+{
+    struct front_config config = front_stage_config();
+
+    config.guarded = true;
+    config.auth_us = 100 * (uint64_t)SECOND;
+    cr_assert_eq(password_read(&config.password, span_text("sesame\n")), STATUS_OK);
+    start_empty(&config);
+    stage.unheard = true;
+    front_stage_open(&stage, 0);
+    expect("AUTH guess\r\nAUTH default guess\r\nAUTH sesame\r\n", WRONG WRONG);
+    cr_assert_eq(front_stage_counter(&stage, "resp_wrong_passwords_total"), 2);
+    front_stage_pass(&stage, SECOND);
+    front_stage_expect(&stage, 0, "+OK\r\n");
     finish();
 }
 

@@ -1,5 +1,6 @@
 /* What users may ask a router for at its binary door: what their grants give, filter by filter, and
  * nothing once they are deleted. */
+#include "map/identity.h"
 #include "router/private.h"
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"
@@ -141,5 +142,32 @@ Test(router_rights, what_was_kept_is_judged_again)
     router_stage_sync(&stage, stage.sync, false);
     cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAUTHENTIC);
     stage.router->documents.users.count = NUSERS;
+    router_stage_fini(&stage);
+}
+
+/* A key that is nobody's as far as is known. */
+static bool lets_in(struct peer *peer)
+{
+    static const uint8_t key[CURVE_KEY_BYTES] = {7};
+
+    return router_identify(stage.router, key, peer);
+}
+
+/* That nobody has it is not known before a coordinator has told who there is. Whoever it is gets
+ * nothing until then, and is not told to give up. */
+Test(router_rights, a_router_that_has_just_started_keeps_nobody_out_for_good)
+{
+    struct peer peer = {.size = 4};
+
+    open_stage();
+    stage.router->synced = false;
+    cr_assert(lets_in(&peer));
+    cr_assert_eq(peer.role, PEER_CLIENT);
+    cr_assert_eq(peer.user, IDENTITY_PENDING); /* Whom the gate puts off. */
+    ask(peer.user, OPERATION_CHECK, NULL);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAUTHENTIC);
+    cr_assert_eq(router_stage_open(&stage), 0);
+    stage.router->synced = true;
+    cr_assert_not(lets_in(&peer));
     router_stage_fini(&stage);
 }

@@ -272,6 +272,43 @@ Test(runtime_tls, clients_are_asked_for_certificates_as_wanted)
     tls_identity_destroy(&identity);
 }
 
+/* As RFC 2253 has it: the last part first, and what separates parts is escaped. */
+static void expect_subject(enum tls_clients clients, const char *certificate, const char *subject)
+{
+    struct tls_identity *identity = identity_of(clients);
+    struct ends ends = begin(identity, &(struct client_rules){0, certificate, NULL});
+    char text[64] = "as before";
+    char little[8] = "before";
+
+    tls_subject(ends.server, text, sizeof text);
+    cr_assert_str_eq(text, "", "before the handshake nobody is anybody");
+    cr_assert(meet(&ends, MOST));
+    tls_subject(ends.server, text, sizeof text);
+    cr_assert_str_eq(text, subject);
+    tls_subject(ends.server, little, sizeof little);
+    cr_assert_str_eq(little, "", "half a name is another name");
+    finish(&ends);
+    tls_identity_destroy(&identity);
+}
+
+Test(runtime_tls, a_client_is_known_by_its_certificate)
+{
+    char script[512];
+
+    (void)snprintf(script, sizeof script,
+                   "cd %s && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "
+                   "'/O=Ex, Inc/CN=crawler' -keyout two.key -out two.csr 2>log && openssl x509 "
+                   "-req -in two.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out two.pem "
+                   "2>log",
+                   folder);
+    cr_assert_eq(system(script), 0);
+    expect_subject(TLS_CLIENTS_REQUIRED, "client", "CN=client");
+    expect_subject(TLS_CLIENTS_OPTIONAL, "two", "CN=crawler,O=Ex\\, Inc");
+    expect_subject(TLS_CLIENTS_OPTIONAL, NULL, "");
+    expect_subject(TLS_CLIENTS_NONE, "client", "");
+    expect_subject(TLS_CLIENTS_NONE, "stranger", "");
+}
+
 /* ---- what does not ---- */
 
 Test(runtime_tls, old_versions_and_weak_ciphers_are_refused)
