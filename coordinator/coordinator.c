@@ -112,6 +112,10 @@ bool coordinator_identify(struct coordinator *coordinator, const uint8_t key[CUR
     struct user_use use;
 
     if (!identity_of_user(&coordinator->documents.users, now_ms, key, peer, &use)) {
+        if (coordinator->change == 0) { /* The store was not read yet. */
+            identity_put_off(peer);
+            return true;
+        }
         return false;
     }
     users_note_uses(coordinator, &use, 1);

@@ -153,7 +153,14 @@ bool node_identify(const struct node *node, const uint8_t key[CURVE_KEY_BYTES], 
     uint64_t now_ms = effects->date_ms != NULL ? effects->date_ms(effects->context) : 0;
     struct user_use use;
 
-    return identity_of_user(&node->documents.users, now_ms, key, peer, &use);
+    if (identity_of_user(&node->documents.users, now_ms, key, peer, &use)) {
+        return true;
+    }
+    if (!node_registered(node)) {
+        identity_put_off(peer);
+        return true;
+    }
+    return false;
 }
 
 bool node_failed(const struct node *node)

@@ -2,6 +2,7 @@
  * of it: so they can't tell of a role that may not either. */
 #include "proto/gate.h"
 
+#include "map/identity.h"
 #include "proto/answers.h"
 
 #include <assert.h>
@@ -200,13 +201,31 @@ const char *gate_why_action(enum peer_role role, enum admin_action action,
     return reason;
 }
 
-enum status gate_refusal(struct span frame, const char *why, struct buffer *out)
+static enum status answer_with(struct span frame, enum status status, const char *why,
+                               struct buffer *out)
 {
     struct frame answer;
 
-    answer_refusal(codec_peek(frame).correlation, STATUS_UNAUTHENTIC, &answer);
+    answer_refusal(codec_peek(frame).correlation, status, &answer);
     answer.body.error.message = why;
     return codec_encode(&answer, out);
+}
+
+enum status gate_refusal(struct span frame, const char *why, struct buffer *out)
+{
+    return answer_with(frame, STATUS_UNAUTHENTIC, why, out);
+}
+
+/* To say "nobody" would be a claim, and end what a client does. */
+static bool put_off(struct span frame, struct buffer *refusal)
+{
+    if (answer_with(frame, STATUS_NOT_READY,
+                    "this process has just started and has not heard who its users are; is a "
+                    "coordinator running, and is that what its coordinators option says?",
+                    refusal) != STATUS_OK) {
+        buffer_clear(refusal);
+    }
+    return false;
 }
 
 bool gate_pass(enum gate_door door, const struct peer *from, bool known, struct span frame,
@@ -218,6 +237,9 @@ bool gate_pass(enum gate_door door, const struct peer *from, bool known, struct 
     char reason[GATE_REASON_BYTES];
     const char *why = withdrawn;
 
+    if (known && from->user == IDENTITY_PENDING) {
+        return put_off(frame, refusal);
+    }
     if (known && gate_admits(door, (enum peer_role)from->role, frame)) {
         return true;
     }

@@ -83,9 +83,7 @@ bool router_identify(struct router *router, const uint8_t key[CURVE_KEY_BYTES], 
         return true;
     }
     if (!router_heard_of_users(router)) {
-        /* That nobody has the key would be a claim, and a client would give up for it. */
-        peer->role = PEER_CLIENT;
-        peer->user = ROUTER_UNHEARD_USER;
+        identity_put_off(peer);
         return true;
     }
     return false;

@@ -87,10 +87,8 @@ void router_load(struct router *router, uint64_t now_us, const struct router_loa
 /* It has heard from a coordinator since it started. */
 bool router_synced(const struct router *router);
 
-/* The user whose key that is, by the record of users as it is known here: see map/identity.h. A
- * router that has just started has not heard of them: until then whoever it does not know is let in
- * as ROUTER_UNHEARD_USER, and all that it asks for is answered UNAVAILABLE, to be asked again. */
-#define ROUTER_UNHEARD_USER UINT32_MAX
+/* The user whose key that is, by the record of users as it is known here: see map/identity.h.
+ * Until it has heard of one it may be anybody's: IDENTITY_PENDING. */
 bool router_identify(struct router *router, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer);
 /* The record of users, the newest that it has, until the next event; of revision 0: there is none,
  * if it has heard. */

@@ -190,12 +190,6 @@ static void refuse_right(struct router *self, const struct peer *from, const str
     char message[ROUTER_MESSAGE_BYTES];
     char right[5];
 
-    if (from->user == ROUTER_UNHEARD_USER) {
-        router_refuse(self, from, frame, STATUS_UNAVAILABLE,
-                      "this router has just started and has not heard of users; is a coordinator "
-                      "running, and is that what its `coordinators` option says?");
-        return;
-    }
     router_count(self, ROUTER_not_permitted_total);
     user_rights_print(right_to(frame), right);
     if (user == NULL) {

@@ -67,3 +67,9 @@ bool identity_of_user(const struct user_list *users, uint64_t now_ms,
     *use = (struct user_use){.user = user->id, .credential = found->id, .at_ms = now_ms};
     return true;
 }
+
+void identity_put_off(struct peer *peer)
+{
+    peer->role = PEER_CLIENT; /* The least that it can be. */
+    peer->user = IDENTITY_PENDING;
+}

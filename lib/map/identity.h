@@ -32,4 +32,10 @@ bool process_keys_equal(const struct process_keys *a, const struct process_keys 
 bool identity_of_user(const struct user_list *users, uint64_t now_ms,
                       const uint8_t key[CURVE_KEY_BYTES], struct peer *peer, struct user_use *use);
 
+/* A peer's user, while a process has just started and has not heard who its users are: it may be
+ * any of them, or nobody. Whatever it asks is put off. */
+#define IDENTITY_PENDING UINT32_MAX
+
+void identity_put_off(struct peer *peer);
+
 #endif

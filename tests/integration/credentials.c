@@ -348,6 +348,29 @@ Test(credentials, a_user_that_is_deleted_gets_nothing_any_more)
     MAY_NOT(CRAWLER, "status");
 }
 
+/* It has not heard of users yet, as no coordinator answers: whoever comes is put off, and served
+ * once that is known. */
+Test(credentials, a_router_that_has_just_started_refuses_no_user)
+{
+    struct command command;
+
+    playground_signal(&playground, "coordinator", SIGSTOP);
+    playground_kill(&playground, "router");
+    playground_restart(&playground, "router");
+    command_start(&command, span_text("a\n"), SIGKILL, "orbloom",
+                  (const char *const[]){"check", "shared", "--timeout", "20s", "--credential",
+                                        files[CRAWLER], NULL});
+    (void)command_ended(&command, 2 * SILENCE_MS);
+    playground_signal(&playground, "coordinator", SIGCONT);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
+    cr_assert_str_eq(command.output, "present\n");
+    command_forget(&command);
+    playground_kill(&playground, "coordinator");
+    playground_restart(&playground, "coordinator");
+    MAY(CRAWLER, "info", "--timeout", "20s");
+}
+
 /* ---- the cluster key is replaced ---- */
 
 static void key_step(const char *step)

@@ -1,5 +1,6 @@
 /* Who may send what to whom: all cells, against a table of their own. A kind of frame or of action
  * that is in the schema and not in here fails. */
+#include "map/identity.h"
 #include "proto/gate.h"
 #include "proto_samples.h"
 
@@ -312,6 +313,29 @@ Test(gate, who_is_not_known_any_more_sends_nothing)
     cr_assert_not(gate_pass(GATE_NODE, &admin, true, buffer_span(&bytes), &answer));
     cr_assert_eq(codec_decode(arena, buffer_span(&answer), &frame), STATUS_OK);
     cr_assert(strstr(frame.body.error.message, "an admin may not send") != NULL);
+    codec_arena_destroy(&arena);
+    buffer_fini(&answer);
+}
+
+/* Nor is it told that nobody has its key, which would end what it does. */
+Test(gate, who_can_not_be_known_yet_is_put_off)
+{
+    struct peer peer = {.size = 1, .role = PEER_ADMIN};
+    struct codec_arena *arena = NULL;
+    struct buffer answer;
+    struct frame frame;
+
+    buffer_init(&answer, MAX_BYTES);
+    cr_assert_eq(codec_arena_create(SAMPLE_ARENA_BYTES, &arena), STATUS_OK);
+    identity_put_off(&peer);
+    for (int kind = FRAME_NONE + 1; kind < MAY_NKINDS; kind++) {
+        encode((enum frame_kind)kind);
+        buffer_clear(&answer);
+        cr_assert_not(gate_pass(GATE_ROUTER, &peer, true, buffer_span(&bytes), &answer));
+        cr_assert_eq(codec_decode(arena, buffer_span(&answer), &frame), STATUS_OK);
+        cr_assert_eq(frame.body.error.status, STATUS_NOT_READY);
+        cr_assert_eq(frame.correlation, 4711);
+    }
     codec_arena_destroy(&arena);
     buffer_fini(&answer);
 }
