@@ -81,12 +81,6 @@ static void say_commands(struct words *words, const struct user *user)
     }
 }
 
-/* Whoever says nothing is that one. */
-static bool needs_no_password(const struct front *self, const struct user *user)
-{
-    return user->ntokens == 0 && strcmp(user->name, USER_DEFAULT) == 0 && !self->config.guarded;
-}
-
 static void write_line(struct resp_writer *writer, const struct front *self,
                        const struct user *user)
 {
@@ -94,7 +88,7 @@ static void write_line(struct resp_writer *writer, const struct front *self,
 
     say(&line, "user ", user->name);
     say(&line, "on", "");
-    if (needs_no_password(self, user)) {
+    if (user_needs_nothing(self, user)) {
         say(&line, "nopass", "");
     }
     for (size_t i = 0; i < user->ntokens; i++) {
@@ -162,7 +156,7 @@ static void write_user(struct resp_writer *writer, const struct front *self,
     say_commands(&commands, user);
     say_keys(&keys, user);
     resp_map(writer, 8);
-    write_secrets(writer, needs_no_password(self, user), user->ntokens);
+    write_secrets(writer, user_needs_nothing(self, user), user->ntokens);
     write_allowed(writer, commands.text, keys.text);
     resp_text(writer, "role");
     resp_text(writer, role_word(user->role));

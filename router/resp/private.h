@@ -499,6 +499,9 @@ static inline void session_look(struct front *self, struct session *session)
 const char *session_log_in(struct front *self, struct session *session, struct span user,
                            struct span password, char room[FRONT_MESSAGE_BYTES]);
 
+/* Is it whoever says nothing: `default` without anything to prove, where there is no password? */
+bool user_needs_nothing(const struct front *self, const struct user *user);
+
 /* Must `default` give a password? Else any does. */
 bool front_asks_default(const struct front *self);
 

@@ -22,12 +22,18 @@ uint64_t front_date_ms(const struct front *self)
 
 /* ---- the user `default` ---- */
 
-/* One without tokens is whoever says nothing, where there is no password. */
+/* One with a key or a certificate is a client that goes by that name, and no open door. */
+bool user_needs_nothing(const struct front *self, const struct user *user)
+{
+    return strcmp(user->name, USER_DEFAULT) == 0 && user->ntokens == 0 && user->nkeys == 0 &&
+           user->subject[0] == '\0' && !self->config.guarded;
+}
+
 static const struct user *open_default(const struct front *self)
 {
     const struct user *user = user_list_find(&self->users, USER_DEFAULT);
 
-    return user != NULL && user->ntokens == 0 && !self->config.guarded ? user : NULL;
+    return user != NULL && user_needs_nothing(self, user) ? user : NULL;
 }
 
 bool front_asks_default(const struct front *self)

@@ -302,6 +302,28 @@ Test(resp_users, a_default_without_tokens_is_whoever_says_nothing)
     finish();
 }
 
+/* It is the name of a client that proves who it is. */
+Test(resp_users, a_default_with_a_key_or_a_certificate_is_nobody_else)
+{
+    const struct front_config config = front_stage_config();
+    struct user *user;
+
+    start_empty(&config);
+    user = add_user(&stage.users, "default", USER_CLIENT);
+    add_grant(user, "rw *");
+    (void)snprintf(user->subject, sizeof user->subject, "CN=default");
+    seal_record(&stage.users);
+    front_stage_open(&stage, 0);
+    expect("PING\r\nAUTH default any\r\nBF.ADD public x\r\n", NOAUTH WRONG NOAUTH);
+    user->subject[0] = '\0';
+    user->keys = need(1, sizeof *user->keys);
+    user->nkeys = 1;
+    user->keys[0] = (struct user_key){.id = ++user->last_credential, .key = {7}};
+    seal_record(&stage.users);
+    expect("PING\r\nBF.ADD public x\r\n", NOAUTH NOAUTH);
+    finish();
+}
+
 /* ---- what ends it ---- */
 
 Test(resp_users, who_is_deleted_has_no_rights_from_the_next_command_on)
