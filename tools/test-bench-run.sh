@@ -16,6 +16,7 @@ export PARTS="kernel cluster" # test-bench-durability.sh is about the third.
 mkdir -p "$dir/build/bin" "$dir/build/bench" "$dir/path" "$dir/tmp"
 ln -s "$report" "$dir/build/bench/report"
 ln -s /bin/false "$dir/build/bench/filters"
+ln -s /bin/false "$dir/build/bench/handshakes"
 ln -s /bin/false "$dir/build/bench/disk"
 ln -s /bin/false "$dir/build/bench/unfinished"
 ln -s /bin/false "$dir/build/bench/watch"
