@@ -106,6 +106,7 @@ static bool write_conf(struct cluster *self, const struct daemon *daemon)
     char text[CONF_BYTES];
     int used = snprintf(text, sizeof text,
                         "name = \"%s\";\nlisten = \"%s\";\ncluster_key_file = \"%s/key\";\n"
+                        "transport = \"plain\";\nallow_plain = \"on\";\n"
                         "log_level = \"%s\";\n",
                         daemon->name, daemon->endpoint, self->dir,
                         self->options->change != CHANGE_NONE ? "debug" : "info");
