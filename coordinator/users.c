@@ -34,8 +34,7 @@ static uint64_t date_ms(const struct coordinator *self)
 static bool same_definition(const struct user *a, const struct user *b)
 {
     return a->role == b->role && a->create == b->create && strcmp(a->subject, b->subject) == 0 &&
-           memcmp(&a->limits, &b->limits, sizeof a->limits) == 0 && a->ngrants == b->ngrants &&
-           (a->ngrants == 0 || memcmp(a->grants, b->grants, a->ngrants * sizeof *a->grants) == 0);
+           user_same_limits(&a->limits, &b->limits) && user_same_grants(a, b);
 }
 
 /* All but its id, its name, its tokens and its keys. */

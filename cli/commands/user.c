@@ -1,22 +1,20 @@
 /* `orbloom user`: who may use the cluster. Each change is planned by what a coordinator has just
- * told, and asked for as such: see cli/users.h. */
-#include "base/heap.h"
+ * told, and asked for as such: see cli/users/record.h. */
 #include "base/number.h"
 #include "cli/cmd.h"
-#include "cli/credentials.h"
-#include "cli/keygen.h"
+#include "cli/users/credentials.h"
 #include "cli/output.h"
 #include "cli/show/users.h"
-#include "cli/user_file.h"
-#include "cli/users.h"
+#include "cli/users/apply.h"
+#include "cli/users/file.h"
+#include "cli/users/record.h"
+#include "cli/users/token.h"
 #include "client/shell_credential.h"
 #include "runtime/date.h"
-#include "runtime/file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_RIGHTS = USER_MAX_GRANTS, MS_PER_US = 1000 };
 
@@ -242,64 +240,6 @@ static bool check_name(const char *name)
     return true;
 }
 
-/* ---- tokens ---- */
-
-struct token {
-    char text[USER_MAX_TOKEN_BYTES + 1];
-    size_t size;
-    bool drawn; /* ... and to be printed */
-};
-
-/* file_parse_fn: the first line, without its end. */
-static enum status take_token(void *context, struct span content, char *reason, size_t size)
-{
-    struct token *token = context;
-    size_t used = 0;
-
-    while (used < content.size && content.data[used] != '\n' && content.data[used] != '\r') {
-        used++;
-    }
-    if (used < USER_MIN_TOKEN_BYTES || used > USER_MAX_TOKEN_BYTES) {
-        (void)snprintf(reason, size, "its first line is not of 16 to 512 bytes");
-        return STATUS_INVALID;
-    }
-    memcpy(token->text, content.data, used);
-    token->size = used;
-    return STATUS_OK;
-}
-
-static int make_token(const char *path, struct token *out)
-{
-    static const struct file_secret secret = {
-        .what = "the token file",
-        .form = "its first line must be the token, of 16 to 512 bytes",
-        .remedy = "make one: (umask 077; openssl rand -hex 32 > FILE)",
-    };
-    char text[KEYGEN_TEXT_BYTES + 1];
-
-    if (path != NULL) {
-        return file_read_secret(&secret, path, take_token, out) == STATUS_OK ? CMD_OK : CMD_PARTIAL;
-    }
-    if (!keygen_draw(text)) {
-        return cmd_fail(STATUS_IO, "no random numbers are to be had from the system");
-    }
-    out->size = USER_TOKEN_BYTES - 1;
-    memcpy(out->text, text, out->size);
-    out->drawn = true;
-    explicit_bzero(text, sizeof text);
-    return CMD_OK;
-}
-
-/* Alone on stdout, so that it can be put where it is wanted. */
-static void print_token(const char *name, const struct token *token)
-{
-    if (token->drawn) {
-        (void)fprintf(stderr, "the token of %s is shown this once: keep it where only %s reads it\n",
-                      name, name);
-        (void)printf("%.*s\n", (int)token->size, token->text);
-    }
-}
-
 static uint64_t expiry_of(const struct user_settings *settings)
 {
     return settings->expires_us != 0 ? date_now_ms() + settings->expires_us / MS_PER_US : 0;
@@ -378,12 +318,12 @@ static int run_create(const struct user_settings *settings, const struct option_
 {
     const char *name = words->items[1];
     struct creation creation = {.nwishes = 0};
-    struct token token = {.drawn = false};
+    struct user_secret token = {.drawn = false};
     struct credential_draft credential = {.path = settings->file};
     int code = define(settings, name, &creation.user);
 
     if (code == CMD_OK && wants_token(settings)) {
-        code = make_token(settings->token_file, &token);
+        code = user_token_make(settings->token_file, &token);
         creation.wishes[creation.nwishes++] =
             (struct user_wish){.user = name,
                                .token = span_of(token.text, token.size),
@@ -400,7 +340,7 @@ static int run_create(const struct user_settings *settings, const struct option_
     }
     if (code == CMD_OK) {
         (void)fprintf(stderr, "created user %s\n", name);
-        print_token(name, &token);
+        user_token_print(name, &token);
     }
     credentials_end(&credential, code == CMD_OK);
     explicit_bzero(&token, sizeof token);
@@ -501,9 +441,9 @@ static int plan_addition(void *context, const struct users_record *record,
 
 static int add_token(const struct user_settings *settings, const char *name)
 {
-    struct token token = {.drawn = false};
+    struct user_secret token = {.drawn = false};
     struct addition addition;
-    int code = make_token(settings->token_file, &token);
+    int code = user_token_make(settings->token_file, &token);
 
     addition.wish = (struct user_wish){.user = name,
                                        .token = span_of(token.text, token.size),
@@ -513,7 +453,7 @@ static int add_token(const struct user_settings *settings, const char *name)
     }
     if (code == CMD_OK) {
         (void)fprintf(stderr, "user %s has another token\n", name);
-        print_token(name, &token);
+        user_token_print(name, &token);
     }
     explicit_bzero(&token, sizeof token);
     return code;
@@ -656,113 +596,9 @@ static int run_token(const struct user_settings *settings, const struct option_w
 
 /* ---- apply ---- */
 
-struct application {
-    const char *path;
-    struct user_list wanted;
-    struct user *puts; /* borrow what they have from `wanted` */
-    uint32_t *deletes;
-    bool dry_run;
-    bool prune;
-    size_t changes;
-};
-
-static bool same_limits(const struct user_limits *a, const struct user_limits *b)
-{
-    return a->keys_per_s == b->keys_per_s && a->filters == b->filters && a->bytes == b->bytes &&
-           a->connections == b->connections && a->in_flight == b->in_flight;
-}
-
-static bool same_grants(const struct user *a, const struct user *b)
-{
-    bool same = a->ngrants == b->ngrants;
-
-    for (size_t i = 0; same && i < a->ngrants; i++) {
-        same = a->grants[i].rights == b->grants[i].rights &&
-               strcmp(a->grants[i].pattern, b->grants[i].pattern) == 0;
-    }
-    return same;
-}
-
-/* Which of its settings are others; "": none. */
-static void differences(const struct user *a, const struct user *b, char *text, size_t size)
-{
-    (void)snprintf(text, size, "%s%s%s%s%s", a->role != b->role ? ", role" : "",
-                   same_grants(a, b) ? "" : ", rights", a->create != b->create ? ", create" : "",
-                   same_limits(&a->limits, &b->limits) ? "" : ", limits",
-                   strcmp(a->subject, b->subject) != 0 ? ", tls_subject" : "");
-}
-
-static void plan_one(struct application *self, const struct user *wanted, const struct user *held,
-                     struct user_change *change)
-{
-    char what[64] = "";
-
-    if (held != NULL) {
-        differences(wanted, held, what, sizeof what);
-    }
-    if (held != NULL && what[0] == '\0') {
-        return;
-    }
-    self->puts[change->nputs] = *wanted;
-    self->puts[change->nputs++].id = held != NULL ? held->id : 0;
-    if (held == NULL) {
-        (void)printf("+ %s: created, without a token\n", wanted->name);
-    } else {
-        (void)printf("~ %s: %s\n", wanted->name, what + 2);
-    }
-}
-
-static int plan_application(void *context, const struct users_record *record,
-                            struct user_change *change)
-{
-    struct application *self = context;
-
-    heap_free(self->puts);
-    heap_free(self->deletes);
-    self->puts = heap_alloc(self->wanted.count + 1, sizeof *self->puts);
-    self->deletes = heap_alloc(record->list.count + 1, sizeof *self->deletes);
-    if (self->puts == NULL || self->deletes == NULL) {
-        return cmd_fail(STATUS_NOMEM, "%s", status_meaning(STATUS_NOMEM));
-    }
-    for (size_t i = 0; i < self->wanted.count; i++) {
-        const struct user *wanted = &self->wanted.users[i];
-
-        plan_one(self, wanted, user_list_find(&record->list, wanted->name), change);
-    }
-    for (size_t i = 0; i < record->list.count; i++) {
-        const struct user *held = &record->list.users[i];
-
-        if (user_list_find(&self->wanted, held->name) == NULL) {
-            (void)printf("- %s: %s\n", held->name, self->prune ? "deleted" : "left alone");
-            self->deletes[change->ndeletes] = held->id;
-            change->ndeletes += self->prune;
-        }
-    }
-    change->puts = self->puts;
-    change->deletes = self->deletes;
-    self->changes = change->nputs + change->ndeletes;
-    return CMD_OK;
-}
-
 static int run_apply(const struct user_settings *settings, const struct option_words *words)
 {
-    struct application application = {.path = words->items[1],
-                                      .dry_run = settings->dry_run,
-                                      .prune = settings->prune};
-    int code = CMD_USAGE;
-
-    if (user_file_read(application.path, &application.wanted) == STATUS_OK) {
-        code = users_edit(&settings->common, settings->dry_run, plan_application, &application);
-    }
-    if (code == CMD_OK && application.changes == 0) {
-        (void)printf("nothing to do: all is as %s says\n", application.path);
-    } else if (code == CMD_OK) {
-        (void)printf("%s\n", settings->dry_run ? "nothing was changed: --dry-run" : "done");
-    }
-    heap_free(application.puts);
-    heap_free(application.deletes);
-    user_list_fini(&application.wanted);
-    return code;
+    return user_apply(&settings->common, words->items[1], settings->dry_run, settings->prune);
 }
 
 /* ---- which of them ---- */

@@ -6,7 +6,7 @@
 #define ORBLOOM_CLI_SHOW_USERS_H
 
 #include "cli/output.h"
-#include "cli/users.h"
+#include "cli/users/record.h"
 
 void users_show_text(const struct users_record *record);
 void users_show_json(struct json *json, const struct users_record *record, const struct user *user);

@@ -353,6 +353,25 @@ enum status user_list_validate(const struct user_list *self, const char **reason
     return *reason == NULL ? STATUS_OK : STATUS_MALFORMED;
 }
 
+/* ---- comparing ---- */
+
+bool user_same_limits(const struct user_limits *a, const struct user_limits *b)
+{
+    return a->keys_per_s == b->keys_per_s && a->filters == b->filters && a->bytes == b->bytes &&
+           a->connections == b->connections && a->in_flight == b->in_flight;
+}
+
+bool user_same_grants(const struct user *a, const struct user *b)
+{
+    bool same = a->ngrants == b->ngrants;
+
+    for (size_t i = 0; same && i < a->ngrants; i++) {
+        same = a->grants[i].rights == b->grants[i].rights &&
+               strcmp(a->grants[i].pattern, b->grants[i].pattern) == 0;
+    }
+    return same;
+}
+
 /* ---- who ---- */
 
 struct user *user_list_find(const struct user_list *self, const char *name)

@@ -134,6 +134,11 @@ bool user_role_parse(const char *text, enum user_role *role);
 bool user_name_valid(const char *name);
 bool user_pattern_valid(const char *pattern);
 
+bool user_same_limits(const struct user_limits *a, const struct user_limits *b);
+
+/* The same grants in the same order? */
+bool user_same_grants(const struct user *a, const struct user *b);
+
 /* NULL: there is none. */
 struct user *user_list_find(const struct user_list *self, const char *name);
 struct user *user_list_find_id(const struct user_list *self, uint32_t id);

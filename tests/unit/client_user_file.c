@@ -1,7 +1,7 @@
 /* Files that describe users: is what they say what is taken, and is what is wrong refused with its
  * place? */
 #include "base/heap.h"
-#include "cli/user_file.h"
+#include "cli/users/file.h"
 #include "runtime/options/group_file.h"
 
 #include <criterion/criterion.h>

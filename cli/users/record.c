@@ -1,5 +1,5 @@
 /* Looks before each change, and once more where the record was changed in between. */
-#include "cli/users.h"
+#include "cli/users/record.h"
 
 #include "base/heap.h"
 #include "cli/ask.h"

@@ -1,5 +1,5 @@
 /* One table says what a user may have; the file's fields and the flags of `user create` go by it. */
-#include "cli/user_file.h"
+#include "cli/users/file.h"
 
 #include "base/heap.h"
 #include "base/number.h"

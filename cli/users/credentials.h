@@ -4,8 +4,8 @@
  * Owner:   whoever has filled in a struct credential wipes it.
  * Threads: none.
  */
-#ifndef ORBLOOM_CLI_CREDENTIALS_H
-#define ORBLOOM_CLI_CREDENTIALS_H
+#ifndef ORBLOOM_CLI_USERS_CREDENTIALS_H
+#define ORBLOOM_CLI_USERS_CREDENTIALS_H
 
 #include "cli/flags.h"
 #include "map/credential.h"

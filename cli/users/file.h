@@ -1,4 +1,4 @@
-/* user_file.h - users as an operator describes them in a file:
+/* file.h - users as an operator describes them in a file:
  *
  *     users = ({ name = "crawler"; rights = ("rw crawl:*", "r shared:*"); create = "on";
  *                limits = { keys_per_s = "2M"; filters = 100; bytes = "8GiB"; connections = 500;
@@ -12,8 +12,8 @@
  * Owner:   user_list_fini() frees what a file gives.
  * Threads: none.
  */
-#ifndef ORBLOOM_CLI_USER_FILE_H
-#define ORBLOOM_CLI_USER_FILE_H
+#ifndef ORBLOOM_CLI_USERS_FILE_H
+#define ORBLOOM_CLI_USERS_FILE_H
 
 #include "map/users.h"
 

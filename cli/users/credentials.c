@@ -1,5 +1,5 @@
 /* A credential's keys: drawn here, so that its secret never travels, and asked of the cluster. */
-#include "cli/credentials.h"
+#include "cli/users/credentials.h"
 
 #include "cli/ask.h"
 #include "cli/cmd.h"

@@ -1,12 +1,12 @@
-/* users.h - the cluster's users, for commands that show and change them: asked of a coordinator, and
+/* record.h - the cluster's users, for commands that show and change them: asked of a coordinator, and
  * changed as they were seen; with others changing them meanwhile the command looks again.
  *
  * Errors:  printed; exit codes are returned.
  * Owner:   users_record_fini() frees what a record has; it copies what was answered.
  * Threads: none.
  */
-#ifndef ORBLOOM_CLI_USERS_H
-#define ORBLOOM_CLI_USERS_H
+#ifndef ORBLOOM_CLI_USERS_RECORD_H
+#define ORBLOOM_CLI_USERS_RECORD_H
 
 #include "cli/flags.h"
 #include "proto/admin_message.h"

@@ -1,0 +1,99 @@
+/* The difference between a file and the record, told as it is planned: + is made, ~ is changed, - is
+ * not in the file. Where somebody else was first all is planned and told anew. */
+#include "cli/users/apply.h"
+
+#include "base/heap.h"
+#include "cli/cmd.h"
+#include "cli/users/file.h"
+#include "cli/users/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct application {
+    struct user_list wanted;
+    struct user *puts; /* borrow what they have from `wanted` */
+    uint32_t *deletes;
+    bool prune;
+    size_t changes;
+};
+
+/* Which of its settings are others; "": none. */
+static void differences(const struct user *a, const struct user *b, char *text, size_t size)
+{
+    (void)snprintf(text, size, "%s%s%s%s%s", a->role != b->role ? ", role" : "",
+                   user_same_grants(a, b) ? "" : ", rights", a->create != b->create ? ", create" : "",
+                   user_same_limits(&a->limits, &b->limits) ? "" : ", limits",
+                   strcmp(a->subject, b->subject) != 0 ? ", tls_subject" : "");
+}
+
+static void plan_one(struct application *self, const struct user *wanted, const struct user *held,
+                     struct user_change *change)
+{
+    char what[64] = "";
+
+    if (held != NULL) {
+        differences(wanted, held, what, sizeof what);
+    }
+    if (held != NULL && what[0] == '\0') {
+        return;
+    }
+    self->puts[change->nputs] = *wanted;
+    self->puts[change->nputs++].id = held != NULL ? held->id : 0;
+    if (held == NULL) {
+        (void)printf("+ %s: created, without a token\n", wanted->name);
+    } else {
+        (void)printf("~ %s: %s\n", wanted->name, what + 2);
+    }
+}
+
+static int plan_application(void *context, const struct users_record *record,
+                            struct user_change *change)
+{
+    struct application *self = context;
+
+    heap_free(self->puts);
+    heap_free(self->deletes);
+    self->puts = heap_alloc(self->wanted.count + 1, sizeof *self->puts);
+    self->deletes = heap_alloc(record->list.count + 1, sizeof *self->deletes);
+    if (self->puts == NULL || self->deletes == NULL) {
+        return cmd_fail(STATUS_NOMEM, "%s", status_meaning(STATUS_NOMEM));
+    }
+    for (size_t i = 0; i < self->wanted.count; i++) {
+        const struct user *wanted = &self->wanted.users[i];
+
+        plan_one(self, wanted, user_list_find(&record->list, wanted->name), change);
+    }
+    for (size_t i = 0; i < record->list.count; i++) {
+        const struct user *held = &record->list.users[i];
+
+        if (user_list_find(&self->wanted, held->name) == NULL) {
+            (void)printf("- %s: %s\n", held->name, self->prune ? "deleted" : "left alone");
+            self->deletes[change->ndeletes] = held->id;
+            change->ndeletes += self->prune;
+        }
+    }
+    change->puts = self->puts;
+    change->deletes = self->deletes;
+    self->changes = change->nputs + change->ndeletes;
+    return CMD_OK;
+}
+
+int user_apply(const struct flags_common *common, const char *path, bool dry_run, bool prune)
+{
+    struct application application = {.prune = prune};
+    int code = CMD_USAGE;
+
+    if (user_file_read(path, &application.wanted) == STATUS_OK) {
+        code = users_edit(common, dry_run, plan_application, &application);
+    }
+    if (code == CMD_OK && application.changes == 0) {
+        (void)printf("nothing to do: all is as %s says\n", path);
+    } else if (code == CMD_OK) {
+        (void)printf("%s\n", dry_run ? "nothing was changed: --dry-run" : "done");
+    }
+    heap_free(application.puts);
+    heap_free(application.deletes);
+    user_list_fini(&application.wanted);
+    return code;
+}
