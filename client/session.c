@@ -17,6 +17,7 @@ enum {
     KNOWN_NAMES = 16,
     RETRY_FIRST_US = 2000,
     RETRY_LONGEST_US = 200000,
+    SILENCE_DOUBLINGS = 3,
 };
 
 enum session_counter {
@@ -274,6 +275,15 @@ static bool name_filter(struct session *self, struct operation_state *operation)
     return request->filter_id != 0 || !is_being_told(self, operation);
 }
 
+/* Ever longer: routers that all have more to do than they can would never catch up with attempts
+ * that come as often as ever, of which each is carried out. */
+static uint64_t attempt_patience_us(const struct session *self,
+                                    const struct operation_state *operation)
+{
+    assert(operation->silences <= SILENCE_DOUBLINGS);
+    return self->attempt_us << operation->silences;
+}
+
 /* Send the next attempt, or plan to when nothing can be reached now. */
 static enum status attempt(struct session *self, struct operation_state *operation, uint64_t now_us)
 {
@@ -298,7 +308,7 @@ static enum status attempt(struct session *self, struct operation_state *operati
         operation->attempts++;
         operation->executions++;
         self->counters[COUNT_ATTEMPTS]++;
-        schedule(self, operation, now_us + self->attempt_us);
+        schedule(self, operation, now_us + attempt_patience_us(self, operation));
     } else {
         schedule(self, operation, targets->paused_until);
     }
@@ -496,6 +506,7 @@ static void give_time(struct session *self, struct operation_state *operation, u
     }
     if (operation->sent) {
         self->counters[COUNT_FAILOVERS]++;
+        operation->silences += operation->silences < SILENCE_DOUBLINGS;
         endpoints_suspect(operation->targets, now_us, operation->endpoint);
         operation_settle(operation);
         operation->endpoint = endpoints_after(operation->targets, now_us, operation->endpoint);

@@ -57,14 +57,19 @@ static bool reserve(struct backend *backend)
     return backend->subrequests != NULL && backend->fingerprints != NULL;
 }
 
+/* What was under way to it is lost; how fast it is is still known where it is the same node. */
 static void connect_to(struct router *self, struct backend *backend, const char *address)
 {
     if (backend->link != 0) {
         self->effects.link_close(self->effects.context, backend->link);
     }
+    if (strcmp(backend->address, address) == 0) {
+        flight_lost(&backend->flight, 0, self->config.max_inflight_bytes);
+    } else {
+        backend->flight = flight_begin(self->config.max_inflight_bytes);
+    }
     (void)snprintf(backend->address, sizeof backend->address, "%s", address);
     backend->link = self->effects.link_open(self->effects.context, address);
-    backend->inflight_bytes = 0;
     backend->recent_bytes = 0;
     backend->unanswered_us = 0;
 }
@@ -129,9 +134,8 @@ static void flush(struct router *self, struct backend *backend, uint64_t now_us)
     if (backend_send(self, backend, &frame)) {
         router_count(self, ROUTER_node_requests_total);
         self->counters[ROUTER_segments_total] += backend->nsubrequests;
-        backend->inflight_bytes += backend->unsent_bytes;
+        flight_sent(&backend->flight, now_us, backend->unsent_bytes);
         backend->recent_bytes += backend->unsent_bytes;
-        assert(backend->inflight_bytes <= self->config.max_inflight_bytes);
     }
     /* Not sent counts as unanswered too: the node becomes suspect, retries come. */
     backend->unanswered_us = backend->unanswered_us != 0 ? backend->unanswered_us : now_us;
@@ -147,7 +151,7 @@ bool backend_gather(struct router *self, uint64_t now_us, struct backend *backen
     uint64_t bytes = SEGMENT_BYTES + (uint64_t)subrequest->count * sizeof *fingerprints;
 
     if (backend->link == 0 || !reserve(backend) ||
-        backend->inflight_bytes + backend->unsent_bytes + bytes > self->config.max_inflight_bytes) {
+        !flight_has_room(&backend->flight, backend->unsent_bytes + bytes)) {
         router_count(self, ROUTER_backend_overloaded_total);
         return false;
     }
@@ -183,16 +187,15 @@ struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t lin
         struct backend *backend = &self->backends[i];
 
         if (backend->link == link) {
-            uint64_t inflight = backend->inflight_bytes;
-
             take_latency(backend, now_us, correlation);
-            backend->inflight_bytes = inflight > answered_bytes ? inflight - answered_bytes : 0;
+            flight_answered(&backend->flight, now_us, answered_bytes,
+                            self->config.max_inflight_bytes);
             if (backend->suspect) {
                 log_line(LOG_INFO, "node %u at %s answers again", backend->node, backend->address);
             }
             backend->suspect = false;
             /* It answers: what is still open is waited for from now on. */
-            backend->unanswered_us = backend->inflight_bytes > 0 ? now_us : 0;
+            backend->unanswered_us = backend->flight.bytes > 0 ? now_us : 0;
             return backend;
         }
     }
@@ -227,9 +230,9 @@ static void forget_lost(const struct router *self, struct backend *backend, uint
     if (now_us - backend->looked_us < RENEW_RETRIES * self->config.retry_us) {
         return;
     }
-    if (backend->inflight_bytes > backend->recent_bytes) {
-        backend->inflight_bytes = backend->recent_bytes;
-        if (backend->inflight_bytes == 0 && !backend->suspect) {
+    if (backend->flight.bytes > backend->recent_bytes) {
+        flight_lost(&backend->flight, backend->recent_bytes, self->config.max_inflight_bytes);
+        if (backend->flight.bytes == 0 && !backend->suspect) {
             backend->unanswered_us = 0;
         }
     }

@@ -21,6 +21,7 @@
 #include "map/usage.h"
 #include "proto/codec.h"
 #include "router/counters.h"
+#include "router/flight.h"
 #include "router/router.h"
 
 #include <stdbool.h>
@@ -60,9 +61,9 @@ struct backend {
     bool suspect;                   /* has not answered for a while: asked last */
     uint64_t unanswered_us;         /* since when something is unanswered; 0: nothing is */
     uint64_t next_probe_us;         /* while suspect */
-    uint64_t inflight_bytes;        /* sent and not answered */
+    struct flight flight;           /* sent and not answered */
     uint64_t recent_bytes;          /* sent since looked_us, answered or not */
-    uint64_t looked_us;             /* when inflight_bytes was last held against recent_bytes */
+    uint64_t looked_us;             /* when the flight was last held against recent_bytes */
     uint64_t unsent_bytes;          /* gathered in this turn */
     bool unsent_adds;               /* ... and there are adds among it */
     struct latency checks;          /* how fast it answers messages with checks alone */

@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMEOUT_MS = 2000, SET_TIMEOUT_MS = 500, ATTEMPT_MS = 300, AGAIN_MS = 30, WAIT_MS = 20 };
+enum {
+    TIMEOUT_MS = 2000,
+    SET_TIMEOUT_MS = 500,
+    ATTEMPT_MS = 300,
+    AGAIN_MS = 30,
+    WAIT_MS = 20,
+    AGAIN_DOUBLINGS = 6
+};
 
 struct checks *checks_open(struct torture *torture, const char *routers)
 {
@@ -116,7 +123,8 @@ static void insist(struct checks *self, struct checks_batch *batch, uint32_t ope
         return;
     }
     batch->waiting = true;
-    batch->again_ms = now_ms + AGAIN_MS;
+    batch->again_ms = now_ms + ((uint64_t)AGAIN_MS << batch->times);
+    batch->times += batch->times < AGAIN_DOUBLINGS;
 }
 
 static void take(struct checks *self, const struct orbloom_completion *done)
@@ -165,6 +173,7 @@ static bool fill(struct checks *self, struct checks_batch *batch, checks_fill_fn
                                     : ledger_expiry_ms(batch->filter, batch->numbers, batch->count);
     batch->state = atomic_load(&batch->filter->state);
     batch->busy = true;
+    batch->times = 0;
     batch->first_ms = journal_now_ms();
     submit(self, batch);
     return true;

@@ -30,6 +30,7 @@ struct checks_batch {
     bool waiting;
     uint64_t first_ms;
     uint64_t again_ms;
+    uint32_t times; /* it was asked again */
     char keys[CHECKS_BATCH * LEDGER_KEY_BYTES];
 };
 

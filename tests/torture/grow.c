@@ -61,7 +61,9 @@ void *grow_thread(void *context)
         return NULL;
     }
     while (!must_stop(torture)) {
-        struct ledger_filter *filter = ledger_take(&torture->ledger, &self->random);
+        struct ledger_filter *filter = atomic_load(&torture->eased)
+                                           ? NULL
+                                           : ledger_take(&torture->ledger, &self->random);
 
         if (filter != NULL) {
             if (filter->adding) {

@@ -3,7 +3,7 @@
 #include "tests/support/random.h"
 #include "tests/torture/journal.h"
 
-enum { IDLE_MS = 5, ENDLESS_PAUSE_MS = 5, SAMPLE = 4, NEVER = 8 };
+enum { IDLE_MS = 5, ENDLESS_PAUSE_MS = 5, EASED_PAUSE_MS = 200, SAMPLE = 4, NEVER = 8 };
 
 enum stage { STAGE_NEWEST, STAGE_NEWEST_SETS, STAGE_RANDOM, STAGES };
 
@@ -174,7 +174,7 @@ static bool fill_endless(void *context, struct checks_batch *batch)
     struct readback_thread *self = context;
     uint64_t draw = random_next(&self->random);
 
-    journal_pause_ms(ENDLESS_PAUSE_MS);
+    journal_pause_ms(atomic_load(&self->torture->eased) ? EASED_PAUSE_MS : ENDLESS_PAUSE_MS);
     batch->filter = ledger_take(&self->torture->ledger, &self->random);
     if (batch->filter == NULL || atomic_load(&self->torture->ending)) {
         if (batch->filter != NULL) {

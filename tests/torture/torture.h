@@ -39,6 +39,7 @@ struct torture {
     _Atomic uint32_t late;      /* index + 1 of a node that comes later; 0: none, or it is there */
     _Atomic uint64_t pace;      /* adds a second */
     _Atomic uint64_t patience_ms; /* so long may the cluster leave a question open */
+    _Atomic bool eased;           /* the cluster is slow to heal: little is asked of it */
     _Atomic bool ending;          /* no more adds, no more filters */
     _Atomic bool over;            /* every thread ends */
 };

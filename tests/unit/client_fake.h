@@ -191,8 +191,8 @@ static inline void fake_done(void *context, const struct session_result *result)
 }
 
 /* Submit `count` keys "key-1" ... of filter "f". */
-static inline enum status fake_submit(struct fake *fake, enum operation operation, size_t count,
-                                      struct fake_outcome *outcome)
+static inline enum status fake_submit_for(struct fake *fake, enum operation operation, size_t count,
+                                          uint64_t timeout_us, struct fake_outcome *outcome)
 {
     uint8_t blob[64 * 8];
     uint32_t lengths[64];
@@ -205,7 +205,13 @@ static inline enum status fake_submit(struct fake *fake, enum operation operatio
         lengths[i] = (uint32_t)snprintf((char *)blob + used, sizeof blob - used, "key-%zu", i + 1);
         used += lengths[i];
     }
-    return session_submit(fake->session, fake->now_us, TIMEOUT_US, &keys, fake_done, outcome);
+    return session_submit(fake->session, fake->now_us, timeout_us, &keys, fake_done, outcome);
+}
+
+static inline enum status fake_submit(struct fake *fake, enum operation operation, size_t count,
+                                      struct fake_outcome *outcome)
+{
+    return fake_submit_for(fake, operation, count, TIMEOUT_US, outcome);
 }
 
 /* Let `us` pass, with time() whenever the session wants it. */

@@ -134,6 +134,29 @@ Test(session, a_silent_router_is_left_for_the_next_one)
     fake_end(fake);
 }
 
+/* Each attempt is carried out: with ones that come as often as ever, slow routers stay slow. */
+Test(session, each_attempt_has_twice_as_long_as_the_one_before)
+{
+    static const unsigned seconds[] = {1, 3, 7, 15, 23, 31};
+    struct fake *fake = fake_start(2);
+    struct fake_outcome outcome = {0};
+    uint64_t start_us = fake->now_us;
+
+    cr_assert_eq(fake_submit_for(fake, OPERATION_CHECK, 1, 40 * (uint64_t)SECOND, &outcome),
+                 STATUS_OK);
+    for (size_t i = 0; i < sizeof seconds / sizeof seconds[0]; i++) {
+        uint64_t due_us = start_us + seconds[i] * (uint64_t)SECOND;
+
+        fake_pass(fake, due_us - fake->now_us - MS);
+        cr_assert_eq(fake->nsent, i + 1);
+        fake_pass(fake, MS);
+        cr_assert_eq(fake->nsent, i + 2);
+    }
+    fake_answer(fake, fake->nsent - 1, STATUS_OK, 1, 0);
+    cr_assert_eq(outcome.calls, 1);
+    fake_end(fake);
+}
+
 Test(session, a_late_answer_to_an_earlier_attempt_counts)
 {
     struct fake *fake = fake_start(2);
@@ -198,7 +221,7 @@ Test(session, only_the_newest_attempt_may_say_present)
 
         fake->nsent = 0;
         cr_assert_eq(fake_submit(fake, OPERATION_ADD, 2, &outcome), STATUS_OK);
-        fake_pass(fake, 2 * ATTEMPT_US);
+        fake_pass(fake, 3 * ATTEMPT_US);
         cr_assert_eq(fake->nsent, 3);
         fake_answer(fake, answered, STATUS_OK, 1, 2);
         cr_assert_eq(outcome.calls, 1);

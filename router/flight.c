@@ -1,0 +1,74 @@
+/* By steps of half, up and down: one slow answer, or a node that stood still for a moment, is no
+ * reason to send it little for long. */
+#include "router/flight.h"
+
+#include <assert.h>
+
+static uint64_t clamp(uint64_t bytes, uint64_t most_bytes)
+{
+    bytes = bytes > FLIGHT_LEAST_BYTES ? bytes : FLIGHT_LEAST_BYTES;
+    return bytes < most_bytes ? bytes : most_bytes;
+}
+
+static void measure(struct flight *self, uint64_t now_us)
+{
+    self->since_us = now_us;
+    self->answered_bytes = 0;
+}
+
+struct flight flight_begin(uint64_t most_bytes)
+{
+    return (struct flight){.limit_bytes = clamp(FLIGHT_FIRST_BYTES, most_bytes)};
+}
+
+bool flight_has_room(const struct flight *self, uint64_t bytes)
+{
+    return self->bytes + bytes <= self->limit_bytes;
+}
+
+void flight_sent(struct flight *self, uint64_t now_us, uint64_t bytes)
+{
+    if (self->bytes == 0) {
+        measure(self, now_us);
+    }
+    self->bytes += bytes;
+}
+
+/* It had something to answer all the time, so this is what it can do. Where less is wanted of it
+ * than that, what is under way is young. */
+static void judge(struct flight *self, uint64_t took_us, uint64_t most_bytes)
+{
+    uint64_t able = (uint64_t)((double)self->answered_bytes * FLIGHT_AGE_US / (double)took_us);
+    uint64_t half = self->limit_bytes / 2;
+
+    if (self->bytes > able) {
+        self->limit_bytes = clamp(able > half ? able : half, most_bytes);
+    } else {
+        self->limit_bytes = clamp(self->limit_bytes + half, most_bytes);
+    }
+}
+
+void flight_answered(struct flight *self, uint64_t now_us, uint64_t bytes, uint64_t most_bytes)
+{
+    bytes = bytes < self->bytes ? bytes : self->bytes;
+    self->bytes -= bytes;
+    self->answered_bytes += bytes;
+    if (bytes == 0) {
+        return;
+    }
+    assert(now_us >= self->since_us);
+    if (now_us - self->since_us >= FLIGHT_LOOK_US) {
+        judge(self, now_us - self->since_us, most_bytes);
+        measure(self, now_us);
+    } else if (self->bytes == 0) {
+        self->limit_bytes = clamp(2 * self->limit_bytes, most_bytes); /* It keeps up. */
+    }
+    assert(self->limit_bytes <= most_bytes);
+}
+
+void flight_lost(struct flight *self, uint64_t bytes, uint64_t most_bytes)
+{
+    assert(bytes <= self->bytes);
+    self->bytes = bytes;
+    self->limit_bytes = clamp(self->limit_bytes / 2, most_bytes);
+}
