@@ -81,20 +81,35 @@ uint64_t usage_share(uint64_t keys_per_s, uint32_t routers)
     return keys_per_s > 0 && share == 0 ? 1 : share;
 }
 
+/* What is owed is kept as time at the rate that it was taken at; at a higher one less is to wait. A
+ * lower one changes nothing until it is paid. */
+static void speed_up(struct usage *self, uint64_t now_us, uint64_t rate)
+{
+    uint64_t *free_us = &self->keys.free_us;
+
+    if (rate > self->rate && *free_us > now_us) {
+        *free_us = now_us + (*free_us - now_us) * self->rate / rate;
+        self->rate = rate;
+    }
+}
+
 bool usage_take_keys(struct usage *self, uint64_t now_us, uint64_t keys, uint32_t routers,
                      uint64_t *retry_us)
 {
     uint64_t rate = usage_share(self->limits.keys_per_s, routers);
-    uint64_t ready_us = token_bucket_ready_us(&self->keys, now_us);
+    uint64_t ready_us;
 
     if (rate == 0) {
         return true;
     }
+    speed_up(self, now_us, rate);
+    ready_us = token_bucket_ready_us(&self->keys, now_us);
     if (ready_us > now_us) {
         *retry_us = ready_us - now_us;
         return false;
     }
     token_bucket_take(&self->keys, now_us, keys, rate);
+    self->rate = rate;
     return true;
 }
 

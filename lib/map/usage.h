@@ -5,7 +5,8 @@
  * one router as it is.
  *
  * Rates are token buckets: a request of any size passes once what was taken before is paid, so the
- * rate holds over time; a quarter of a second may be saved up.
+ * rate holds over time; a quarter of a second may be saved up. What is owed is paid at the rate
+ * that it was taken at, or at a higher one from when that is known.
  *
  * Bounds:  as many as the record has users with limits.
  * Errors:  usages_learn: STATUS_NOMEM. Limits that could not be kept are not enforced; learn again.
@@ -26,6 +27,7 @@ struct usage {
     char name[USER_NAME_BYTES];
     struct user_limits limits; /* as the record has them; all 0 of a user that has gone */
     struct token_bucket keys;
+    uint64_t rate;      /* that the debt of `keys` was made at */
     uint64_t in_flight; /* bytes */
 };
 

@@ -134,6 +134,25 @@ Test(map_usage, a_newer_record_changes_limits_and_nothing_else)
     cr_assert_eq(usage->in_flight, 0);
 }
 
+/* What was taken at the old rate is paid at the new one; a lower one does not lock out for long. */
+Test(map_usage, a_raised_rate_lets_a_user_go_on)
+{
+    struct usage *usage = usages_find(&usages, 7);
+    uint64_t retry_us = 0;
+
+    cr_assert(usage_take_keys(usage, SECOND_US, 10 * RATE, 1, &retry_us));
+    cr_assert_not(usage_take_keys(usage, SECOND_US, 1, 1, &retry_us));
+    cr_assert_gt(retry_us, 9 * SECOND_US);
+    usage->limits.keys_per_s = RATE / 2;
+    cr_assert_not(usage_take_keys(usage, SECOND_US, 1, 1, &retry_us));
+    cr_assert_leq(retry_us, 10 * SECOND_US);
+    usage->limits.keys_per_s = 100 * RATE;
+    cr_assert_not(usage_take_keys(usage, SECOND_US, 1, 1, &retry_us));
+    cr_assert_gt(retry_us, 90000, "it owes as many keys as before");
+    cr_assert_leq(retry_us, 100000);
+    cr_assert(usage_take_keys(usage, SECOND_US + 100000, 1, 1, &retry_us));
+}
+
 Test(map_usage, many_users_and_little_memory)
 {
     for (uint32_t i = 0; i < USERS; i++) {
