@@ -34,6 +34,8 @@ struct side {
     size_t ndials;
     bool plain; /* what it dials is taken to be plain */
     char dialed[64];
+    char counted[64]; /* an endpoint, and how often it was dialed */
+    uint64_t dials_made;
     uint64_t asked; /* who() */
     uint64_t judged;
     uint64_t strangers; /* of the frames that were judged */
@@ -46,6 +48,7 @@ static size_t on_dial(void *context, const char *endpoint, bool *plain,
     struct side *self = context;
 
     (void)snprintf(self->dialed, sizeof self->dialed, "%s", endpoint);
+    self->dials_made += strcmp(endpoint, self->counted) == 0;
     *plain = self->plain;
     memcpy(dials, self->dials, self->ndials * sizeof dials[0]);
     return self->ndials;
@@ -564,7 +567,53 @@ Test(runtime_hub_curve, a_link_gives_up_a_key_that_is_retired)
     stage.here.ndials = 0;
     dial_with(&stage.here, &other, &other);
     hub_rekey(stage.player.hub);
+    cr_assert_neq(
+        stage.player.effects->send(stage.player.effects->context, stage.link, span_text("x")),
+        STATUS_OK);
     expect_refusal(&stage, "its key is not one that we know");
+    stage_close(&stage);
+}
+
+static void turn_for(struct probe *player, uint64_t span_us)
+{
+    uint64_t end_us = hub_now_us() + span_us;
+
+    while (hub_now_us() < end_us) {
+        hub_run_once(player->hub, 10000);
+    }
+}
+
+/* A port of the kernel's where nobody listens any more. */
+static void quiet_endpoint(struct stage *self, char out[64])
+{
+    probe_open(&self->server, ANY_PORT);
+    (void)snprintf(out, 64, "%s", hub_endpoint(self->server.hub));
+    hub_destroy(&self->server.hub);
+}
+
+/* Its watch went to another link while nobody listened there: it is well all the same. */
+Test(runtime_hub_curve, a_link_that_lost_its_watch_is_left_alone_once_it_is_well)
+{
+    enum { OTHERS = 64, AGED_US = 5200000, BACK_US = 2000000, SILENCE_US = 4500000 };
+    struct stage stage;
+    const struct effects *effects;
+
+    stage_init(&stage);
+    stage.server.curve = NULL;
+    stage.here.plain = true;
+    quiet_endpoint(&stage, stage.here.counted);
+    probe_open(&stage.player, NULL);
+    effects = stage.player.effects;
+    stage.link = effects->link_open(effects->context, stage.here.counted);
+    turn_for(&stage.player, AGED_US);
+    for (unsigned i = 0; i < OTHERS; i++) {
+        cr_assert_neq(effects->link_open(effects->context, "tcp://127.0.0.1:1"), 0);
+    }
+    probe_open(&stage.server, stage.here.counted);
+    turn_for(&stage.player, BACK_US);
+    expect_answer(&stage, "hello");
+    turn_for(&stage.player, SILENCE_US);
+    cr_assert_eq(stage.here.dials_made, 1, "it was opened anew");
     stage_close(&stage);
 }
 
