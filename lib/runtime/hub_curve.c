@@ -70,7 +70,8 @@ enum zap_part {
     ZAP_NPARTS
 };
 
-/* False: nobody asks. What is longer than any question of libzmq's is cut, and then refused. */
+/* False: nobody asks. A part that is longer than any of libzmq's is taken for empty, which is
+ * refused. */
 static bool receive_question(void *zmq, struct zap_request *out)
 {
     bool more = true;
@@ -90,10 +91,9 @@ static bool receive_question(void *zmq, struct zap_request *out)
         }
         size = zmq_msg_size(&part);
         more = zmq_msg_more(&part) != 0;
-        if (out->count < ZAP_PARTS && size <= ZAP_PART_BYTES) {
-            if (size > 0) {
-                memcpy(out->parts[out->count], zmq_msg_data(&part), size);
-            }
+        if (out->count < ZAP_PARTS) {
+            size = size <= ZAP_PART_BYTES ? size : 0;
+            memcpy(out->parts[out->count], zmq_msg_data(&part), size);
             out->sizes[out->count] = size;
         }
         out->count++;
