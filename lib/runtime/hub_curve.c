@@ -26,6 +26,7 @@ enum {
     ZAP_PARTS = 8, /* version, request, domain, address, identity, mechanism, key: 7 */
     ZAP_PART_BYTES = 256,
     REBIND_AGAIN_US = 2000,
+    REBIND_PATIENCE_US = 1000000,
 };
 
 /* ---- keys of sockets ---- */
@@ -270,17 +271,22 @@ bool hub_curve_admits(struct hub *hub, uint64_t now_us, struct hub_request *requ
 /* ---- other keys ---- */
 
 /* What a listening socket was bound with stays: it is bound anew. libzmq lets go of the address a
- * moment later, so that may have to be tried again. */
+ * moment later, so that has to be tried again as a rule, which is not worth a word. */
 static void rebind(struct hub *hub, uint64_t now_us)
 {
     void *zmq = hub->server->zmq;
 
     if (zmq_bind(zmq, hub->endpoint) == 0) {
         hub->rebind_us = ACTOR_NEVER;
+        hub->unbound_us = 0;
         hub_socket_touch(hub->server);
-    } else {
-        hub->rebind_us = now_us + REBIND_AGAIN_US;
-        log_limited(&hub->refused_peer_log, now_us, LOG_WARN, "cannot listen on %s anew yet: %s",
+        return;
+    }
+    hub->rebind_us = now_us + REBIND_AGAIN_US;
+    if (log_level_lasting(&hub->unbound_us, now_us, REBIND_PATIENCE_US) == LOG_ERROR) {
+        log_limited(&hub->rebind_log, now_us, LOG_ERROR,
+                    "cannot listen on %s with the new key: %s; if another process has taken the "
+                    "address, stop it",
                     hub->endpoint, zmq_strerror(errno));
     }
 }
