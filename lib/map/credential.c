@@ -10,20 +10,7 @@
 
 enum { KEY_DIGITS = 2 * CURVE_KEY_BYTES, FORMAT = 1, VALUE_BYTES = USER_NAME_BYTES + KEY_DIGITS };
 
-_Static_assert((int)CURVE_KEY_BYTES == (int)USER_KEY_BYTES &&
-                   CURVE_KEY_BYTES == crypto_box_PUBLICKEYBYTES &&
-                   CURVE_KEY_BYTES == crypto_box_SECRETKEYBYTES &&
-                   CURVE_KEY_BYTES == crypto_box_SEEDBYTES,
-               "keys of Curve25519");
-
 /* ---- keys ---- */
-
-void credential_pair(const uint8_t seed[CURVE_KEY_BYTES], struct curve_pair *pair)
-{
-    int failed = crypto_box_seed_keypair(pair->public, pair->secret, seed);
-
-    assert(failed == 0); /* It has no way to. */
-}
 
 void credential_wipe(struct credential *self)
 {

@@ -260,13 +260,17 @@ bool cluster_key_has_tag(const struct cluster_key *key, uint64_t tag)
     return false;
 }
 
+void seal_pair_of_seed(const uint8_t seed[CURVE_KEY_BYTES], struct curve_pair *pair)
+{
+    int failed = crypto_box_seed_keypair(pair->public, pair->secret, seed);
+
+    assert(failed == 0); /* It knows no failure. */
+}
+
 void seal_curve_pair(const struct seal_key *key, enum curve_kind kind, struct curve_pair *pair)
 {
-    int failed;
-
     assert(kind < CURVE_NKINDS);
-    failed = crypto_box_seed_keypair(pair->public, pair->secret, key->curve[kind]);
-    assert(failed == 0); /* It knows no failure. */
+    seal_pair_of_seed(key->curve[kind], pair);
 }
 
 size_t cluster_key_curve_pairs(const void *key, enum curve_kind kind,
