@@ -26,7 +26,7 @@ struct stage {
 
 static uint32_t name_of(uint32_t flow)
 {
-    return flow * FAIR_QUEUE_BUCKETS + flow % 2; /* Several in one bucket. */
+    return flow * NUMBER_TABLE_BUCKETS + flow % 2; /* Several in one bucket. */
 }
 
 static void push(struct stage *self, uint32_t flow, uint64_t cost)
