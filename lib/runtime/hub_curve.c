@@ -180,7 +180,7 @@ enum status hub_zap_open(struct hub *hub)
     if (status != STATUS_OK) {
         return status;
     }
-    hub->served = hub->curve->own;
+    memcpy(hub->served, hub->curve->own.public, sizeof hub->served);
     if (zmq_setsockopt(hub->zap->zmq, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
         zmq_bind(hub->zap->zmq, ZAP_ENDPOINT) != 0 || !hub_socket_watch(hub->zap)) {
         hub_socket_close(&hub->zap);
@@ -305,8 +305,8 @@ void hub_rekey(struct hub *hub)
     assert(curve != NULL);
     hub->known_until_us = 0;
     if (hub->server != NULL && curve->listens &&
-        memcmp(&hub->served, &curve->own, sizeof hub->served) != 0) {
-        hub->served = curve->own;
+        memcmp(hub->served, curve->own.public, sizeof hub->served) != 0) {
+        memcpy(hub->served, curve->own.public, sizeof hub->served);
         (void)zmq_unbind(hub->server->zmq, hub->endpoint); /* It may wait to be bound as it is. */
         (void)zmq_setsockopt(hub->server->zmq, ZMQ_CURVE_SECRETKEY, curve->own.secret,
                              CURVE_KEY_BYTES); /* As it went at the start. */
