@@ -33,14 +33,13 @@ struct side {
     size_t nknown;
     struct hub_dial dials[KEYS];
     size_t ndials;
-    bool plain; /* what it dials is taken to be plain */
-    char dialed[64];
-    char counted[64]; /* an endpoint, and how often it was dialed */
-    uint64_t dials_made;
-    uint64_t asked; /* who() */
+    bool plain;      /* what it dials is taken to be plain */
+    char dialed[64]; /* last */
+    char counted[64];
+    uint64_t dials_made; /* to `counted` */
+    uint64_t asked;      /* who() */
     uint64_t judged;
     uint64_t strangers; /* of the frames that were judged */
-    bool strict;        /* "no" is not admitted */
 };
 
 static size_t on_dial(void *context, const char *endpoint, bool *plain,
@@ -225,6 +224,7 @@ Test(runtime_hub_curve, an_unknown_key_is_refused_and_told_why)
     stage_init(&stage);
     dial_with(&stage.here, &pair, &stage.there.curve.own);
     stage_open(&stage);
+    cr_assert_str_eq(stage.here.dialed, hub_endpoint(stage.server.hub));
     expect_refusal(&stage, "does not know our key");
     cr_assert_gt(hub_counter(stage.server.hub, HUB_COUNTER_REFUSED_PEERS), 0);
     stage_close(&stage);
@@ -431,6 +431,26 @@ Test(runtime_hub_curve, a_server_with_another_key_is_told_of)
     stage_close(&stage);
 }
 
+/* What tells of CURVE in an endpoint is for dial(), and goes on no socket. */
+Test(runtime_hub_curve, an_endpoint_tells_that_it_speaks_curve)
+{
+    struct curve_pair pair = new_pair();
+    struct stage stage;
+    char endpoint[64];
+
+    stage_init(&stage);
+    let_in(&stage.there, &pair);
+    dial_with(&stage.here, &pair, &stage.there.curve.own);
+    probe_open(&stage.server, ANY_PORT);
+    probe_open(&stage.player, NULL);
+    (void)snprintf(endpoint, sizeof endpoint, "curve://%s",
+                   hub_endpoint(stage.server.hub) + strlen("tcp://"));
+    stage.link = stage.player.effects->link_open(stage.player.effects->context, endpoint);
+    expect_answer(&stage, "hello");
+    cr_assert_str_eq(stage.here.dialed, endpoint);
+    stage_close(&stage);
+}
+
 /* A ring: whichever fits is found, though each refusal is the end of a session. */
 Test(runtime_hub_curve, each_key_is_tried_in_turn)
 {
@@ -507,6 +527,9 @@ Test(runtime_hub_curve, a_frame_that_is_not_admitted_is_answered_with_a_refusal)
     expect_answer(&stage, "yes");
     cr_assert_str_eq(stage.player.last, "yes");
     cr_assert_eq(stage.there.strangers, 0);
+    cr_assert_eq(stage.there.judged,
+                 stage.server.requests + hub_counter(stage.server.hub, HUB_COUNTER_REFUSED_FRAMES),
+                 "each frame, once");
     stage_close(&stage);
 }
 
