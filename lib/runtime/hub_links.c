@@ -320,8 +320,8 @@ static void tell(struct hub *hub, struct hub_link *self, uint64_t now_us)
 
     (void)snprintf(cause, sizeof cause, "%s does not let us in: %s", self->endpoint,
                    refusals[self->refusal]);
-    if (hub->actor.on_refusal != NULL) {
-        hub->actor.on_refusal(hub->actor.self, now_us, self->number, cause);
+    if (hub->actor.on_shut_out != NULL) {
+        hub->actor.on_shut_out(hub->actor.self, now_us, self->number, cause);
     } else {
         log_limited(&hub->refused_link_log, now_us, LOG_WARN, "%s", cause);
     }
