@@ -95,8 +95,7 @@ struct user {
     uint32_t id; /* never used again; 0 is nobody */
     char name[USER_NAME_BYTES];
     enum user_role role;
-    bool
-        create; /* RESP: may an add to a name that nobody has make a filter? With USER_CREATE too */
+    bool create; /* RESP: may an add to a free name make a filter? With USER_CREATE too */
     char subject[USER_SUBJECT_BYTES]; /* of a TLS certificate; "": none */
     struct user_limits limits;
     struct user_grant *grants;
