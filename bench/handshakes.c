@@ -75,7 +75,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     (void)context, (void)now_us, (void)link, (void)frame;
 }
 
-static void on_refusal(void *context, uint64_t now_us, uint32_t link, const char *cause)
+static void on_shut_out(void *context, uint64_t now_us, uint32_t link, const char *cause)
 {
     struct visitor *self = context;
 
@@ -114,7 +114,7 @@ static bool open_hub(struct visitor *self)
         .next_us = never,
         .time = nothing,
         .work = idle,
-        .on_refusal = on_refusal,
+        .on_shut_out = on_shut_out,
     };
 
     self->curve = (struct hub_curve){.context = self, .dial = dial};

@@ -1,4 +1,5 @@
-/* Works on the lines of the file, once all of it was found right: what a key is decides lib/map/seal.
+/* Works on the lines of the file, once all of it was found right: what a key is decides
+ * lib/map/seal.
  */
 #include "cli/key_file.h"
 
@@ -14,31 +15,20 @@
 
 enum { KEY_FILE_BYTES = 8192 };
 
-static bool holds_key(struct span line)
-{
-    size_t at = 0;
-
-    while (at < line.size && strchr(" \t\v\f\r\n", line.data[at]) != NULL) {
-        at++;
-    }
-    return at < line.size && line.data[at] != '#';
-}
-
 static void find_lines(struct key_file *self)
 {
-    struct span text = buffer_span(&self->text);
+    const uint8_t *text = self->text.data;
+    struct span rest = buffer_span(&self->text);
+    struct span line;
     size_t count = 0;
-    size_t at = 0;
 
-    while (at < text.size && count < CLUSTER_KEY_MAX) {
-        const uint8_t *found = memchr(text.data + at, '\n', text.size - at);
-        size_t end = found != NULL ? (size_t)(found - text.data) + 1 : text.size;
+    while (count < CLUSTER_KEY_MAX && span_take_line(&rest, &line)) {
+        struct span key = span_trim(line);
 
-        if (holds_key(span_of(text.data + at, end - at))) {
-            self->begin[count] = at;
-            self->end[count++] = end;
+        if (key.size > 0 && key.data[0] != '#') {
+            self->begin[count] = (size_t)(line.data - text);
+            self->end[count++] = (size_t)(rest.data - text);
         }
-        at = end;
     }
     assert(count == self->key.count);
 }
@@ -66,8 +56,10 @@ enum status key_file_open(struct key_file *self, const char *path)
     status = file_read_secret(&file_cluster_key, path, take, self);
     if (status == STATUS_OK && stat(path, &about) == 0 && about.st_uid != geteuid()) {
         status = STATUS_INVALID;
-        (void)cmd_fail(status, "%s belongs to another user, who could not read it any more; run "
-                       "this as its owner", path);
+        (void)cmd_fail(status,
+                       "%s belongs to another user, who could not read it any more; run "
+                       "this as its owner",
+                       path);
     }
     if (status == STATUS_OK) {
         find_lines(self);
@@ -100,9 +92,8 @@ enum status key_file_add(struct key_file *self)
     enum status status = STATUS_OK;
 
     if (self->key.count == CLUSTER_KEY_MAX) {
-        (void)cmd_fail(STATUS_TOO_LARGE,
-                       "%s holds %d keys, which is all it may; retire one first", self->path,
-                       CLUSTER_KEY_MAX);
+        (void)cmd_fail(STATUS_TOO_LARGE, "%s holds %d keys, which is all it may; retire one first",
+                       self->path, CLUSTER_KEY_MAX);
         return STATUS_TOO_LARGE;
     }
     if (!keygen_draw(line)) {

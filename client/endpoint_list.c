@@ -2,7 +2,6 @@
  * than retried for ever. */
 #include "client/endpoint_list.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 
 enum { PORT_MAX = 65535, PORT_DIGITS = 5 };
@@ -25,18 +24,6 @@ bool endpoint_is_valid(const char *text)
     return port >= 1 && port <= PORT_MAX;
 }
 
-static struct span trim(const char *start, size_t size)
-{
-    while (size > 0 && isspace((unsigned char)start[0])) {
-        start++;
-        size--;
-    }
-    while (size > 0 && isspace((unsigned char)start[size - 1])) {
-        size--;
-    }
-    return span_of(start, size);
-}
-
 enum status endpoint_list_parse(const char *text, char names[][DOCUMENT_TEXT_BYTES],
                                 uint32_t *count)
 {
@@ -44,7 +31,7 @@ enum status endpoint_list_parse(const char *text, char names[][DOCUMENT_TEXT_BYT
 
     for (;;) {
         size_t size = strcspn(text, ",");
-        struct span entry = trim(text, size);
+        struct span entry = span_trim(span_of(text, size));
 
         if (found == SESSION_MAX_ENDPOINTS || entry.size >= DOCUMENT_TEXT_BYTES) {
             return STATUS_TOO_LARGE;

@@ -553,7 +553,7 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
 }
 
 /* What waits for that one is tried elsewhere at once, or ends if there is nowhere else. */
-static void on_refusal(void *context, uint64_t now_us, uint32_t link, const char *cause)
+static void on_shut_out(void *context, uint64_t now_us, uint32_t link, const char *cause)
 {
     struct session *self = context;
     struct endpoints *all[] = {&self->routers, &self->coordinators};
@@ -590,7 +590,7 @@ struct actor session_actor(struct session *session)
     return (struct actor){.self = session,
                           .on_request = on_request,
                           .on_answer = on_answer,
-                          .on_refusal = on_refusal,
+                          .on_shut_out = on_shut_out,
                           .turn = turn,
                           .next_us = next_us,
                           .time = on_time,

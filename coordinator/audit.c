@@ -422,7 +422,11 @@ void audit_end(struct audit *self, uint64_t now_us, const struct admin_reply *re
     }
     self->current = NULL;
     finish(entry, reply);
-    audit_log_write(&self->log, now_us, buffer_span(&entry->text), entry->whole);
+    if (entry->whole) {
+        audit_log_write(&self->log, now_us, buffer_span(&entry->text));
+    } else {
+        audit_log_lose(&self->log, now_us);
+    }
     entry_free(entry);
 }
 

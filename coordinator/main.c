@@ -99,17 +99,14 @@ static void rekey(void *context)
 }
 
 /* transport_who_fn */
-static bool who(void *context, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
+static bool who(const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
 {
-    (void)context;
     return coordinator_identify(coordinator, key, peer);
 }
 
 /* transport_admits_fn */
-static bool admits(void *context, const struct peer *from, bool known, struct span frame,
-                   struct buffer *refusal)
+static bool admits(const struct peer *from, bool known, struct span frame, struct buffer *refusal)
 {
-    (void)context;
     return gate_pass(GATE_COORDINATOR, from, known, frame, refusal);
 }
 

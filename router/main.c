@@ -175,17 +175,14 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
 }
 
 /* transport_who_fn */
-static bool who(void *context, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
+static bool who(const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
 {
-    (void)context;
     return router_identify(router, key, peer);
 }
 
 /* transport_admits_fn */
-static bool admits(void *context, const struct peer *from, bool known, struct span frame,
-                   struct buffer *refusal)
+static bool admits(const struct peer *from, bool known, struct span frame, struct buffer *refusal)
 {
-    (void)context;
     return gate_pass(GATE_ROUTER, from, known, frame, refusal);
 }
 

@@ -83,7 +83,7 @@ static int draw(struct curve_pair *pair)
     if (getrandom(seed, sizeof seed, 0) != (ssize_t)sizeof seed) {
         return cmd_fail(STATUS_IO, "no random bytes: %s", strerror(errno));
     }
-    credential_pair(seed, pair);
+    seal_pair_of_seed(seed, pair);
     explicit_bzero(seed, sizeof seed);
     return CMD_OK;
 }
@@ -101,7 +101,7 @@ int credentials_make(struct credential_draft *self, const struct flags_common *c
 }
 
 struct user_wish credentials_wish(const struct credential_draft *self, const char *name,
-                                        uint64_t expires_ms)
+                                  uint64_t expires_ms)
 {
     struct user_wish wish = {.user = name, .token = span_of("", 0), .expires_ms = expires_ms};
 

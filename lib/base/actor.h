@@ -110,7 +110,7 @@ struct actor {
 
     /* The peer of a link does not let us in, with any key that there is: cause and remedy. It is
      * tried again by and by. NULL: not wanted. */
-    void (*on_refusal)(void *self, uint64_t now_us, uint32_t link, const char *cause);
+    void (*on_shut_out)(void *self, uint64_t now_us, uint32_t link, const char *cause);
 };
 
 #endif

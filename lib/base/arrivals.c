@@ -6,13 +6,16 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ONES_PART = 4, ARRIVAL_BYTES = 256 /* what a small one costs, too */ };
+enum {
+    TURN_PARTS = 4,      /* of a turn's bytes, one for a user at a time */
+    ARRIVAL_BYTES = 256, /* what a small one costs, too */
+};
 
 void arrivals_init(struct arrivals *self, uint64_t most_bytes, uint64_t turn_bytes)
 {
-    assert(turn_bytes >= ONES_PART);
+    assert(turn_bytes >= TURN_PARTS);
     *self = (struct arrivals){.most_bytes = most_bytes, .turn_bytes = turn_bytes};
-    fair_queue_init(&self->queue, turn_bytes / ONES_PART);
+    fair_queue_init(&self->queue, turn_bytes / TURN_PARTS);
 }
 
 /* Out of the queue: it takes no room any more. */
@@ -42,11 +45,11 @@ enum status arrivals_push(struct arrivals *self, uint32_t user, const struct pee
 {
     uint64_t cost = bytes.size + ARRIVAL_BYTES;
     uint64_t waiting = fair_queue_waiting(&self->queue, user);
+    uint64_t room = self->most_bytes - self->bytes;
     struct arrival *one;
 
-    /* One alone always may, however large. */
-    if (self->bytes + cost > self->most_bytes ||
-        (waiting > 0 && waiting + cost > self->most_bytes / ONES_PART)) {
+    /* One alone always may, however large, where there is room for it. */
+    if (cost > room || (waiting > 0 && waiting + cost > room)) {
         return STATUS_OVERLOADED;
     }
     one = heap_alloc(sizeof *one + bytes.size, 1);

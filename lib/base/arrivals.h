@@ -3,7 +3,8 @@
  * Only a part of what waits is served in one turn of a loop, so that whoever comes meanwhile does
  * not wait for all of it.
  *
- * Bounds:  bytes that wait, of all users together, and a quarter of that of each.
+ * Bounds:  bytes that wait, of all users together; whoever has something waiting may have no more
+ *          than is free with it. So N that send all they can leave about 1/(N + 1) to others.
  * Errors:  arrivals_push: STATUS_OVERLOADED, STATUS_NOMEM; then nothing was kept.
  * Owner:   what is kept is a copy; arrivals_pop()'s caller frees it.
  * Threads: none.

@@ -2,33 +2,8 @@
 #include "base/audit_log.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { TIME_BYTES = 64, DAY_MS = 24 * 3600 * 1000 };
-
-/* ---- when ---- */
-
-/* As in the log: 2026-01-31T12:00:00.123Z. Years are counted from March on, so that a leap day is
- * the last one of its year; 400 of them have 146,097 days. */
-static const char *show_time(uint64_t date_ms, char text[TIME_BYTES])
-{
-    const uint64_t days = date_ms / DAY_MS + 719468; /* since the first of March of the year 0 */
-    const uint64_t ms = date_ms % DAY_MS;
-    const uint64_t left = days % 146097;
-    const uint64_t year = (left - left / 1460 + left / 36524 - left / 146096) / 365;
-    const uint64_t day = left - (365 * year + year / 4 - year / 100);
-    const uint64_t month = (5 * day + 2) / 153; /* 0: March */
-
-    (void)snprintf(text, TIME_BYTES,
-                   "%04" PRIu64 "-%02" PRIu64 "-%02" PRIu64 "T%02" PRIu64 ":%02" PRIu64
-                   ":%02" PRIu64 ".%03" PRIu64 "Z",
-                   year + days / 146097 * 400 + (month >= 10), month < 10 ? month + 3 : month - 9,
-                   day - (153 * month + 2) / 5 + 1, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60,
-                   ms % 1000);
-    return text;
-}
 
 /* ---- writing ---- */
 
@@ -93,15 +68,6 @@ static void done(struct job *job, uint64_t now_us)
     write_waiting(self);
 }
 
-static void lose(struct audit_log *self, uint64_t now_us)
-{
-    ++*self->lost;
-    log_limited(&self->limit, now_us, LOG_ERROR,
-                "a line of audit_log is lost: %zu KiB of others wait to be written, or memory "
-                "does not suffice",
-                self->waiting.size >> 10);
-}
-
 static bool append(struct buffer *to, const char *head, struct span members)
 {
     static const char end[] = "}\n";
@@ -117,17 +83,26 @@ static bool append(struct buffer *to, const char *head, struct span members)
     return true;
 }
 
-void audit_log_write(struct audit_log *self, uint64_t now_us, struct span members, bool whole)
+void audit_log_lose(struct audit_log *self, uint64_t now_us)
+{
+    ++*self->lost;
+    log_limited(&self->limit, now_us, LOG_ERROR,
+                "a line of audit_log is lost: %zu KiB of others wait to be written, or memory "
+                "does not suffice",
+                self->waiting.size >> 10);
+}
+
+void audit_log_write(struct audit_log *self, uint64_t now_us, struct span members)
 {
     uint64_t date_ms = self->effects.date_ms != NULL ? self->effects.date_ms(self->effects.context)
                                                      : 0;
-    char head[TIME_BYTES + 16];
-    char time[TIME_BYTES];
+    char head[LOG_DATE_BYTES + 16];
+    char date[LOG_DATE_BYTES];
 
     assert(self->sink != NULL && members.size > 0);
-    (void)snprintf(head, sizeof head, "{\"time\":\"%s\"", show_time(date_ms, time));
-    if (!whole || !append(&self->waiting, head, members)) {
-        lose(self, now_us);
+    (void)snprintf(head, sizeof head, "{\"time\":\"%s\"", log_date(date_ms, date));
+    if (!append(&self->waiting, head, members)) {
+        audit_log_lose(self, now_us);
     }
     write_waiting(self);
 }

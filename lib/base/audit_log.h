@@ -49,9 +49,11 @@ static inline bool audit_log_is_on(const struct audit_log *self)
     return self->sink != NULL;
 }
 
-/* A line, which begins with the time; then `members` of the object, each after a comma. `whole`: of
- * what was to be told nothing is missing; else the line is lost. */
-void audit_log_write(struct audit_log *self, uint64_t now_us, struct span members, bool whole);
+/* A line, which begins with the time; then `members` of the object, each after a comma. */
+void audit_log_write(struct audit_log *self, uint64_t now_us, struct span members);
+
+/* ... for whose members there was no memory. */
+void audit_log_lose(struct audit_log *self, uint64_t now_us);
 
 /* There are no lanes any more; what waits for them is written here and now. */
 void audit_log_leave_lanes(struct audit_log *self);

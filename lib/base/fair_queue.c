@@ -11,11 +11,10 @@
 TAILQ_HEAD(fair_entry_list, fair_entry);
 
 struct fair_flow {
+    struct number_entry name;     /* first */
     TAILQ_ENTRY(fair_flow) entry; /* while it has entries */
-    struct fair_flow *next;       /* in its bucket */
-    uint32_t name;
-    int64_t left;   /* of its turn; below 0: it owes that */
-    uint64_t round; /* that it had its last turn in */
+    int64_t left;                 /* of its turn; below 0: it owes that */
+    uint64_t round;               /* that it had its last turn in */
     uint64_t waiting;
     struct fair_entry_list entries;
 };
@@ -29,13 +28,11 @@ void fair_queue_init(struct fair_queue *self, uint64_t quantum)
 
 void fair_queue_fini(struct fair_queue *self)
 {
-    for (size_t i = 0; i < FAIR_QUEUE_BUCKETS; i++) {
-        while (self->buckets[i] != NULL) {
-            struct fair_flow *flow = self->buckets[i];
+    struct number_entry *flow;
 
-            self->buckets[i] = flow->next;
-            heap_free(flow);
-        }
+    while ((flow = number_table_next(&self->flows, NULL)) != NULL) {
+        number_table_remove(&self->flows, flow);
+        heap_free(flow);
     }
     TAILQ_INIT(&self->waiting);
     self->count = 0;
@@ -43,12 +40,7 @@ void fair_queue_fini(struct fair_queue *self)
 
 static struct fair_flow *find(const struct fair_queue *self, uint32_t name)
 {
-    struct fair_flow *flow = self->buckets[name % FAIR_QUEUE_BUCKETS];
-
-    while (flow != NULL && flow->name != name) {
-        flow = flow->next;
-    }
-    return flow;
+    return (struct fair_flow *)number_table_find(&self->flows, name);
 }
 
 static struct fair_flow *add(struct fair_queue *self, uint32_t name)
@@ -56,11 +48,9 @@ static struct fair_flow *add(struct fair_queue *self, uint32_t name)
     struct fair_flow *flow = heap_zalloc(1, sizeof *flow);
 
     if (flow != NULL) {
-        flow->name = name;
         flow->round = self->round - 1;
         TAILQ_INIT(&flow->entries);
-        flow->next = self->buckets[name % FAIR_QUEUE_BUCKETS];
-        self->buckets[name % FAIR_QUEUE_BUCKETS] = flow;
+        number_table_put(&self->flows, &flow->name, name);
     }
     return flow;
 }

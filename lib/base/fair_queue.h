@@ -18,6 +18,7 @@
 #ifndef ORBLOOM_BASE_FAIR_QUEUE_H
 #define ORBLOOM_BASE_FAIR_QUEUE_H
 
+#include "base/number_table.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -36,14 +37,12 @@ struct fair_entry {
 
 TAILQ_HEAD(fair_flow_list, fair_flow);
 
-enum { FAIR_QUEUE_BUCKETS = 256 };
-
 struct fair_queue {
     uint64_t quantum;
     uint64_t round;                /* so many times all who wait had a turn */
     size_t count;                  /* entries that wait */
     struct fair_flow_list waiting; /* flows with entries; who is first has its turn */
-    struct fair_flow *buckets[FAIR_QUEUE_BUCKETS];
+    struct number_table flows;     /* ... and those that have none now */
 };
 
 void fair_queue_init(struct fair_queue *self, uint64_t quantum);

@@ -43,22 +43,30 @@ bool log_level_parse(const char *text, enum log_level *level)
     return false;
 }
 
+const char *log_date(uint64_t date_ms, char text[LOG_DATE_BYTES])
+{
+    const time_t seconds = (time_t)(date_ms / 1000);
+    struct tm utc = {0};
+    size_t size;
+
+    (void)gmtime_r(&seconds, &utc); /* So many milliseconds are no year that it does not know. */
+    size = strftime(text, LOG_DATE_BYTES, "%Y-%m-%dT%H:%M:%S", &utc);
+    (void)snprintf(text + size, LOG_DATE_BYTES - size, ".%03uZ", (unsigned)(date_ms % 1000));
+    return text;
+}
+
 static void write_line(enum log_level level, const char *text, uint64_t skipped)
 {
     struct timespec now;
-    struct tm utc;
-    char stamp[32];
+    char date[LOG_DATE_BYTES];
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    (void)gmtime_r(&now.tv_sec, &utc);
-    (void)strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
+    (void)log_date((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, date);
     if (skipped > 0) {
-        (void)fprintf(stderr, "%s.%03ldZ %s %s: %s (%llu alike not shown)\n", stamp,
-                      now.tv_nsec / 1000000, level_names[level], log_program, text,
-                      (unsigned long long)skipped);
+        (void)fprintf(stderr, "%s %s %s: %s (%llu alike not shown)\n", date, level_names[level],
+                      log_program, text, (unsigned long long)skipped);
     } else {
-        (void)fprintf(stderr, "%s.%03ldZ %s %s: %s\n", stamp, now.tv_nsec / 1000000,
-                      level_names[level], log_program, text);
+        (void)fprintf(stderr, "%s %s %s: %s\n", date, level_names[level], log_program, text);
     }
 }
 

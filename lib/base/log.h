@@ -15,6 +15,8 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
+enum { LOG_DATE_BYTES = 32 };
+
 /* State of one rate-limited call site: a zeroed static or field. */
 struct log_limit {
     uint64_t next_us;
@@ -30,6 +32,9 @@ void log_set_level(enum log_level level);
 
 /* "error", "warn", "info" or "debug"; false when it is none of them. */
 bool log_level_parse(const char *text, enum log_level *level);
+
+/* Milliseconds since 1970 as lines begin with them: "2026-01-31T12:00:00.123Z". Returns `text`. */
+const char *log_date(uint64_t date_ms, char text[LOG_DATE_BYTES]);
 
 void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 

@@ -31,4 +31,39 @@ static inline bool span_equal(struct span a, struct span b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
+/* Is it a blank, as in the C locale? A newline is one, too. */
+static inline bool span_blank(uint8_t byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* Without the blanks around it. */
+static inline struct span span_trim(struct span text)
+{
+    while (text.size > 0 && span_blank(text.data[0])) {
+        text = span_of(text.data + 1, text.size - 1);
+    }
+    while (text.size > 0 && span_blank(text.data[text.size - 1])) {
+        text.size--;
+    }
+    return text;
+}
+
+/* The next line of `rest`, which begins behind it then; its newline is not in it, and may be
+ * missing from the last one. False: nothing is left. */
+static inline bool span_take_line(struct span *rest, struct span *line)
+{
+    const uint8_t *end = rest->size > 0 ? (const uint8_t *)memchr(rest->data, '\n', rest->size)
+                                        : NULL;
+    size_t size = end != NULL ? (size_t)(end - rest->data) : rest->size;
+    size_t taken = size + (end != NULL);
+
+    if (rest->size == 0) {
+        return false;
+    }
+    *line = span_of(rest->data, size);
+    *rest = span_of(rest->data + taken, rest->size - taken);
+    return true;
+}
+
 #endif

@@ -10,20 +10,7 @@
 
 enum { KEY_DIGITS = 2 * CURVE_KEY_BYTES, FORMAT = 1, VALUE_BYTES = USER_NAME_BYTES + KEY_DIGITS };
 
-_Static_assert((int)CURVE_KEY_BYTES == (int)USER_KEY_BYTES &&
-                   CURVE_KEY_BYTES == crypto_box_PUBLICKEYBYTES &&
-                   CURVE_KEY_BYTES == crypto_box_SECRETKEYBYTES &&
-                   CURVE_KEY_BYTES == crypto_box_SEEDBYTES,
-               "keys of Curve25519");
-
 /* ---- keys ---- */
-
-void credential_pair(const uint8_t seed[CURVE_KEY_BYTES], struct curve_pair *pair)
-{
-    int failed = crypto_box_seed_keypair(pair->public, pair->secret, seed);
-
-    assert(failed == 0); /* It has no way to. */
-}
 
 void credential_wipe(struct credential *self)
 {
@@ -156,22 +143,6 @@ static const struct {
 
 enum { NWORDS = sizeof words / sizeof words[0] };
 
-static bool is_blank(uint8_t byte)
-{
-    return byte == ' ' || byte == '\t' || byte == '\r';
-}
-
-static struct span trim(struct span text)
-{
-    while (text.size > 0 && is_blank(text.data[0])) {
-        text = span_of(text.data + 1, text.size - 1);
-    }
-    while (text.size > 0 && is_blank(text.data[text.size - 1])) {
-        text.size--;
-    }
-    return text;
-}
-
 static enum status read_word(struct reading *self, struct span word, const char *value)
 {
     for (size_t i = 0; i < NWORDS; i++) {
@@ -194,14 +165,14 @@ static enum status read_line(struct reading *self, struct span line)
     struct span rest;
     size_t word = 0;
 
-    line = trim(line);
+    line = span_trim(line);
     if (line.size == 0 || line.data[0] == '#') {
         return STATUS_OK;
     }
-    while (word < line.size && !is_blank(line.data[word])) {
+    while (word < line.size && !span_blank(line.data[word])) {
         word++;
     }
-    rest = trim(span_of(line.data + word, line.size - word));
+    rest = span_trim(span_of(line.data + word, line.size - word));
     if (rest.size >= sizeof value || memchr(rest.data, '\0', rest.size) != NULL) {
         return refuse(self, "what stands behind its word is none of its values");
     }
@@ -238,15 +209,11 @@ enum status credential_parse(struct span text, struct credential *out, char *rea
 {
     struct reading reading = {.reason = reason, .size = size};
     enum status status = STATUS_OK;
+    struct span line;
 
-    while (status == STATUS_OK && text.size > 0) {
-        const uint8_t *end = memchr(text.data, '\n', text.size);
-        size_t length = end != NULL ? (size_t)(end - text.data) : text.size;
-        size_t taken = length + (end != NULL);
-
+    while (status == STATUS_OK && span_take_line(&text, &line)) {
         reading.line++;
-        status = read_line(&reading, span_of(text.data, length));
-        text = span_of(text.data + taken, text.size - taken);
+        status = read_line(&reading, line);
     }
     status = status == STATUS_OK ? judge(&reading) : status;
     if (status == STATUS_OK) {

@@ -36,9 +36,6 @@ struct credential {
     struct process_keys processes;
 };
 
-/* The pair that 32 random bytes make. */
-void credential_pair(const uint8_t seed[CURVE_KEY_BYTES], struct curve_pair *pair);
-
 MUST_USE enum status credential_parse(struct span text, struct credential *out, char *reason,
                                       size_t size);
 

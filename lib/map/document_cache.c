@@ -107,7 +107,8 @@ struct document_entry *document_cache_find_name(const struct document_cache *sel
     return found;
 }
 
-static enum status copy_bytes(struct span bytes, uint8_t **out)
+/* A copy of signed bytes in the place of those that were there, of their size and hash. */
+static enum status keep_bytes(struct span bytes, uint8_t **kept, size_t *size, uint64_t *hash)
 {
     uint8_t *copy = heap_alloc(bytes.size, 1);
 
@@ -115,8 +116,16 @@ static enum status copy_bytes(struct span bytes, uint8_t **out)
         return STATUS_NOMEM;
     }
     memcpy(copy, bytes.data, bytes.size);
-    *out = copy;
+    heap_free(*kept);
+    *kept = copy;
+    *size = bytes.size;
+    *hash = document_epoch_hash(bytes);
     return STATUS_OK;
+}
+
+static enum status keep_entry_bytes(struct document_entry *entry, struct span bytes)
+{
+    return keep_bytes(bytes, &entry->signed_bytes, &entry->signed_size, &entry->signed_hash);
 }
 
 static enum status reserve(struct document_cache *self)
@@ -159,13 +168,11 @@ static enum status insert(struct document_cache *self, struct filter_document *d
     if (entry == NULL) {
         return STATUS_NOMEM;
     }
-    status = copy_bytes(signed_bytes, &entry->signed_bytes);
+    status = keep_entry_bytes(entry, signed_bytes);
     if (status != STATUS_OK) {
         heap_free(entry);
         return status;
     }
-    entry->signed_size = signed_bytes.size;
-    entry->signed_hash = document_epoch_hash(signed_bytes);
     entry->document = *document;
     *document = (struct filter_document){0};
     insert_at(self->by_id, self->count, document_cache_from(self, entry->document.id), entry);
@@ -198,17 +205,12 @@ static enum status replace(struct document_cache *self, struct document_entry *e
                            struct filter_document *document, struct span signed_bytes)
 {
     bool renamed = strcmp(entry->document.content.name, document->content.name) != 0;
-    uint8_t *copy = NULL;
-    enum status status = copy_bytes(signed_bytes, &copy);
+    enum status status = keep_entry_bytes(entry, signed_bytes);
 
     assert(entry->document.id == document->id);
     if (status != STATUS_OK) {
         return status;
     }
-    heap_free(entry->signed_bytes);
-    entry->signed_bytes = copy;
-    entry->signed_size = signed_bytes.size;
-    entry->signed_hash = document_epoch_hash(signed_bytes);
     document_fini(&entry->document);
     entry->document = *document;
     *document = (struct filter_document){0};
@@ -274,7 +276,6 @@ enum status document_cache_take(struct document_cache *self, struct filter_docum
 enum status document_cache_take_nodes(struct document_cache *self, struct node_list *nodes,
                                       struct span signed_bytes, bool *changed)
 {
-    uint8_t *copy = NULL;
     enum status status;
 
     *changed = false;
@@ -286,14 +287,10 @@ enum status document_cache_take_nodes(struct document_cache *self, struct node_l
                    ? STATUS_CONFLICT
                    : STATUS_OK;
     }
-    status = copy_bytes(signed_bytes, &copy);
+    status = keep_bytes(signed_bytes, &self->nodes_bytes, &self->nodes_size, &self->nodes_hash);
     if (status != STATUS_OK) {
         return status;
     }
-    heap_free(self->nodes_bytes);
-    self->nodes_bytes = copy;
-    self->nodes_size = signed_bytes.size;
-    self->nodes_hash = document_epoch_hash(signed_bytes);
     node_list_fini(&self->nodes);
     self->nodes = *nodes;
     *nodes = (struct node_list){0};
@@ -304,7 +301,6 @@ enum status document_cache_take_nodes(struct document_cache *self, struct node_l
 enum status document_cache_take_users(struct document_cache *self, struct user_list *users,
                                       struct span signed_bytes, bool *changed)
 {
-    uint8_t *copy = NULL;
     enum status status;
 
     *changed = false;
@@ -316,14 +312,10 @@ enum status document_cache_take_users(struct document_cache *self, struct user_l
                    ? STATUS_OK
                    : STATUS_CONFLICT;
     }
-    status = copy_bytes(signed_bytes, &copy);
+    status = keep_bytes(signed_bytes, &self->users_bytes, &self->users_size, &self->users_hash);
     if (status != STATUS_OK) {
         return status;
     }
-    heap_free(self->users_bytes);
-    self->users_bytes = copy;
-    self->users_size = signed_bytes.size;
-    self->users_hash = document_epoch_hash(signed_bytes);
     user_list_fini(&self->users);
     self->users = *users;
     *users = (struct user_list){0};
@@ -353,7 +345,6 @@ static void mark_gone(struct document_cache *self)
 enum status document_cache_take_dropped(struct document_cache *self, struct dropped_record *record,
                                         struct span signed_bytes, bool *changed)
 {
-    uint8_t *copy = NULL;
     enum status status;
 
     *changed = false;
@@ -368,14 +359,11 @@ enum status document_cache_take_dropped(struct document_cache *self, struct drop
     if (!id_set_covers(&record->ids, &self->dropped.ids)) {
         return STATUS_CONFLICT;
     }
-    status = copy_bytes(signed_bytes, &copy);
+    status = keep_bytes(signed_bytes, &self->dropped_bytes, &self->dropped_size,
+                        &self->dropped_hash);
     if (status != STATUS_OK) {
         return status;
     }
-    heap_free(self->dropped_bytes);
-    self->dropped_bytes = copy;
-    self->dropped_size = signed_bytes.size;
-    self->dropped_hash = document_epoch_hash(signed_bytes);
     dropped_record_fini(&self->dropped);
     self->dropped = *record;
     *record = (struct dropped_record){0};

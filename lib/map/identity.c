@@ -5,8 +5,6 @@
 #include <sodium.h>
 #include <string.h>
 
-_Static_assert((int)USER_KEY_BYTES == (int)CURVE_KEY_BYTES, "a user's key is one of CURVE");
-
 void process_keys_derive(const struct cluster_key *ring, struct process_keys *out)
 {
     struct curve_pair pair;

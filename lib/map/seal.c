@@ -93,22 +93,6 @@ struct reading {
     size_t size;
 };
 
-static bool is_blank(uint8_t byte)
-{
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
-static struct span trim(struct span text)
-{
-    while (text.size > 0 && is_blank(text.data[0])) {
-        text = span_of(text.data + 1, text.size - 1);
-    }
-    while (text.size > 0 && is_blank(text.data[text.size - 1])) {
-        text.size--;
-    }
-    return text;
-}
-
 static bool is_digit(uint8_t byte)
 {
     return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'f') ||
@@ -161,7 +145,7 @@ static enum status read_line(struct reading *self, struct span line)
     enum status status;
     size_t size = 0;
 
-    line = trim(line);
+    line = span_trim(line);
     if (line.size == 0 || line.data[0] == '#') {
         return STATUS_OK;
     }
@@ -181,15 +165,11 @@ enum status cluster_key_parse(struct span text, struct cluster_key *key, char *r
 {
     struct reading reading = {.reason = reason, .size = size};
     enum status status = STATUS_OK;
+    struct span line;
 
-    while (status == STATUS_OK && text.size > 0) {
-        const uint8_t *end = memchr(text.data, '\n', text.size);
-        size_t length = end != NULL ? (size_t)(end - text.data) : text.size;
-        size_t taken = length + (end != NULL);
-
+    while (status == STATUS_OK && span_take_line(&text, &line)) {
         reading.line++;
-        status = read_line(&reading, span_of(text.data, length));
-        text = span_of(text.data + taken, text.size - taken);
+        status = read_line(&reading, line);
     }
     if (status == STATUS_OK && reading.key.count == 0) {
         (void)snprintf(reason, size, "there is no key in it");
@@ -280,13 +260,17 @@ bool cluster_key_has_tag(const struct cluster_key *key, uint64_t tag)
     return false;
 }
 
+void seal_pair_of_seed(const uint8_t seed[CURVE_KEY_BYTES], struct curve_pair *pair)
+{
+    int failed = crypto_box_seed_keypair(pair->public, pair->secret, seed);
+
+    assert(failed == 0); /* It knows no failure. */
+}
+
 void seal_curve_pair(const struct seal_key *key, enum curve_kind kind, struct curve_pair *pair)
 {
-    int failed;
-
     assert(kind < CURVE_NKINDS);
-    failed = crypto_box_seed_keypair(pair->public, pair->secret, key->curve[kind]);
-    assert(failed == 0); /* It knows no failure. */
+    seal_pair_of_seed(key->curve[kind], pair);
 }
 
 size_t cluster_key_curve_pairs(const void *key, enum curve_kind kind,

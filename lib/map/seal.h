@@ -97,6 +97,9 @@ uint64_t cluster_key_tag(const struct cluster_key *key);
 /* Is it that of a key of the ring? */
 bool cluster_key_has_tag(const struct cluster_key *key, uint64_t tag);
 
+/* The pair that 32 random bytes make. */
+void seal_pair_of_seed(const uint8_t seed[CURVE_KEY_BYTES], struct curve_pair *pair);
+
 /* The pair by which processes of that kind are known to others, and which they prove to have: all
  * of a kind have the same one of each key of the ring, so nothing else has to be distributed. */
 void seal_curve_pair(const struct seal_key *key, enum curve_kind kind, struct curve_pair *pair);

@@ -1,5 +1,5 @@
-/* A table by id, of users with limits. Whoever loses its limits, or goes, keeps its place: what it
- * has under way is still to be taken off. */
+/* A table by id, of users with limits. Whoever loses its limits, or goes, keeps its place until
+ * another record comes and nothing of it is under way: that is still to be taken off. */
 #include "map/usage.h"
 
 #include "base/heap.h"
@@ -7,48 +7,65 @@
 #include <assert.h>
 #include <stdio.h>
 
+static struct usage *next_of(const struct usages *self, const struct usage *usage)
+{
+    return (struct usage *)number_table_next(&self->users, usage != NULL ? &usage->user : NULL);
+}
+
+static void forget(struct usages *self, struct usage *usage)
+{
+    number_table_remove(&self->users, &usage->user);
+    heap_free(usage);
+}
+
 void usages_fini(struct usages *self)
 {
-    for (size_t i = 0; i < USAGE_BUCKETS; i++) {
-        while (self->buckets[i] != NULL) {
-            struct usage *usage = self->buckets[i];
+    struct usage *usage;
 
-            self->buckets[i] = usage->next;
-            heap_free(usage);
-        }
+    while ((usage = next_of(self, NULL)) != NULL) {
+        forget(self, usage);
     }
     self->revision = 0;
 }
 
 struct usage *usages_find(const struct usages *self, uint32_t user)
 {
-    struct usage *usage = self->buckets[user % USAGE_BUCKETS];
-
-    while (usage != NULL && usage->user != user) {
-        usage = usage->next;
-    }
-    return usage;
+    return (struct usage *)number_table_find(&self->users, user);
 }
 
 static struct usage *add(struct usages *self, uint32_t user)
 {
-    struct usage **bucket = &self->buckets[user % USAGE_BUCKETS];
     struct usage *usage = heap_zalloc(1, sizeof *usage);
 
     if (usage != NULL) {
-        usage->user = user;
-        usage->next = *bucket;
-        *bucket = usage;
+        number_table_put(&self->users, &usage->user, user);
     }
     return usage;
 }
 
+static bool has_limits(const struct user_limits *limits)
+{
+    return limits->keys_per_s != 0 || limits->in_flight != 0;
+}
+
 static void forget_limits(struct usages *self)
 {
-    for (size_t i = 0; i < USAGE_BUCKETS; i++) {
-        for (struct usage *usage = self->buckets[i]; usage != NULL; usage = usage->next) {
-            usage->limits = (struct user_limits){0};
+    for (struct usage *usage = next_of(self, NULL); usage != NULL; usage = next_of(self, usage)) {
+        usage->limits = (struct user_limits){0};
+    }
+}
+
+static void forget_idle(struct usages *self)
+{
+    struct usage *usage = next_of(self, NULL);
+
+    while (usage != NULL) {
+        struct usage *next = next_of(self, usage);
+
+        if (!has_limits(&usage->limits) && usage->in_flight == 0) {
+            forget(self, usage);
         }
+        usage = next;
     }
 }
 
@@ -60,7 +77,7 @@ enum status usages_learn(struct usages *self, const struct user_list *users)
         const struct user *user = &users->users[i];
         struct usage *usage = usages_find(self, user->id);
 
-        if (usage == NULL && user->limits.keys_per_s == 0 && user->limits.in_flight == 0) {
+        if (usage == NULL && !has_limits(&user->limits)) {
             continue;
         }
         usage = usage != NULL ? usage : add(self, user->id);
@@ -70,6 +87,7 @@ enum status usages_learn(struct usages *self, const struct user_list *users)
         usage->limits = user->limits;
         (void)snprintf(usage->name, sizeof usage->name, "%s", user->name);
     }
+    forget_idle(self);
     self->revision = users->revision;
     return STATUS_OK;
 }
@@ -81,20 +99,35 @@ uint64_t usage_share(uint64_t keys_per_s, uint32_t routers)
     return keys_per_s > 0 && share == 0 ? 1 : share;
 }
 
+/* What is owed is kept as time at the rate that it was taken at; at a higher one less is to wait. A
+ * lower one changes nothing until it is paid. */
+static void speed_up(struct usage *self, uint64_t now_us, uint64_t rate)
+{
+    uint64_t *free_us = &self->keys.free_us;
+
+    if (rate > self->rate && *free_us > now_us) {
+        *free_us = now_us + (*free_us - now_us) * self->rate / rate;
+        self->rate = rate;
+    }
+}
+
 bool usage_take_keys(struct usage *self, uint64_t now_us, uint64_t keys, uint32_t routers,
                      uint64_t *retry_us)
 {
     uint64_t rate = usage_share(self->limits.keys_per_s, routers);
-    uint64_t ready_us = token_bucket_ready_us(&self->keys, now_us);
+    uint64_t ready_us;
 
     if (rate == 0) {
         return true;
     }
+    speed_up(self, now_us, rate);
+    ready_us = token_bucket_ready_us(&self->keys, now_us);
     if (ready_us > now_us) {
         *retry_us = ready_us - now_us;
         return false;
     }
     token_bucket_take(&self->keys, now_us, keys, rate);
+    self->rate = rate;
     return true;
 }
 

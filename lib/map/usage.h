@@ -5,7 +5,8 @@
  * one router as it is.
  *
  * Rates are token buckets: a request of any size passes once what was taken before is paid, so the
- * rate holds over time; a quarter of a second may be saved up.
+ * rate holds over time; a quarter of a second may be saved up. What is owed is paid at the rate
+ * that it was taken at, or at a higher one from when that is known.
  *
  * Bounds:  as many as the record has users with limits.
  * Errors:  usages_learn: STATUS_NOMEM. Limits that could not be kept are not enforced; learn again.
@@ -14,30 +15,30 @@
 #ifndef ORBLOOM_MAP_USAGE_H
 #define ORBLOOM_MAP_USAGE_H
 
+#include "base/number_table.h"
 #include "base/token_bucket.h"
 #include "map/users.h"
 
-enum { USAGE_BUCKETS = 256 };
-
-/* Of a user with limits; stays where it is until usages_fini(). */
+/* Of a user with limits. Stays where it is while the user has them, or has anything under way. */
 struct usage {
-    struct usage *next; /* in its bucket */
-    uint32_t user;      /* id */
+    struct number_entry user; /* first: its id */
     char name[USER_NAME_BYTES];
     struct user_limits limits; /* as the record has them; all 0 of a user that has gone */
     struct token_bucket keys;
+    uint64_t rate;      /* that the debt of `keys` was made at */
     uint64_t in_flight; /* bytes */
 };
 
 /* Zeroed: there are none. */
 struct usages {
-    struct usage *buckets[USAGE_BUCKETS];
+    struct number_table users;
     uint64_t revision; /* of the record that they are of */
 };
 
 void usages_fini(struct usages *self);
 
-/* Take over the limits of a record; what is under way, and what is owed, stays. */
+/* Take over the limits of a record. What is under way stays, and what is owed while there are
+ * limits. */
 MUST_USE enum status usages_learn(struct usages *self, const struct user_list *users);
 
 /* NULL: it has no limits. */

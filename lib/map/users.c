@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(USER_KEY_BYTES == crypto_box_PUBLICKEYBYTES, "a public key of Curve25519");
 _Static_assert((int)USER_PATTERN_BYTES == (int)DOCUMENT_NAME_BYTES + 1, "a name, \"*\" and a NUL");
 
 enum { NRIGHTS = 4 };

@@ -38,7 +38,7 @@ enum {
     USER_MAX_GRANTS = 64,
     USER_MAX_TOKENS = 8,
     USER_MAX_KEYS = 8,
-    USER_KEY_BYTES = 32,        /* a public key of Curve25519 */
+    USER_KEY_BYTES = CURVE_KEY_BYTES,
     USER_HASH_BYTES = 32,       /* of a token */
     USER_TOKEN_BYTES = 65,      /* 256 random bits, as hexadecimal digits, and a NUL */
     USER_MAX_TOKEN_BYTES = 512, /* one that was chosen may be as long */
@@ -95,8 +95,7 @@ struct user {
     uint32_t id; /* never used again; 0 is nobody */
     char name[USER_NAME_BYTES];
     enum user_role role;
-    bool
-        create; /* RESP: may an add to a name that nobody has make a filter? With USER_CREATE too */
+    bool create; /* RESP: may an add to a free name make a filter? With USER_CREATE too */
     char subject[USER_SUBJECT_BYTES]; /* of a TLS certificate; "": none */
     struct user_limits limits;
     struct user_grant *grants;

@@ -162,7 +162,7 @@ static void take_key(struct life *self, const void *key)
     }
     memcpy(daemon->key, key, daemon->key_bytes);
     daemon->rekey(daemon->settings);
-    transport_rekey(&self->transport, daemon->key, daemon->pairs);
+    transport_rekey(&self->transport, daemon->key);
     hub_rekey(self->hub);
     log_line(LOG_INFO, "SIGHUP: cluster_key_file holds other keys, which are in use from now on");
 }
@@ -241,12 +241,11 @@ static void open_transport(struct life *self)
         .coordinators = daemon->coordinators,
         .coordinator_bytes = daemon->coordinator_bytes,
         .ncoordinators = daemon->ncoordinators,
-        .settings = daemon->settings,
+        .make_pairs = daemon->pairs,
         .who = daemon->who,
         .admits = daemon->admits,
     };
-    transport_init(&self->transport);
-    transport_rekey(&self->transport, daemon->key, daemon->pairs);
+    transport_init(&self->transport, daemon->key);
     log_line(LOG_INFO, "serves at %s by %s", settings->listen,
              self->transport.curve.listens ? "CURVE" : "plain ZMTP");
 }

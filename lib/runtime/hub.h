@@ -19,7 +19,7 @@
  *          remedy), STATUS_NOMEM.
  * Owner:   hub_create()'s caller calls hub_destroy(); the actor is borrowed.
  * Threads: the loop's thread, but for hub_wake(); libzmq has I/O threads of its own, and each
- * lane of jobs one from its first job on.
+ *          lane of jobs one from its first job on.
  */
 #ifndef ORBLOOM_RUNTIME_HUB_H
 #define ORBLOOM_RUNTIME_HUB_H
@@ -52,8 +52,7 @@ enum {
     HUB_COUNTER_DROPPED_FRAMES,     /* not one frame, or of a peer with an over-long name */
     HUB_COUNTER_BROKEN_CONNECTIONS, /* peers that do not speak ZMTP */
     HUB_COUNTER_DROPPED_SENDS,
-    HUB_COUNTER_REFUSED_PEERS,  /* their key is not known, or they speak plain where CURVE is spoken
-                                 */
+    HUB_COUNTER_REFUSED_PEERS,  /* by an unknown key, or in plain where CURVE is spoken */
     HUB_COUNTER_REFUSED_FRAMES, /* of peers that may not send these, or may not any more */
     HUB_NCOUNTERS
 };

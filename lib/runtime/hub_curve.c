@@ -26,6 +26,7 @@ enum {
     ZAP_PARTS = 8, /* version, request, domain, address, identity, mechanism, key: 7 */
     ZAP_PART_BYTES = 256,
     REBIND_AGAIN_US = 2000,
+    REBIND_PATIENCE_US = 1000000,
 };
 
 /* ---- keys of sockets ---- */
@@ -70,7 +71,8 @@ enum zap_part {
     ZAP_NPARTS
 };
 
-/* False: nobody asks. What is longer than any question of libzmq's is cut, and then refused. */
+/* False: nobody asks. A part that is longer than any of libzmq's is taken for empty, which is
+ * refused. */
 static bool receive_question(void *zmq, struct zap_request *out)
 {
     bool more = true;
@@ -90,10 +92,9 @@ static bool receive_question(void *zmq, struct zap_request *out)
         }
         size = zmq_msg_size(&part);
         more = zmq_msg_more(&part) != 0;
-        if (out->count < ZAP_PARTS && size <= ZAP_PART_BYTES) {
-            if (size > 0) {
-                memcpy(out->parts[out->count], zmq_msg_data(&part), size);
-            }
+        if (out->count < ZAP_PARTS) {
+            size = size <= ZAP_PART_BYTES ? size : 0;
+            memcpy(out->parts[out->count], zmq_msg_data(&part), size);
             out->sizes[out->count] = size;
         }
         out->count++;
@@ -179,7 +180,7 @@ enum status hub_zap_open(struct hub *hub)
     if (status != STATUS_OK) {
         return status;
     }
-    hub->served = hub->curve->own;
+    memcpy(hub->served, hub->curve->own.public, sizeof hub->served);
     if (zmq_setsockopt(hub->zap->zmq, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
         zmq_bind(hub->zap->zmq, ZAP_ENDPOINT) != 0 || !hub_socket_watch(hub->zap)) {
         hub_socket_close(&hub->zap);
@@ -270,17 +271,22 @@ bool hub_curve_admits(struct hub *hub, uint64_t now_us, struct hub_request *requ
 /* ---- other keys ---- */
 
 /* What a listening socket was bound with stays: it is bound anew. libzmq lets go of the address a
- * moment later, so that may have to be tried again. */
+ * moment later, so that has to be tried again as a rule, which is not worth a word. */
 static void rebind(struct hub *hub, uint64_t now_us)
 {
     void *zmq = hub->server->zmq;
 
     if (zmq_bind(zmq, hub->endpoint) == 0) {
         hub->rebind_us = ACTOR_NEVER;
+        hub->unbound_us = 0;
         hub_socket_touch(hub->server);
-    } else {
-        hub->rebind_us = now_us + REBIND_AGAIN_US;
-        log_limited(&hub->refused_peer_log, now_us, LOG_WARN, "cannot listen on %s anew yet: %s",
+        return;
+    }
+    hub->rebind_us = now_us + REBIND_AGAIN_US;
+    if (log_level_lasting(&hub->unbound_us, now_us, REBIND_PATIENCE_US) == LOG_ERROR) {
+        log_limited(&hub->rebind_log, now_us, LOG_ERROR,
+                    "cannot listen on %s with the new key: %s; if another process has taken the "
+                    "address, stop it",
                     hub->endpoint, zmq_strerror(errno));
     }
 }
@@ -299,8 +305,8 @@ void hub_rekey(struct hub *hub)
     assert(curve != NULL);
     hub->known_until_us = 0;
     if (hub->server != NULL && curve->listens &&
-        memcmp(&hub->served, &curve->own, sizeof hub->served) != 0) {
-        hub->served = curve->own;
+        memcmp(hub->served, curve->own.public, sizeof hub->served) != 0) {
+        memcpy(hub->served, curve->own.public, sizeof hub->served);
         (void)zmq_unbind(hub->server->zmq, hub->endpoint); /* It may wait to be bound as it is. */
         (void)zmq_setsockopt(hub->server->zmq, ZMQ_CURVE_SECRETKEY, curve->own.secret,
                              CURVE_KEY_BYTES); /* As it went at the start. */

@@ -8,7 +8,7 @@
  * Links try the keys that dial() names, in turn, until one is let in; each refusal ends libzmq's
  * session for good, so the socket is opened anew. A peer that speaks CURVE where plain was
  * expected is dialed with these keys, too; one that speaks plain where CURVE was expected never
- * gets a frame. Once all was tried the actor is told why (on_refusal), and it goes on.
+ * gets a frame. Once all was tried the actor is told why (on_shut_out), and it goes on.
  *
  *   link_open(), or a send that fails for a while -> watched -> in: not watched any more
  *                                 -> refused: the next key, by and by more slowly

@@ -105,8 +105,10 @@ struct hub {
 
     const struct hub_curve *curve; /* NULL: all is plain */
     struct hub_socket *zap;
-    struct curve_pair served; /* the pair that the server socket was bound with */
-    uint64_t rebind_us;       /* it is to be bound anew then; ACTOR_NEVER: it is bound */
+    uint8_t served[CURVE_KEY_BYTES]; /* the public key that the server socket was bound with */
+    uint64_t rebind_us;              /* it is to be bound anew then; ACTOR_NEVER: it is bound */
+    uint64_t unbound_us;             /* since when that fails; 0: it does not */
+    struct log_limit rebind_log;
     struct hub_known known[HUB_KNOWN_PEERS];
     uint64_t known_until_us;
     struct buffer refusal;

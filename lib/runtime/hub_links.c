@@ -281,7 +281,7 @@ void hub_link_sent(struct hub_link *self, bool sent)
 
     if (sent) {
         count_sent(self, hub->pulse.last_us);
-        if (self->down_us != 0 || self->watch != NULL) {
+        if (self->reopen_us != ACTOR_NEVER || self->down_us != 0 || self->watch != NULL) {
             settle(hub, self);
         }
         return;
@@ -320,8 +320,8 @@ static void tell(struct hub *hub, struct hub_link *self, uint64_t now_us)
 
     (void)snprintf(cause, sizeof cause, "%s does not let us in: %s", self->endpoint,
                    refusals[self->refusal]);
-    if (hub->actor.on_refusal != NULL) {
-        hub->actor.on_refusal(hub->actor.self, now_us, self->number, cause);
+    if (hub->actor.on_shut_out != NULL) {
+        hub->actor.on_shut_out(hub->actor.self, now_us, self->number, cause);
     } else {
         log_limited(&hub->refused_link_log, now_us, LOG_WARN, "%s", cause);
     }
@@ -443,30 +443,48 @@ void hub_links_tick(struct hub *hub, uint64_t now_us)
     }
 }
 
+/* The trial with the key that it speaks with; how many there are if that is none of ours. */
+static unsigned trial_in_use(const struct hub_link *self, const struct trials *trials)
+{
+    unsigned at = 0;
+
+    while (at < ntrials(trials)) {
+        const struct hub_dial *dial = trial_of(trials, at);
+
+        if (dial != NULL && memcmp(dial->server, self->server_key, CURVE_KEY_BYTES) == 0) {
+            break;
+        }
+        at++;
+    }
+    return at;
+}
+
+/* At once where it must not go on: what is sent until the next tick would go by the old key. */
+static void rekey(struct hub *hub, struct hub_link *self, uint64_t now_us)
+{
+    struct trials trials;
+    unsigned at;
+    bool ours;
+
+    find_trials(hub, self->endpoint, &trials);
+    at = trial_in_use(self, &trials);
+    ours = at < ntrials(&trials);
+    forget(&trials);
+    self->trial = ours ? at : 0;
+    if (!ours || self->failures > 0) {
+        reopen(hub, self, now_us);
+    }
+}
+
 void hub_links_rekey(struct hub *hub)
 {
     uint64_t now_us = hub_now_us();
 
     for (size_t i = 0; i < HUB_MAX_LINKS; i++) {
         struct hub_link *self = hub->links[i];
-        struct trials trials;
-        unsigned at;
 
-        if (self == NULL || (!self->curve && self->failures == 0)) {
-            continue;
+        if (self != NULL && (self->curve || self->failures > 0)) {
+            rekey(hub, self, now_us);
         }
-        find_trials(hub, self->endpoint, &trials);
-        for (at = 0; at < ntrials(&trials); at++) {
-            const struct hub_dial *dial = trial_of(&trials, at);
-
-            if (dial != NULL && memcmp(dial->server, self->server_key, CURVE_KEY_BYTES) == 0) {
-                break;
-            }
-        }
-        if (at == ntrials(&trials) || self->failures > 0) {
-            reopen_at(hub, self, now_us);
-        }
-        self->trial = at < ntrials(&trials) ? at : 0;
-        forget(&trials);
     }
 }

@@ -58,7 +58,7 @@ static bool who(void *context, const uint8_t key[CURVE_KEY_BYTES], struct peer *
             }
         }
     }
-    return self->who != NULL && self->who(self->settings, key, peer);
+    return self->who != NULL && self->who(key, peer);
 }
 
 /* hub_curve.admits */
@@ -67,24 +67,28 @@ static bool admits(void *context, const struct peer *from, bool known, struct sp
 {
     const struct transport *self = context;
 
-    return self->admits != NULL ? self->admits(self->settings, from, known, frame, refusal) : known;
+    return self->admits != NULL ? self->admits(from, known, frame, refusal) : known;
 }
 
-void transport_init(struct transport *self)
+/* A ring that has shrunk leaves no secret behind. */
+void transport_rekey(struct transport *self, const void *key)
 {
+    explicit_bzero(self->pairs, sizeof self->pairs);
+    for (size_t kind = 0; kind < CURVE_NKINDS; kind++) {
+        self->npairs = self->make_pairs(key, (enum curve_kind)kind, self->pairs[kind]);
+        assert(self->npairs > 0 && self->npairs <= TRANSPORT_MAX_KEYS);
+    }
+    self->curve.own = self->pairs[self->kind][0];
+}
+
+void transport_init(struct transport *self, const void *key)
+{
+    assert(self->make_pairs != NULL);
     self->curve.context = self;
     self->curve.dial = dial;
     self->curve.who = who;
     self->curve.admits = admits;
-}
-
-void transport_rekey(struct transport *self, const void *key, transport_pairs_fn *pairs)
-{
-    for (size_t kind = 0; kind < CURVE_NKINDS; kind++) {
-        self->npairs = pairs(key, (enum curve_kind)kind, self->pairs[kind]);
-        assert(self->npairs > 0 && self->npairs <= TRANSPORT_MAX_KEYS);
-    }
-    self->curve.own = self->pairs[self->kind][0];
+    transport_rekey(self, key);
 }
 
 void transport_fini(struct transport *self)

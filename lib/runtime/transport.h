@@ -21,10 +21,9 @@ enum { TRANSPORT_MAX_KEYS = HUB_MAX_DIALS };
 /* The pairs that a ring gives a kind of process, in its order; how many. */
 typedef size_t transport_pairs_fn(const void *key, enum curve_kind kind,
                                   struct curve_pair pairs[TRANSPORT_MAX_KEYS]);
-typedef bool transport_who_fn(void *settings, const uint8_t key[CURVE_KEY_BYTES],
-                              struct peer *peer);
-typedef bool transport_admits_fn(void *settings, const struct peer *from, bool known,
-                                 struct span frame, struct buffer *refusal);
+typedef bool transport_who_fn(const uint8_t key[CURVE_KEY_BYTES], struct peer *peer);
+typedef bool transport_admits_fn(const struct peer *from, bool known, struct span frame,
+                                 struct buffer *refusal);
 
 /* Does `transport`, one of "auto", "curve" and "plain", mean CURVE at that endpoint? */
 bool transport_is_curve(const char *transport, const char *endpoint);
@@ -36,18 +35,18 @@ struct transport {
     const char *coordinators;
     size_t coordinator_bytes;
     const uint32_t *ncoordinators; /* NULL: none */
-    void *settings;                /* of these two */
-    transport_who_fn *who;
-    transport_admits_fn *admits;
+    transport_pairs_fn *make_pairs;
+    transport_who_fn *who;       /* NULL: who has no key of the ring is nobody */
+    transport_admits_fn *admits; /* NULL: whoever is known may send anything */
     struct curve_pair pairs[CURVE_NKINDS][TRANSPORT_MAX_KEYS];
     size_t npairs;
 };
 
 /* All but the pairs is set, `curve.listens` too; they are made of `key`. */
-void transport_rekey(struct transport *self, const void *key, transport_pairs_fn *pairs);
+void transport_init(struct transport *self, const void *key);
 
-/* What the hub asks. */
-void transport_init(struct transport *self);
+/* The ring is another one now. Then hub_rekey(). */
+void transport_rekey(struct transport *self, const void *key);
 void transport_fini(struct transport *self);
 
 #endif

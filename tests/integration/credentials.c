@@ -190,7 +190,7 @@ Test(credentials, who_is_not_known_gets_no_answer_at_any_port)
     struct frame answer;
     char endpoint[PLAYGROUND_ENDPOINT_BYTES];
 
-    credential_pair(seed, &own);
+    seal_pair_of_seed(seed, &own);
     for (size_t door = 0; door < GATE_NDOORS; door++) {
         open_door(&peer, door, &own);
         send_kind(&peer, FRAME_STATS_REQUEST);
@@ -300,7 +300,7 @@ Test(credentials, whoever_is_not_let_in_is_told_why)
     char why[FILE_REASON_BYTES];
     struct command command;
 
-    credential_pair(seed, &other.pair);
+    seal_pair_of_seed(seed, &other.pair);
     cr_assert_eq(credential_file_write(files[STRANGER], true, &other, why), STATUS_OK, "%s", why);
     MAY_NOT(STRANGER, "check", "shared");
     MAY_NOT(STRANGER, "status");

@@ -26,7 +26,7 @@ struct stage {
 
 static uint32_t name_of(uint32_t flow)
 {
-    return flow * FAIR_QUEUE_BUCKETS + flow % 2; /* Several in one bucket. */
+    return flow * NUMBER_TABLE_BUCKETS + flow % 2; /* Several in one bucket. */
 }
 
 static void push(struct stage *self, uint32_t flow, uint64_t cost)
@@ -254,4 +254,81 @@ Test(base_fair_queue, who_comes_seldom_is_soon_there)
         cr_assert_leq(waited, others * (QUANTUM + MOST_COST), "seed %zu", (size_t)seed);
         end(&stage);
     }
+}
+
+/* ---- who was away ---- */
+
+enum { OTHERS = 2, TURNS_OWED = 4 };
+
+/* Flow 0 has used up TURNS_OWED turns in advance, and nothing of it waits; the others have had so
+ * many turns each since. */
+static void be_away(struct stage *self, unsigned turns)
+{
+    begin(self, 1);
+    push(self, 0, (1 + TURNS_OWED) * QUANTUM);
+    for (uint32_t i = 1; i <= OTHERS; i++) {
+        for (unsigned k = 0; k < 200; k++) {
+            push(self, i, QUANTUM);
+        }
+    }
+    cr_assert_eq(pop(self, 0), 0);
+    for (unsigned i = 0; i < turns * OTHERS; i++) {
+        cr_assert_neq(pop(self, 0), 0);
+    }
+}
+
+/* What it owes is paid by the turns that it did not have, one by one, and by no more: in the first
+ * round it had one, in the last one it still may. */
+Test(base_fair_queue, debts_are_paid_while_away)
+{
+    static struct stage stage;
+
+    for (unsigned turns = 0; turns <= 2 * TURNS_OWED; turns++) {
+        unsigned missed = turns > 2 ? turns - 2 : 0;
+        unsigned owed = missed < TURNS_OWED ? TURNS_OWED - missed : 0;
+        unsigned waited = 0;
+
+        be_away(&stage, turns);
+        push(&stage, 0, 1);
+        while (pop(&stage, 0) != 0) {
+            waited++;
+        }
+        cr_assert_eq((waited + OTHERS - 1) / OTHERS, owed + 1, "%u turns away, %u waited", turns,
+                     waited);
+        end(&stage);
+    }
+}
+
+/* ... and nothing is saved up for later. */
+Test(base_fair_queue, being_away_saves_nothing_up)
+{
+    static struct stage stage;
+    uint64_t before;
+
+    be_away(&stage, 50);
+    before = stage.popped[0];
+    for (unsigned i = 0; i < 50; i++) {
+        push(&stage, 0, QUANTUM);
+    }
+    for (unsigned i = 0; i < 10 * (OTHERS + 1); i++) {
+        (void)pop(&stage, 0);
+    }
+    cr_assert_eq(stage.popped[0] - before, 10);
+    end(&stage);
+}
+
+/* It had its turn in this round, and so has none of the next one before the others. */
+Test(base_fair_queue, coming_back_in_the_same_round_brings_no_turn)
+{
+    static struct stage stage;
+
+    be_away(&stage, 50);
+    for (unsigned i = 0; i < 30; i++) {
+        push(&stage, 0, QUANTUM);
+        for (unsigned k = 0; pop(&stage, 0) != 0; k++) {
+            cr_assert_lt(k, OTHERS);
+        }
+    }
+    cr_assert_geq(stage.popped[1] + stage.popped[2], (50 + 29) * OTHERS);
+    end(&stage);
 }

@@ -5,7 +5,7 @@
 
 #include <criterion/criterion.h>
 
-enum { MOST = 40000, TURN = 4000, LARGE = 900, FLOOD = 1, CALM = 2 };
+enum { MOST = 40000, TURN = 4000, LARGE = 900, FLOOD = 1, CALM = 2, FLOODS = 5 };
 
 static struct arrivals arrivals;
 
@@ -121,6 +121,23 @@ Test(base_arrivals, one_user_does_not_take_all_the_room)
     }
     cr_assert_leq(arrivals.bytes, MOST);
     cr_assert_eq(push(41, MOST), STATUS_OVERLOADED);
+}
+
+/* However many there are: each may have as much waiting as is free. */
+Test(base_arrivals, many_floods_leave_room_for_others)
+{
+    bool pushed = true;
+
+    while (pushed) {
+        pushed = false;
+        for (uint32_t user = 1; user <= FLOODS; user++) {
+            pushed |= push(user, LARGE) == STATUS_OK;
+        }
+    }
+    cr_assert_geq(arrivals.bytes, MOST / 2, "and use the rest");
+    cr_assert_eq(push(FLOODS + 1, LARGE), STATUS_OK);
+    cr_assert_eq(push(FLOODS + 2, LARGE), STATUS_OK);
+    cr_assert_leq(arrivals.bytes, MOST);
 }
 
 Test(base_arrivals, without_memory_nothing_is_kept)

@@ -145,3 +145,25 @@ Test(log, what_usually_passes_is_an_error_once_it_lasts)
     cr_assert_eq(log_level_lasting(&since_us, 0, 100), LOG_INFO);
     cr_assert_eq(log_level_lasting(&since_us, 101, 100), LOG_ERROR, "a clock that begins at 0");
 }
+
+/* Dates as others count them: leap days, ends of years and of centuries. */
+Test(log, dates_are_those_of_the_calendar)
+{
+    static const struct {
+        uint64_t date_ms;
+        const char *text;
+    } dates[] = {
+        {0, "1970-01-01T00:00:00.000Z"},
+        {951782400123, "2000-02-29T00:00:00.123Z"},
+        {1709251199999, "2024-02-29T23:59:59.999Z"},
+        {1709251200000, "2024-03-01T00:00:00.000Z"},
+        {1767225599999, "2025-12-31T23:59:59.999Z"},
+        {4107542400000, "2100-03-01T00:00:00.000Z"},
+    };
+    char text[LOG_DATE_BYTES];
+
+    for (size_t i = 0; i < sizeof dates / sizeof dates[0]; i++) {
+        cr_assert_str_eq(log_date(dates[i].date_ms, text), dates[i].text);
+    }
+    cr_assert_lt(strlen(log_date(UINT64_MAX, text)), sizeof text);
+}

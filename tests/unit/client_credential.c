@@ -34,7 +34,7 @@ static struct credential sample(void)
     uint8_t seed[CURVE_KEY_BYTES] = {9};
     struct credential self = {.user = "crawler", .role = USER_CLIENT};
 
-    credential_pair(seed, &self.pair);
+    seal_pair_of_seed(seed, &self.pair);
     for (int kind = 0; kind < CURVE_NKINDS; kind++) {
         self.processes.of[kind].count = 1;
         memset(self.processes.of[kind].keys[0], kind + 1, CURVE_KEY_BYTES);

@@ -7,7 +7,7 @@ static const char cause[] = "tcp://r1:1 does not let us in: it does not know the
 static void refuse(struct fake *fake, uint32_t link)
 {
     fake->down[link - 1] = true;
-    fake->actor.on_refusal(fake->actor.self, fake->now_us, link, cause);
+    fake->actor.on_shut_out(fake->actor.self, fake->now_us, link, cause);
 }
 
 /* Both are down from the start: their links are opened, and wait. */
@@ -117,7 +117,7 @@ Test(client_refusal, a_refusal_of_another_process_ends_nothing)
 
     cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcome), STATUS_OK);
     cr_assert_eq(fake->nsent, 1);
-    fake->actor.on_refusal(fake->actor.self, fake->now_us, 7, cause);
+    fake->actor.on_shut_out(fake->actor.self, fake->now_us, 7, cause);
     fake_pass(fake, MS);
     cr_assert_eq(outcome.calls, 0);
     fake_answer(fake, 0, STATUS_OK, 1, 0);

@@ -69,6 +69,21 @@ Test(user_file, says_all_of_a_user)
     user_list_fini(&list);
 }
 
+/* What looks like a number that is misread, or an include, and is none. */
+Test(user_file, digits_in_texts_and_comments_are_no_numbers)
+{
+    cr_assert_eq(read_text("# since 20261126120000, 0x1F, and no @include\n"
+                           "users = ({ /* 12345678901 */ name = \"a\"; // 010\n"
+                           "  rights = (\"r 12345678901\" \":*\"); tls_subject = \"CN=\\\"0x5\";\n"
+                           "  limits = { filters = 999999999; bytes = \"8589934692\"; }; });"),
+                 STATUS_OK);
+    cr_assert(user_may(&list.users[0], USER_READ, "12345678901:x"));
+    cr_assert_str_eq(list.users[0].subject, "CN=\"0x5");
+    cr_assert_eq(list.users[0].limits.filters, 999999999);
+    cr_assert_eq(list.users[0].limits.bytes, 8589934692);
+    user_list_fini(&list);
+}
+
 Test(user_file, may_have_no_user)
 {
     cr_assert_eq(read_text("users = ();"), STATUS_OK);
@@ -98,6 +113,14 @@ Test(user_file, what_is_wrong_is_refused)
         "users = ({ name = 1.5; });",
         "users = ({ name = \"a\"",
         "@include \"/etc/passwd\"",
+        "users = ({ name = \"a\"; limits = { bytes = 0x200000064; }; });",
+        "users = ({ name = \"a\"; limits = { bytes = 0x64; }; });",
+        "users = ({ name = \"a\"; limits = { bytes = 010; }; });",
+        "users = ({ name = \"a\"; limits = { bytes =\n8589934692\n; }; });",
+        "users = ({ name = \"a\"; limits = { bytes = # \"\n 8589934692; }; });",
+        "users = ({ name = \"a\\\"\"; limits = { bytes = 8589934692; }; });",
+        "users = ({ name = \"a\"; /* \" */ limits = { bytes = 8589934692; }; });",
+        "users = ({ name = \"a\"; limits = { bytes = 100L; }; });",
     };
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -36,7 +36,7 @@ static struct credential sample(uint32_t keys)
     uint8_t seed[CURVE_KEY_BYTES] = {1, 2, 3};
     struct credential self = {.user = "crawler", .role = USER_MONITOR};
 
-    credential_pair(seed, &self.pair);
+    seal_pair_of_seed(seed, &self.pair);
     fill(&self.processes.of[CURVE_ROUTER], keys, 0x11);
     fill(&self.processes.of[CURVE_NODE], keys, 0x31);
     fill(&self.processes.of[CURVE_COORDINATOR], keys, 0x51);
@@ -57,7 +57,7 @@ Test(credential, a_pair_comes_of_its_seed)
     char hex[2 * CURVE_KEY_BYTES + 1] = "";
 
     memset(seed, 7, sizeof seed);
-    credential_pair(seed, &pair);
+    seal_pair_of_seed(seed, &pair);
     for (size_t i = 0; i < sizeof pair.public; i++) {
         (void)snprintf(hex + 2 * i, 3, "%02x", pair.public[i]);
     }
@@ -108,7 +108,7 @@ static const char *paired(const char *content)
     size_t used = 0;
 
     memset(seed, 7, sizeof seed);
-    credential_pair(seed, &pair);
+    seal_pair_of_seed(seed, &pair);
     while (*content != '\0') {
         bool placed = false;
 

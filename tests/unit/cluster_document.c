@@ -516,3 +516,31 @@ Test(document, losses_are_of_lives_and_of_an_epoch)
     WRONG(STATUS_MALFORMED, group->slots[0].incoming, ((struct member){2, 1002}));
     WRONG(STATUS_OK, group->slots[0].incoming, ((struct member){2, 2002}));
 }
+
+/* ---- where a node is reached ---- */
+
+Test(document, a_nodes_address_tells_whether_it_speaks_curve)
+{
+    struct node_record record = {.endpoint = "tcp://10.0.0.1:7410"};
+    char text[NODE_ADDRESS_BYTES];
+
+    cr_assert_str_eq(node_record_address(&record, text), "tcp://10.0.0.1:7410");
+    record.curve = true;
+    cr_assert_str_eq(node_record_address(&record, text), "curve://10.0.0.1:7410");
+    (void)snprintf(record.endpoint, sizeof record.endpoint, "ipc:///run/node");
+    cr_assert_str_eq(node_record_address(&record, text), "ipc:///run/node");
+}
+
+/* The longest endpoint keeps its port. */
+Test(document, the_longest_address_is_whole)
+{
+    struct node_record record = {.curve = true};
+    const size_t last = sizeof record.endpoint - 1;
+    char text[NODE_ADDRESS_BYTES];
+
+    memset(record.endpoint, 'h', last);
+    memcpy(record.endpoint, "tcp://", 6);
+    memcpy(record.endpoint + last - 5, ":7410", 5);
+    cr_assert_eq(strlen(node_record_address(&record, text)), last + 2);
+    cr_assert_str_eq(text + strlen(text) - 6, "h:7410");
+}

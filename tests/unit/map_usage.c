@@ -87,6 +87,7 @@ Test(map_usage, without_a_limit_nobody_waits)
     struct usage *usage = usages_find(&usages, 7);
     uint64_t retry_us = 0;
 
+    cr_assert(usage_begin(usage, 1));
     users[0].limits.keys_per_s = 0;
     list.revision++;
     cr_assert_eq(usages_learn(&usages, &list), STATUS_OK);
@@ -132,6 +133,43 @@ Test(map_usage, a_newer_record_changes_limits_and_nothing_else)
     cr_assert(usage_take_keys(usage, SECOND_US, 1, 1, &retry_us));
     usages_end(&usages, 7, 900);
     cr_assert_eq(usage->in_flight, 0);
+}
+
+/* Whoever creates and deletes users does not fill the memory. */
+Test(map_usage, who_has_no_limits_and_nothing_under_way_is_forgotten)
+{
+    size_t before = heap_live();
+
+    users[1].limits.in_flight = 100;
+    cr_assert_eq(usages_learn(&usages, &list), STATUS_OK);
+    cr_assert(usage_begin(usages_find(&usages, 9), 10));
+    list.count = 0;
+    cr_assert_eq(usages_learn(&usages, &list), STATUS_OK);
+    cr_assert_null(usages_find(&usages, 7));
+    cr_assert_not_null(usages_find(&usages, 9), "10 bytes are to be taken off yet");
+    usages_end(&usages, 9, 10);
+    cr_assert_eq(usages_learn(&usages, &list), STATUS_OK);
+    cr_assert_null(usages_find(&usages, 9));
+    cr_assert_lt(heap_live(), before);
+}
+
+/* What was taken at the old rate is paid at the new one; a lower one does not lock out for long. */
+Test(map_usage, a_raised_rate_lets_a_user_go_on)
+{
+    struct usage *usage = usages_find(&usages, 7);
+    uint64_t retry_us = 0;
+
+    cr_assert(usage_take_keys(usage, SECOND_US, 10 * RATE, 1, &retry_us));
+    cr_assert_not(usage_take_keys(usage, SECOND_US, 1, 1, &retry_us));
+    cr_assert_gt(retry_us, 9 * SECOND_US);
+    usage->limits.keys_per_s = RATE / 2;
+    cr_assert_not(usage_take_keys(usage, SECOND_US, 1, 1, &retry_us));
+    cr_assert_leq(retry_us, 10 * SECOND_US);
+    usage->limits.keys_per_s = 100 * RATE;
+    cr_assert_not(usage_take_keys(usage, SECOND_US, 1, 1, &retry_us));
+    cr_assert_gt(retry_us, 90000, "it owes as many keys as before");
+    cr_assert_leq(retry_us, 100000);
+    cr_assert(usage_take_keys(usage, SECOND_US + 100000, 1, 1, &retry_us));
 }
 
 Test(map_usage, many_users_and_little_memory)

@@ -3,6 +3,7 @@
 #include "runtime_probe.h"
 
 #include <arpa/inet.h>
+#include <criterion/redirect.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -32,12 +33,13 @@ struct side {
     size_t nknown;
     struct hub_dial dials[KEYS];
     size_t ndials;
-    bool plain; /* what it dials is taken to be plain */
-    char dialed[64];
-    uint64_t asked; /* who() */
+    bool plain;      /* what it dials is taken to be plain */
+    char dialed[64]; /* last */
+    char counted[64];
+    uint64_t dials_made; /* to `counted` */
+    uint64_t asked;      /* who() */
     uint64_t judged;
     uint64_t strangers; /* of the frames that were judged */
-    bool strict;        /* "no" is not admitted */
 };
 
 static size_t on_dial(void *context, const char *endpoint, bool *plain,
@@ -46,6 +48,7 @@ static size_t on_dial(void *context, const char *endpoint, bool *plain,
     struct side *self = context;
 
     (void)snprintf(self->dialed, sizeof self->dialed, "%s", endpoint);
+    self->dials_made += strcmp(endpoint, self->counted) == 0;
     *plain = self->plain;
     memcpy(dials, self->dials, self->ndials * sizeof dials[0]);
     return self->ndials;
@@ -221,6 +224,7 @@ Test(runtime_hub_curve, an_unknown_key_is_refused_and_told_why)
     stage_init(&stage);
     dial_with(&stage.here, &pair, &stage.there.curve.own);
     stage_open(&stage);
+    cr_assert_str_eq(stage.here.dialed, hub_endpoint(stage.server.hub));
     expect_refusal(&stage, "does not know our key");
     cr_assert_gt(hub_counter(stage.server.hub, HUB_COUNTER_REFUSED_PEERS), 0);
     stage_close(&stage);
@@ -427,6 +431,26 @@ Test(runtime_hub_curve, a_server_with_another_key_is_told_of)
     stage_close(&stage);
 }
 
+/* What tells of CURVE in an endpoint is for dial(), and goes on no socket. */
+Test(runtime_hub_curve, an_endpoint_tells_that_it_speaks_curve)
+{
+    struct curve_pair pair = new_pair();
+    struct stage stage;
+    char endpoint[64];
+
+    stage_init(&stage);
+    let_in(&stage.there, &pair);
+    dial_with(&stage.here, &pair, &stage.there.curve.own);
+    probe_open(&stage.server, ANY_PORT);
+    probe_open(&stage.player, NULL);
+    (void)snprintf(endpoint, sizeof endpoint, "curve://%s",
+                   hub_endpoint(stage.server.hub) + strlen("tcp://"));
+    stage.link = stage.player.effects->link_open(stage.player.effects->context, endpoint);
+    expect_answer(&stage, "hello");
+    cr_assert_str_eq(stage.here.dialed, endpoint);
+    stage_close(&stage);
+}
+
 /* A ring: whichever fits is found, though each refusal is the end of a session. */
 Test(runtime_hub_curve, each_key_is_tried_in_turn)
 {
@@ -503,6 +527,9 @@ Test(runtime_hub_curve, a_frame_that_is_not_admitted_is_answered_with_a_refusal)
     expect_answer(&stage, "yes");
     cr_assert_str_eq(stage.player.last, "yes");
     cr_assert_eq(stage.there.strangers, 0);
+    cr_assert_eq(stage.there.judged,
+                 stage.server.requests + hub_counter(stage.server.hub, HUB_COUNTER_REFUSED_FRAMES),
+                 "each frame, once");
     stage_close(&stage);
 }
 
@@ -515,7 +542,9 @@ Test(runtime_hub_curve, keys_are_rotated_while_they_are_connected)
     struct curve_pair next = new_pair();
     struct curve_pair own = new_pair();
     struct curve_pair own_next = new_pair();
+    char said[4096] = "";
 
+    cr_redirect_stderr();
     stage_init(&stage);
     first = stage.there.curve.own;
     let_in(&stage.there, &own);
@@ -546,6 +575,9 @@ Test(runtime_hub_curve, keys_are_rotated_while_they_are_connected)
     expect_answer(&stage, "retired");
     cr_assert_eq(stage.player.refusals, 0);
     stage_close(&stage);
+    (void)fflush(stderr);
+    cr_assert_lt(fread(said, 1, sizeof said - 1, cr_get_redirected_stderr()), sizeof said);
+    cr_assert_null(strstr(said, "cannot listen"), "what passes by itself is no trouble: %s", said);
 }
 
 /* The key that a link speaks with is none of ours any more: it does not go on with it. */
@@ -564,7 +596,53 @@ Test(runtime_hub_curve, a_link_gives_up_a_key_that_is_retired)
     stage.here.ndials = 0;
     dial_with(&stage.here, &other, &other);
     hub_rekey(stage.player.hub);
+    cr_assert_neq(
+        stage.player.effects->send(stage.player.effects->context, stage.link, span_text("x")),
+        STATUS_OK);
     expect_refusal(&stage, "its key is not one that we know");
+    stage_close(&stage);
+}
+
+static void turn_for(struct probe *player, uint64_t span_us)
+{
+    uint64_t end_us = hub_now_us() + span_us;
+
+    while (hub_now_us() < end_us) {
+        hub_run_once(player->hub, 10000);
+    }
+}
+
+/* A port of the kernel's where nobody listens any more. */
+static void quiet_endpoint(struct stage *self, char out[64])
+{
+    probe_open(&self->server, ANY_PORT);
+    (void)snprintf(out, 64, "%s", hub_endpoint(self->server.hub));
+    hub_destroy(&self->server.hub);
+}
+
+/* Its watch went to another link while nobody listened there: it is well all the same. */
+Test(runtime_hub_curve, a_link_that_lost_its_watch_is_left_alone_once_it_is_well)
+{
+    enum { OTHERS = 64, AGED_US = 5200000, BACK_US = 2000000, SILENCE_US = 4500000 };
+    struct stage stage;
+    const struct effects *effects;
+
+    stage_init(&stage);
+    stage.server.curve = NULL;
+    stage.here.plain = true;
+    quiet_endpoint(&stage, stage.here.counted);
+    probe_open(&stage.player, NULL);
+    effects = stage.player.effects;
+    stage.link = effects->link_open(effects->context, stage.here.counted);
+    turn_for(&stage.player, AGED_US);
+    for (unsigned i = 0; i < OTHERS; i++) {
+        cr_assert_neq(effects->link_open(effects->context, "tcp://127.0.0.1:1"), 0);
+    }
+    probe_open(&stage.server, stage.here.counted);
+    turn_for(&stage.player, BACK_US);
+    expect_answer(&stage, "hello");
+    turn_for(&stage.player, SILENCE_US);
+    cr_assert_eq(stage.here.dials_made, 1, "it was opened anew");
     stage_close(&stage);
 }
 

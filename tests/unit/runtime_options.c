@@ -362,7 +362,7 @@ Test(runtime_options, a_wrong_file_is_refused_by_file_and_line)
          "port"},
         {"peers = [\"tcp://a:1\", \"tcp://a:1\", \"tcp://a:1\", \"tcp://a:1\"];",
          ":1: peers has more than 3 elements"},
-        {"\n  @include \"/etc/passwd\"\n", ":2: @include is not supported; write all options here"},
+        {"\n  @include \"/etc/passwd\"\n", ":2: @include is not supported; write all of it here"},
         {"", ": name is missing (who it is); give --name=VALUE or write name = \"VALUE\"; in the "
              "configuration file"},
     };

@@ -155,7 +155,7 @@ static inline void probe_open(struct probe *self, const char *listen)
         .time = probe_time,
         .work = probe_work,
         .awaits = probe_awaits,
-        .on_refusal = probe_refusal,
+        .on_shut_out = probe_refusal,
     };
 
     cr_assert_eq(hub_create(&options, &self->hub), STATUS_OK);

@@ -32,9 +32,9 @@ static void set_up(struct transport *self, const char *mode, const struct cluste
                                .mode = mode,
                                .coordinators = coordinators[0],
                                .coordinator_bytes = ENDPOINT_BYTES,
-                               .ncoordinators = &ncoordinators};
-    transport_init(self);
-    transport_rekey(self, ring, cluster_key_curve_pairs);
+                               .ncoordinators = &ncoordinators,
+                               .make_pairs = cluster_key_curve_pairs};
+    transport_init(self, ring);
 }
 
 static bool is_plain(struct transport *self, const char *endpoint)
@@ -137,11 +137,17 @@ Test(transport, a_retired_key_is_nobodys)
     struct transport self;
 
     set_up(&self, "curve", &ring);
-    transport_rekey(&self, &rest, cluster_key_curve_pairs);
+    transport_rekey(&self, &rest);
     seal_curve_pair(&ring.keys[0], CURVE_NODE, &pair);
     cr_assert_not(self.curve.who(self.curve.context, pair.public, &peer));
     seal_curve_pair(&rest.keys[0], CURVE_NODE, &pair);
     cr_assert(self.curve.who(self.curve.context, pair.public, &peer));
     seal_curve_pair(&rest.keys[0], CURVE_ROUTER, &pair);
     cr_assert_eq(memcmp(&self.curve.own, &pair, sizeof pair), 0);
+    cr_assert_eq(self.npairs, 1);
+    for (size_t kind = 0; kind < CURVE_NKINDS; kind++) {
+        static const struct curve_pair none;
+
+        cr_assert_eq(memcmp(&self.pairs[kind][1], &none, sizeof none), 0, "a secret is left");
+    }
 }

@@ -1,14 +1,12 @@
 /* A daemon's side: its configuration file, which libconfig reads, and where what libconfig would
- * let pass is refused: unknown names, other types, includes; its command line, which is read twice,
+ * let pass is refused: unknown names, other types; its command line, which is read twice,
  * first for the file's name, then over what the file said; how it words what is wrong; and its
  * help. */
 #include "base/heap.h"
-#include "runtime/file.h"
 #include "runtime/options/private.h"
 #include "runtime/version.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <libconfig.h>
 #include <stdarg.h>
 #include <string.h>
@@ -16,7 +14,7 @@
 enum {
     CONFIG_MAX_BYTES = 65536,
     FLAG_NAME_BYTES = 64,
-    REASON_BYTES = 512,
+    REASON_BYTES = OPTION_REASON_BYTES,
     SUGGEST_LIMIT = 2, /* letters that an option may be away from what was written */
 };
 
@@ -284,34 +282,12 @@ static enum status read_setting(const struct reading *self, const config_setting
     return STATUS_OK;
 }
 
-/* libconfig would read other files while it scans; one file must show all that is set. */
-static enum status refuse_includes(const struct reading *self, const char *text)
-{
-    static const char word[] = "@include";
-    unsigned line = 1;
-
-    while (text != NULL && *text != '\0') {
-        const char *start = text + strspn(text, " \t");
-
-        if (strncmp(start, word, sizeof word - 1) == 0) {
-            return refuse_at(self, line, "@include is not supported; write all options here");
-        }
-        text = strchr(text, '\n');
-        text = text != NULL ? text + 1 : NULL;
-        line++;
-    }
-    return STATUS_OK;
-}
-
 static enum status read_settings(const struct reading *self, const char *text)
 {
-    enum status status = refuse_includes(self, text);
+    enum status status = STATUS_OK;
     const config_setting_t *root;
     config_t config;
 
-    if (status != STATUS_OK) {
-        return status;
-    }
     config_init(&config);
     if (config_read_string(&config, text) != CONFIG_TRUE) {
         status = refuse_at(self, (unsigned)config_error_line(&config), config_error_text(&config));
@@ -327,42 +303,22 @@ done:
     return status;
 }
 
-static enum status load_text(const struct reading *self, struct buffer *text)
-{
-    enum status status = file_read(self->path, text);
-
-    if (status == STATUS_OK) {
-        status = buffer_append(text, span_of("", 1));
-    }
-    if (status == STATUS_IO) {
-        return refuse(self->table, "%s: %s; --config names a file that can be read", self->path,
-                      strerror(errno));
-    }
-    if (status == STATUS_TOO_LARGE) {
-        return refuse(self->table, "%s: longer than %d bytes; is it a configuration file?",
-                      self->path, CONFIG_MAX_BYTES - 1);
-    }
-    if (status != STATUS_OK) {
-        return refuse(self->table, "%s: %s", self->path, status_meaning(status));
-    }
-    if (memchr(text->data, '\0', text->size - 1) != NULL) {
-        return refuse(self->table, "%s: holds a NUL byte; is it a configuration file?", self->path);
-    }
-    return STATUS_OK;
-}
-
 /* Prints what is wrong. */
 static enum status read_file(const struct option_table *table, const char *path, void *settings,
                              struct option_origins *origins)
 {
     struct reading self = {.table = table, .path = path, .settings = settings, .origins = origins};
+    char reason[REASON_BYTES];
     enum status status;
     struct buffer text;
 
     buffer_init(&text, CONFIG_MAX_BYTES);
-    status = load_text(&self, &text);
+    status = config_text_read(path, &text, reason);
     if (status == STATUS_OK) {
         status = read_settings(&self, (const char *)text.data);
+    } else {
+        status = refuse(table, "%s%s", reason,
+                        status == STATUS_IO ? "; --config names a file that can be read" : "");
     }
     buffer_fini(&text);
     return status;

@@ -1,18 +1,25 @@
-/* Walks what libconfig has read. It reads large numbers without quotes wrong, and silently, so
- * lines that have one are refused. */
+/* Walks what libconfig has read. It reads large numbers without quotes wrong, in hexadecimal too,
+ * and silently, so a file that has one is refused before. */
 #include "runtime/options/group_file.h"
 
-#include "base/buffer.h"
-#include "runtime/file.h"
+#include "runtime/options/private.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <libconfig.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { NAME_BYTES = 64, TEXT_BYTES = 32, SAFE_DIGITS = 9 };
+
+_Static_assert((int)GROUP_REASON_BYTES == (int)OPTION_REASON_BYTES, "one is the other's");
+
+static const char not_a_value[] =
+    "a value is neither a text such as \"8GiB\" nor a number of up to "
+    "nine digits; put it in quotes";
+
+/* What names, numbers and bare words are made of. */
+static const char word_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*";
 
 struct walk {
     const char *path;
@@ -37,32 +44,64 @@ static enum status pass_on(const struct walk *self, enum status status, const ch
     return status;
 }
 
-/* ---- numbers that libconfig may have read wrong ---- */
+/* ---- numbers that libconfig may read wrong ---- */
 
-static const char *line_at(const char *text, unsigned line)
+/* Behind the text that begins here with a quote; a backslash takes what follows with it. */
+static const char *behind_quoted(const char *at)
 {
-    for (unsigned i = 1; i < line && text != NULL; i++) {
-        text = strchr(text, '\n');
-        text = text != NULL ? text + 1 : NULL;
+    for (at++; *at != '\0' && *at != '"'; at++) {
+        at += at[0] == '\\' && at[1] != '\0';
     }
-    return text;
+    return *at == '"' ? at + 1 : at;
 }
 
-/* More digits than are safe, outside of quotes, on this line? */
-static bool has_long_number(const char *text, unsigned line)
+/* Behind the comment that begins here; NULL: none does. */
+static const char *behind_comment(const char *at)
 {
-    const char *at = line_at(text, line);
-    bool quoted = false;
-    unsigned digits = 0;
+    const char *end = NULL;
 
-    for (; at != NULL && *at != '\0' && *at != '\n'; at++) {
-        quoted = quoted != (*at == '"');
-        digits = !quoted && isdigit((unsigned char)*at) ? digits + 1 : 0;
-        if (digits > SAFE_DIGITS) {
-            return true;
+    if (strncmp(at, "/*", 2) == 0) {
+        end = strstr(at + 2, "*/");
+        return end != NULL ? end + 2 : at + strlen(at);
+    }
+    return *at == '#' || strncmp(at, "//", 2) == 0 ? at + strcspn(at, "\n") : NULL;
+}
+
+/* A word of `size` bytes that begins with a digit: of few decimal digits? With a 0 in front it may
+ * be meant as octal, or hexadecimal. */
+static bool is_safe(const char *word, size_t size)
+{
+    return strspn(word, "0123456789") >= size && size <= SAFE_DIGITS &&
+           (size == 1 || word[0] != '0');
+}
+
+/* The first number outside of texts and comments that may be read wrong; NULL: there is none. */
+static const char *find_unsafe(const char *at)
+{
+    while (*at != '\0') {
+        const char *behind = *at == '"' ? behind_quoted(at) : behind_comment(at);
+        size_t size = strspn(at, word_bytes);
+
+        if (behind != NULL) {
+            at = behind;
+        } else if (isdigit((unsigned char)*at) && !is_safe(at, size)) {
+            return at;
+        } else {
+            at += size > 0 ? size : 1;
         }
     }
-    return false;
+    return NULL;
+}
+
+static enum status check_numbers(const struct walk *self)
+{
+    const char *unsafe = find_unsafe(self->text);
+    unsigned line = 1;
+
+    for (const char *at = self->text; unsafe != NULL && at < unsafe; at++) {
+        line += *at == '\n';
+    }
+    return unsafe == NULL ? STATUS_OK : refuse(self, line, not_a_value);
 }
 
 /* ---- values ---- */
@@ -86,10 +125,8 @@ static enum status walk_scalar(struct walk *self, const char *name, const config
     if (type == CONFIG_TYPE_BOOL) {
         return hand_over(self, name, config_setting_get_bool(setting) != 0 ? "on" : "off");
     }
-    if (type != CONFIG_TYPE_INT || has_long_number(self->text, self->line)) {
-        return refuse(self, self->line,
-                      "a value is neither a text such as \"8GiB\" nor a number of up to nine "
-                      "digits; put it in quotes");
+    if (type != CONFIG_TYPE_INT) {
+        return refuse(self, self->line, not_a_value);
     }
     (void)snprintf(text, sizeof text, "%d", config_setting_get_int(setting));
     return hand_over(self, name, text);
@@ -176,11 +213,11 @@ static enum status walk_root(struct walk *self, const char *list, const config_s
 
 static enum status walk_text(struct walk *self, const char *list)
 {
+    enum status status = check_numbers(self);
     config_t config;
-    enum status status;
 
-    if (strstr(self->text, "@include") != NULL) {
-        return refuse(self, 1, "@include is not supported; write all of it here");
+    if (status != STATUS_OK) {
+        return status;
     }
     config_init(&config);
     if (config_read_string(&config, self->text) == CONFIG_TRUE) {
@@ -200,20 +237,10 @@ enum status group_file_read(const char *path, const char *list, const struct gro
     enum status status;
 
     buffer_init(&text, GROUP_FILE_MAX_BYTES);
-    status = file_read(path, &text);
-    if (status == STATUS_IO) {
-        (void)snprintf(reason, GROUP_REASON_BYTES, "%.300s: %s", path, strerror(errno));
-    } else if (status == STATUS_OK) {
-        status = buffer_append(&text, span_of("", 1)); /* A NUL in the file ends it. */
-    }
-    if (status == STATUS_OK && strlen((const char *)text.data) + 1 != text.size) {
-        (void)snprintf(reason, GROUP_REASON_BYTES, "%.300s: it has a NUL byte", path);
-        status = STATUS_INVALID;
-    } else if (status == STATUS_OK) {
+    status = config_text_read(path, &text, reason);
+    if (status == STATUS_OK) {
         walk.text = (const char *)text.data;
         status = walk_text(&walk, list);
-    } else if (status != STATUS_IO) {
-        (void)snprintf(reason, GROUP_REASON_BYTES, "%.300s: %s", path, status_meaning(status));
     }
     buffer_fini(&text);
     return status;

@@ -5,7 +5,8 @@
  *
  * In the syntax of configuration files (libconfig). What is in a group is handed over as texts, in
  * order, each with its name, "limits.filters" for that of a group within; of a list of texts each
- * of them goes by the list's name. Numbers of up to nine digits may stand without quotes.
+ * of them goes by the list's name. Decimal numbers of up to nine digits may stand without quotes;
+ * others, which libconfig would read wrong, are refused.
  *
  * Errors:  STATUS_IO, STATUS_NOMEM, STATUS_TOO_LARGE, STATUS_INVALID, and what a reader's functions
  *          say; `reason` has the file, the line and what is wrong.

@@ -1,9 +1,10 @@
 /* private.h - what the files of this folder share; no one else includes it.
  *
- *   table.c    rows by name, defaults, rules between options: what daemons and commands share
- *   value.c    from text to a field of the settings
- *   daemon.c   a daemon's file and command line
- *   command.c  a command's flags and words
+ *   table.c        rows by name, defaults, rules between options: what daemons and commands share
+ *   value.c        from text to a field of the settings
+ *   daemon.c       a daemon's file and command line
+ *   command.c      a command's flags and words
+ *   config_text.c  a file that libconfig is to scan: daemon.c's, and those of group_file.h
  *
  * A daemon and a command refuse in words of their own, so what reads a value only tells what is
  * wrong with it (struct option_wrong), and rules are told by the table's voice.
@@ -11,9 +12,10 @@
 #ifndef ORBLOOM_RUNTIME_OPTIONS_PRIVATE_H
 #define ORBLOOM_RUNTIME_OPTIONS_PRIVATE_H
 
+#include "base/buffer.h"
 #include "runtime/options/options.h"
 
-enum { OPTION_MAX = 64, OPTION_SHOWN_BYTES = 201 };
+enum { OPTION_MAX = 64, OPTION_SHOWN_BYTES = 201, OPTION_REASON_BYTES = 512 };
 
 /* Where each option of a table was given: its line in the file, or a flag. */
 struct option_origins {
@@ -90,5 +92,11 @@ struct option_voice {
 MUST_USE enum status options_check_rules(const struct option_table *table,
                                          const struct option_voice *voice, const void *settings,
                                          const struct option_origins *origins);
+
+/* The text of a file in libconfig's syntax, ended by a NUL, appended to `out`, which is empty. Not
+ * OK (STATUS_IO, STATUS_TOO_LARGE, STATUS_NOMEM; STATUS_INVALID: an include or a NUL byte): the
+ * place and what is wrong are in `reason`. */
+MUST_USE enum status config_text_read(const char *path, struct buffer *out,
+                                      char reason[OPTION_REASON_BYTES]);
 
 #endif
