@@ -146,6 +146,13 @@ bool status_is_there(const struct filter_summary *filter);
 /* NULL: there is none of that name. */
 const struct filter_summary *status_find(const struct admin_reply *reply, const char *name);
 
+/* ---- command_connection.c ---- */
+
+/* Does it log in, and with what? False also where it is told what is wrong with its form. NULL: it
+ * is no command. */
+bool login_read(const struct command *command, const struct span *arguments, uint32_t count,
+                struct login_words *words);
+
 /* ---- command_kill.c ---- */
 
 /* Where the client has reached this router, "127.0.0.1:6380"; ":0" by no TCP. */

@@ -93,6 +93,10 @@ enum {
 /* Clients take it for a Redis that knows the commands which they send at first. */
 #define REDIS_VERSION "7.4.0"
 
+#define UNHEARD_MESSAGE                                                                         \
+    "UNAVAILABLE this router has just started and has not heard whether there are users; is a " \
+    "coordinator running, and is that what its `coordinators` option says?"
+
 /* Of a user. */
 #define CROWDED_MESSAGE "ERR max number of clients of user '%s' reached"
 
@@ -495,14 +499,23 @@ static inline void session_look(struct front *self, struct session *session)
     }
 }
 
-/* AUTH, of this user. NULL: it is in; else the error to be answered, perhaps in `room`. */
-const char *session_log_in(struct front *self, struct session *session, struct span user,
-                           struct span password, char room[FRONT_MESSAGE_BYTES]);
+/* What it logs in with: a user's name and token, or `default` and the password. */
+struct login_words {
+    struct span user;
+    struct span password;
+};
+
+/* NULL: it is in; else the error to be answered, perhaps in `room`. */
+const char *session_log_in(struct front *self, struct session *session,
+                           const struct login_words *words, char room[FRONT_MESSAGE_BYTES]);
+
+/* Is it `default` with the password of resp_password_file, whatever users there are? */
+bool front_knows_password(const struct front *self, const struct login_words *words);
 
 /* Is it whoever says nothing: `default` without anything to prove, where there is no password? */
 bool user_needs_nothing(const struct front *self, const struct user *user);
 
-/* Must `default` give a password? Else any does. */
+/* Must `default` give a password, as far as is known? Else any does. */
 bool front_asks_default(const struct front *self);
 
 /* Has its user as many connections as its limit allows, without this one? */

@@ -46,8 +46,11 @@ bool rights_matter(const struct command *command, const struct span *arguments, 
     bool names = strcmp(command->name, "cluster") == 0 && count > 2 &&
                  (command_word(arguments[1], "getkeysinslot") ||
                   command_word(arguments[1], "countkeysinslot"));
+    bool tells_who = strcmp(command->name, "acl") == 0 && count > 1 &&
+                     (command_word(arguments[1], "whoami") ||
+                      command_word(arguments[1], "getuser"));
 
-    return names || (command->flags & (COMMAND_READS | COMMAND_WRITES)) != 0 ||
+    return names || tells_who || (command->flags & (COMMAND_READS | COMMAND_WRITES)) != 0 ||
            (need & NEED_ADMIN) != 0;
 }
 

@@ -40,7 +40,7 @@ bool front_asks_default(const struct front *self)
 {
     const struct user *user = user_list_find(&self->users, USER_DEFAULT);
 
-    return self->config.guarded || (user != NULL && user->ntokens > 0);
+    return self->config.guarded || !self->users_heard || (user != NULL && user->ntokens > 0);
 }
 
 /* ---- who ---- */
@@ -319,15 +319,24 @@ static const char *refuse_wrong(struct front *self, struct session *session, str
     return WRONG_MESSAGE;
 }
 
-/* As `default`, by the password or where there is none. */
-static bool give_password(struct front *self, struct session *session, struct span password)
+static bool is_default(const struct login_words *words)
 {
-    if (self->config.guarded && password_matches(&self->config.password, password)) {
+    return words->user.size == strlen(USER_DEFAULT) &&
+           strncasecmp((const char *)words->user.data, USER_DEFAULT, words->user.size) == 0;
+}
+
+/* As `default`, by the password or where there is none. */
+static bool give_password(struct front *self, struct session *session,
+                          const struct login_words *words)
+{
+    bool open = open_default(self) != NULL ||
+                (self->users_heard && self->users.count == 0 && !self->config.users_only);
+
+    if (front_knows_password(self, words)) {
         log_in(self, session, LOGIN_PASSWORD);
         return true;
     }
-    if (!self->config.guarded &&
-        (open_default(self) != NULL || (self->users.count == 0 && !self->config.users_only))) {
+    if (!self->config.guarded && open) {
         log_in(self, session, LOGIN_NONE);
         return true;
     }
@@ -386,7 +395,7 @@ static const char *give_token(struct front *self, struct session *session, struc
 static const char *why_unsure(struct front *self)
 {
     if (!self->users_heard) {
-        return "UNAVAILABLE this router has just started and has not heard of users; try again";
+        return UNHEARD_MESSAGE;
     }
     if (self->users.count > 0 && !self->user_secret_open) {
         log_limited(&self->users_limit, self->now_us, LOG_ERROR,
@@ -397,21 +406,24 @@ static const char *why_unsure(struct front *self)
     return NULL;
 }
 
-const char *session_log_in(struct front *self, struct session *session, struct span user,
-                           struct span password, char room[FRONT_MESSAGE_BYTES])
+bool front_knows_password(const struct front *self, const struct login_words *words)
 {
-    char name[USER_NAME_BYTES];
-    const char *unsure = why_unsure(self);
-    bool is_default;
+    return self->config.guarded && is_default(words) &&
+           password_matches(&self->config.password, words->password);
+}
 
-    read_name(user, name);
-    is_default = strcasecmp(name, USER_DEFAULT) == 0;
-    if (is_default && give_password(self, session, password)) {
+const char *session_log_in(struct front *self, struct session *session,
+                           const struct login_words *words, char room[FRONT_MESSAGE_BYTES])
+{
+    const char *unsure = why_unsure(self);
+
+    if (is_default(words) && give_password(self, session, words)) {
         return NULL;
     }
     if (unsure == NULL) {
-        return give_token(self, session, user, password, room);
+        return give_token(self, session, words->user, words->password, room);
     }
     /* The password was looked at: who guesses it must not go on for as long as that lasts. */
-    return is_default && self->config.guarded ? refuse_wrong(self, session, user) : unsure;
+    return is_default(words) && self->config.guarded ? refuse_wrong(self, session, words->user)
+                                                     : unsure;
 }
