@@ -107,7 +107,8 @@ COMMAND(reset)
     session_log_out(self, session);
     session->resp3 = false;
     session->label[0] = '\0';
-    return answer_simple(self, session, "RESET");
+    /* Who it is without a login may have no room: that has been said. */
+    return session->closing ? TAKEN_DONE : answer_simple(self, session, "RESET");
 }
 
 /* ---- HELLO ---- */

@@ -35,19 +35,6 @@ static bool keep_subject(struct session *session, const char *subject)
     return session->subject != NULL || subject[0] == '\0';
 }
 
-/* It may be somebody already: by its certificate, or as `default`. */
-static void begin(struct front *self, struct session *session)
-{
-    char text[FRONT_MESSAGE_BYTES];
-
-    session_log_out(self, session);
-    if (session->who != NULL && session_is_crowded(self, session)) {
-        front_count(self, FRONT_resp_user_crowded_total);
-        (void)snprintf(text, sizeof text, CROWDED_MESSAGE, session_user(session));
-        session_say_last(self, session, text);
-    }
-}
-
 struct session *front_opened(struct front *self, uint64_t now_us, void *stream, const char *peer,
                              const char *subject)
 {
@@ -71,7 +58,7 @@ struct session *front_opened(struct front *self, uint64_t now_us, void *stream, 
     self->nsessions++;
     self->counters[FRONT_resp_connections] = self->nsessions;
     front_count(self, FRONT_resp_connections_total);
-    begin(self, session);
+    session_log_out(self, session); /* Its certificate may say who it is. */
     return session;
 }
 

@@ -97,9 +97,6 @@ enum {
     "UNAVAILABLE this router has just started and has not heard whether there are users; is a " \
     "coordinator running, and is that what its `coordinators` option says?"
 
-/* Of a user. */
-#define CROWDED_MESSAGE "ERR max number of clients of user '%s' reached"
-
 struct call;
 struct command;
 struct gather;
@@ -235,6 +232,7 @@ struct session {
     enum login login;
     bool let_in;                      /* gave the password, or needed none when it came */
     const struct user *who;           /* in the front's record; NULL: it may do everything */
+    uint32_t user;                    /* the id of that; 0: none */
     char login_name[USER_NAME_BYTES]; /* LOGIN_TOKEN: its user ... */
     uint32_t login_id;                /* ... the id of that ... */
     uint32_t login_token;             /* ... and of the token */
@@ -478,10 +476,11 @@ void users_forget(struct front *self);
 /* Milliseconds since 1970. */
 uint64_t front_date_ms(const struct front *self);
 
-/* It has not logged in, or not any more. */
+/* It has not logged in, or not any more; settled. */
 void session_log_out(struct front *self, struct session *session);
 
-/* Who it is by now. */
+/* Who it is by now. Becomes it a user that has as many connections as it may, it is told so and
+ * closed. */
 void session_settle(struct front *self, struct session *session);
 
 /* Coordinators get to know that its token is in use. */
@@ -517,9 +516,6 @@ bool user_needs_nothing(const struct front *self, const struct user *user);
 
 /* Must `default` give a password, as far as is known? Else any does. */
 bool front_asks_default(const struct front *self);
-
-/* Has its user as many connections as its limit allows, without this one? */
-bool session_is_crowded(const struct front *self, const struct session *session);
 
 /* "default" of who has said nothing. */
 const char *session_user(const struct session *session);

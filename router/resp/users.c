@@ -71,11 +71,19 @@ static const struct user *by_token(const struct front *self, struct session *ses
     return user;
 }
 
+/* Of who proves nothing by words. */
+static const struct user *unproved(const struct front *self, const struct session *session)
+{
+    const struct user *user = session->subject != NULL
+                                  ? user_list_find_subject(&self->users, session->subject)
+                                  : NULL;
+
+    return user != NULL ? user : open_default(self);
+}
+
 /* NULL: nobody, or who may do everything. */
 static const struct user *find(const struct front *self, struct session *session)
 {
-    const struct user *user = NULL;
-
     switch (session->login) {
     case LOGIN_TOKEN:
         return by_token(self, session);
@@ -87,10 +95,7 @@ static const struct user *find(const struct front *self, struct session *session
     case LOGIN_NONE:
         break;
     }
-    if (session->subject != NULL) {
-        user = user_list_find_subject(&self->users, session->subject);
-    }
-    return user != NULL ? user : open_default(self);
+    return unproved(self, session);
 }
 
 /* May it do everything, being no user of the record? */
@@ -107,32 +112,78 @@ static bool is_trusted(const struct front *self, const struct session *session)
     return self->users.count == 0 && session->let_in && !self->config.users_only;
 }
 
+static uint32_t *connections_of(const struct front *self, const struct user *user)
+{
+    return &self->user_sessions[user - self->users.users];
+}
+
 void session_leave_user(struct front *self, struct session *session)
 {
     if (session->who != NULL) {
-        assert(self->user_sessions[session->who - self->users.users] > 0);
-        self->user_sessions[session->who - self->users.users]--;
+        assert(*connections_of(self, session->who) > 0);
+        (*connections_of(self, session->who))--;
         session->who = NULL;
     }
+    session->user = 0;
 }
 
 static void enter_user(struct front *self, struct session *session, const struct user *user)
 {
     session_leave_user(self, session);
-    session->who = user;
     if (user != NULL) {
-        self->user_sessions[user - self->users.users]++;
+        session->who = user;
+        session->user = user->id;
+        (*connections_of(self, user))++;
     }
+}
+
+static void note_refused(struct front *self, const struct session *session, struct span user,
+                         const char *outcome)
+{
+    const struct refusal refusal = {
+        .action = "auth", .user = user, .command = "", .outcome = outcome};
+
+    audit_refusal(self, session, &refusal);
+}
+
+/* Has the user as many connections as it may, without this one? NULL: no; else the error, in
+ * `room`; it is counted and noted. */
+static const char *refuse_if_crowded(struct front *self, const struct session *session,
+                                     const struct user *user, char room[FRONT_MESSAGE_BYTES])
+{
+    if (user->id == session->user || user->limits.connections == 0 ||
+        *connections_of(self, user) < user->limits.connections) {
+        return NULL;
+    }
+    note_refused(self, session, span_text(user->name), "OVERLOADED");
+    front_count(self, FRONT_resp_user_crowded_total);
+    (void)snprintf(room, FRONT_MESSAGE_BYTES, "ERR max number of clients of user '%s' reached",
+                   user->name);
+    return room;
+}
+
+static void shut_out(struct front *self, struct session *session)
+{
+    session->expires_ms = 0; /* Nothing is left of it that could. */
+    session_estrange(self, session);
 }
 
 void session_settle(struct front *self, struct session *session)
 {
-    enter_user(self, session, find(self, session));
-    if (session->who != NULL || is_trusted(self, session)) {
+    const struct user *user = find(self, session);
+    char room[FRONT_MESSAGE_BYTES];
+    const char *crowded = user != NULL ? refuse_if_crowded(self, session, user, room) : NULL;
+
+    enter_user(self, session, crowded == NULL ? user : NULL);
+    if (crowded != NULL) {
+        shut_out(self, session);
+        if (!session->closing) {
+            session_say_last(self, session, crowded);
+        }
+    } else if (user != NULL || is_trusted(self, session)) {
         session_welcome(self, session);
     } else {
-        session->expires_ms = 0; /* Nothing is left of it that could. */
-        session_estrange(self, session);
+        shut_out(self, session);
     }
 }
 
@@ -160,24 +211,48 @@ static void open_secret(struct front *self)
                                  STATUS_OK;
 }
 
-/* Whoever pointed into the former record is settled anew. */
+/* Is it the user that it was? */
+static bool stays(const struct front *self, struct session *session)
+{
+    const struct user *user = find(self, session);
+
+    return user != NULL && user->id == session->user;
+}
+
+/* Whoever is in stays; then whoever becomes a user by this record, as far as limits allow. */
+static void settle_all(struct front *self)
+{
+    struct session *session;
+
+    TAILQ_FOREACH(session, &self->sessions, entry)
+    {
+        if (stays(self, session)) {
+            session_settle(self, session);
+        }
+    }
+    TAILQ_FOREACH(session, &self->sessions, entry)
+    {
+        if (session->who == NULL) {
+            session_settle(self, session);
+        }
+    }
+}
+
+/* Nobody may point into the former record any more; all are counted anew. */
 static void replace(struct front *self, struct user_list *users, uint32_t *user_sessions)
 {
     struct session *session;
 
     TAILQ_FOREACH(session, &self->sessions, entry)
     {
-        session_leave_user(self, session);
+        session->who = NULL;
     }
     user_list_fini(&self->users);
     heap_free(self->user_sessions);
     self->users = *users;
     self->user_sessions = user_sessions;
     open_secret(self);
-    TAILQ_FOREACH(session, &self->sessions, entry)
-    {
-        session_settle(self, session);
-    }
+    settle_all(self);
 }
 
 /* False: memory is out, and all is as before. */
@@ -270,14 +345,6 @@ void users_forget(struct front *self)
 
 /* ---- AUTH ---- */
 
-bool session_is_crowded(const struct front *self, const struct session *session)
-{
-    const struct user *user = session->who;
-
-    return user->limits.connections != 0 &&
-           self->user_sessions[user - self->users.users] > user->limits.connections;
-}
-
 void session_note(struct front *self, struct session *session)
 {
     const struct user_use use = {.user = session->login_id,
@@ -300,15 +367,6 @@ static void log_in(struct front *self, struct session *session, enum login login
     session_settle(self, session);
 }
 
-static void note_refused(struct front *self, const struct session *session, struct span user,
-                         const char *outcome)
-{
-    const struct refusal refusal = {
-        .action = "auth", .user = user, .command = "", .outcome = outcome};
-
-    audit_refusal(self, session, &refusal);
-}
-
 static const char *refuse_wrong(struct front *self, struct session *session, struct span user)
 {
     note_refused(self, session, user, "WRONGPASS");
@@ -325,31 +383,24 @@ static bool is_default(const struct login_words *words)
            strncasecmp((const char *)words->user.data, USER_DEFAULT, words->user.size) == 0;
 }
 
-/* As `default`, by the password or where there is none. */
-static bool give_password(struct front *self, struct session *session,
-                          const struct login_words *words)
+/* Is `default` whoever says so? */
+static bool is_open(const struct front *self)
 {
-    bool open = open_default(self) != NULL ||
-                (self->users_heard && self->users.count == 0 && !self->config.users_only);
-
-    if (front_knows_password(self, words)) {
-        log_in(self, session, LOGIN_PASSWORD);
-        return true;
-    }
-    if (!self->config.guarded && open) {
-        log_in(self, session, LOGIN_NONE);
-        return true;
-    }
-    return false;
+    return !self->config.guarded &&
+           (open_default(self) != NULL ||
+            (self->users_heard && self->users.count == 0 && !self->config.users_only));
 }
 
-static const char *refuse_crowd(struct front *self, const struct session *session,
-                                const struct user *user, char room[FRONT_MESSAGE_BYTES])
+static const char *go_in(struct front *self, struct session *session,
+                         char room[FRONT_MESSAGE_BYTES])
 {
-    note_refused(self, session, span_text(user->name), "OVERLOADED");
-    front_count(self, FRONT_resp_user_crowded_total);
-    (void)snprintf(room, FRONT_MESSAGE_BYTES, CROWDED_MESSAGE, user->name);
-    return room;
+    const struct user *user = unproved(self, session);
+    const char *error = user != NULL ? refuse_if_crowded(self, session, user, room) : NULL;
+
+    if (error == NULL) {
+        log_in(self, session, LOGIN_NONE);
+    }
+    return error;
 }
 
 /* What is no name of a user's is "", which nobody has. */
@@ -370,6 +421,7 @@ static const char *give_token(struct front *self, struct session *session, struc
     static const struct user nobody;
     const struct user *user;
     const struct user *known;
+    const char *error;
     size_t at;
 
     read_name(called, name);
@@ -379,9 +431,9 @@ static const char *give_token(struct front *self, struct session *session, struc
     if (at == known->ntokens) {
         return refuse_wrong(self, session, called);
     }
-    if (user != session->who && user->limits.connections != 0 &&
-        self->user_sessions[user - self->users.users] >= user->limits.connections) {
-        return refuse_crowd(self, session, user, room);
+    error = refuse_if_crowded(self, session, user, room);
+    if (error != NULL) {
+        return error;
     }
     (void)snprintf(session->login_name, sizeof session->login_name, "%s", user->name);
     session->login_id = user->id;
@@ -417,8 +469,12 @@ const char *session_log_in(struct front *self, struct session *session,
 {
     const char *unsure = why_unsure(self);
 
-    if (is_default(words) && give_password(self, session, words)) {
+    if (front_knows_password(self, words)) {
+        log_in(self, session, LOGIN_PASSWORD);
         return NULL;
+    }
+    if (is_default(words) && is_open(self)) {
+        return go_in(self, session, room);
     }
     if (unsure == NULL) {
         return give_token(self, session, words->user, words->password, room);

@@ -321,6 +321,111 @@ Test(resp_users, certificates_count_as_connections)
     finish();
 }
 
+static void expect_crowded(size_t stream)
+{
+    front_stage_expect(&stage, stream, CROWDED);
+    cr_assert(stage.streams[stream].closed);
+    front_stage_gone(&stage, stream);
+}
+
+Test(resp_users, so_do_those_that_become_one_by_a_reset)
+{
+    start();
+    named("crawler")->limits.connections = 1;
+    seal_record(&stage.users);
+    stage.subject = "CN=crawler";
+    front_stage_open(&stage, 2);
+    front_stage_answers(&stage, 2, "AUTH boss bosstoken\r\nRESET\r\nAUTH boss bosstoken\r\n",
+                        "+OK\r\n+RESET\r\n+OK\r\n");
+    expect("AUTH crawler alpha\r\n", "+OK\r\n");
+    front_stage_say(&stage, 2, "RESET\r\nPING\r\n");
+    expect_crowded(2);
+    expect("RESET\r\nPING\r\n", "+RESET\r\n" NOAUTH);
+    cr_assert_eq(front_stage_counter(&stage, "resp_user_crowded_total"), 1);
+    finish();
+}
+
+/* Those that came first are in. */
+Test(resp_users, so_do_those_that_were_there_before_the_record)
+{
+    struct front_config config = front_stage_config();
+
+    config.users_only = true;
+    config.auth_us = 100 * (uint64_t)SECOND;
+    start_empty(&config);
+    stage.unheard = true;
+    stage.subject = "CN=crawler";
+    for (size_t i = 0; i < 4; i++) {
+        front_stage_open(&stage, i);
+        front_stage_say(&stage, i, "ACL WHOAMI\r\n");
+    }
+    fill_record();
+    named("crawler")->limits.connections = 2;
+    stage.unheard = false;
+    front_stage_turn(&stage);
+    front_stage_expect(&stage, 0, "$7\r\ncrawler\r\n");
+    front_stage_expect(&stage, 1, "$7\r\ncrawler\r\n");
+    expect_crowded(2);
+    expect_crowded(3);
+    finish();
+}
+
+Test(resp_users, a_record_puts_nobody_out_for_a_limit_but_who_comes_with_it)
+{
+    start();
+    stage.subject = "CN=another";
+    front_stage_open(&stage, 2);
+    stage.subject = NULL;
+    front_stage_open(&stage, 3);
+    front_stage_open(&stage, 4);
+    front_stage_answers(&stage, 2, "PING\r\n", NOAUTH);
+    front_stage_answers(&stage, 3, "AUTH crawler alpha\r\n", "+OK\r\n");
+    front_stage_answers(&stage, 4, "AUTH crawler alpha\r\n", "+OK\r\n");
+    (void)snprintf(named("crawler")->subject, USER_SUBJECT_BYTES, "CN=another");
+    named("crawler")->limits.connections = 1;
+    seal_record(&stage.users);
+    front_stage_turn(&stage);
+    expect_crowded(2);
+    front_stage_answers(&stage, 3, "PING\r\n", "+PONG\r\n");
+    front_stage_answers(&stage, 4, "PING\r\n", "+PONG\r\n");
+    seal_record(&stage.users); /* Nothing has changed. */
+    front_stage_answers(&stage, 4, "PING\r\n", "+PONG\r\n");
+    front_stage_gone(&stage, 3);
+    front_stage_gone(&stage, 4);
+    expect("AUTH crawler alpha\r\n", "+OK\r\n");
+    finish();
+}
+
+/* Also of `default`, when the password goes. */
+Test(resp_users, options_let_in_as_many_as_the_limit_says)
+{
+    struct front_config config = front_stage_config();
+
+    config.guarded = true;
+    config.auth_us = 100 * (uint64_t)SECOND;
+    cr_assert_eq(password_read(&config.password, span_text("sesame\n")), STATUS_OK);
+    start_empty(&config);
+    (void)add_user(&stage.users, "default", USER_CLIENT);
+    named("default")->limits.connections = 1;
+    seal_record(&stage.users);
+    front_stage_open(&stage, 0);
+    front_stage_open(&stage, 1);
+    front_stage_turn(&stage);
+    config.guarded = false;
+    front_configure(stage.front, &config);
+    expect("PING\r\n", "+PONG\r\n");
+    front_stage_expect(&stage, 1, "-ERR max number of clients of user 'default' reached\r\n");
+    expect("AUTH default x\r\n", "+OK\r\n");
+    (void)add_user(&stage.users, "other", USER_CLIENT);
+    add_token(named("other"), "otoken", 0);
+    seal_record(&stage.users);
+    expect("AUTH other otoken\r\n", "+OK\r\n");
+    front_stage_open(&stage, 2);
+    expect("AUTH default x\r\nACL WHOAMI\r\n",
+           "-ERR max number of clients of user 'default' reached\r\n$5\r\nother\r\n");
+    finish();
+}
+
 /* ---- what a router does not know yet, or not any more ---- */
 
 Test(resp_users, while_it_is_not_known_whether_there_are_any_who_wants_something_waits)
