@@ -101,11 +101,6 @@ static void write_line(struct resp_writer *writer, const struct front *self,
     resp_text(writer, line.text);
 }
 
-static const char *role_word(enum user_role role)
-{
-    return role == USER_ADMIN ? "admin" : role == USER_MONITOR ? "monitor" : "client";
-}
-
 static void write_grants(struct resp_writer *writer, const struct user *user)
 {
     resp_array(writer, user->ngrants);
@@ -159,7 +154,7 @@ static void write_user(struct resp_writer *writer, const struct front *self,
     write_secrets(writer, user_needs_nothing(self, user), user->ntokens);
     write_allowed(writer, commands.text, keys.text);
     resp_text(writer, "role");
-    resp_text(writer, role_word(user->role));
+    resp_text(writer, user_role_name(user->role));
     resp_text(writer, "grants");
     write_grants(writer, user);
 }

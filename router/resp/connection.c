@@ -275,16 +275,11 @@ static bool is_exhausted(const struct session *session, bool full)
     return !full && !session->stalled && session->ncalls < FRONT_MAX_CALLS;
 }
 
-static uint32_t user_of(const struct session *session)
-{
-    return session->who != NULL ? session->who->id : 0;
-}
-
 /* False: no memory. */
 static bool await_turn(struct front *self, struct session *session)
 {
     return fair_queue_waits(&session->turn) ||
-           fair_queue_push(&self->turns, user_of(session), &session->turn, 0) == STATUS_OK;
+           fair_queue_push(&self->turns, session->user, &session->turn, 0) == STATUS_OK;
 }
 
 /* Commands, until they have cost `most`; what they did. */
@@ -367,7 +362,7 @@ static void run_turns(struct front *self)
     while (self->turns_cost < FRONT_TURNS_COST && (next = fair_queue_pop(&self->turns)) != NULL) {
         struct session *session = (struct session *)(void *)((char *)next -
                                                              offsetof(struct session, turn));
-        uint32_t user = user_of(session);
+        uint32_t user = session->user;
         uint64_t cost = run(self, session, FRONT_TURN_COST);
 
         fair_queue_charge(&self->turns, user, cost);
