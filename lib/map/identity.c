@@ -77,7 +77,7 @@ bool identity_judge(const struct effects *effects, const struct user_list *users
         *use = (struct user_use){.user = user->id, .credential = found->id, .at_ms = now_ms};
     } else if (!heard) {
         peer->role = PEER_CLIENT; /* The least that it can be. */
-        peer->user = IDENTITY_PENDING;
+        peer->user = PEER_PENDING;
     }
     return user != NULL || !heard;
 }

@@ -103,7 +103,7 @@ Test(identity, it_is_pending_until_users_have_been_heard_of)
     uint8_t key[CURVE_KEY_BYTES] = {8};
 
     cr_assert(identity_judge(&effects, &users, false, key, &peer, &use));
-    cr_assert(peer.role == PEER_CLIENT && peer.user == IDENTITY_PENDING);
+    cr_assert(peer.role == PEER_CLIENT && peer.user == PEER_PENDING);
     cr_assert_eq(use.user, 0);
     cr_assert_not(identity_judge(&effects, &users, true, key, &peer, &use));
 }

@@ -56,7 +56,7 @@ static bool is_pending(const uint8_t key[CURVE_KEY_BYTES])
 {
     struct peer peer = {.size = 4};
 
-    return node_identify(stage.node, key, &peer) && peer.user == IDENTITY_PENDING;
+    return node_identify(stage.node, key, &peer) && peer.user == PEER_PENDING;
 }
 
 static bool is_watcher(void)

@@ -320,7 +320,7 @@ Test(gate, who_is_not_known_any_more_sends_nothing)
 /* Nor is it told that nobody has its key, which would end what it does. */
 Test(gate, who_can_not_be_known_yet_is_put_off)
 {
-    struct peer peer = {.size = 1, .role = PEER_CLIENT, .user = IDENTITY_PENDING};
+    struct peer peer = {.size = 1, .role = PEER_CLIENT, .user = PEER_PENDING};
     struct codec_arena *arena = NULL;
     struct buffer answer;
     struct frame frame;

@@ -163,7 +163,7 @@ Test(router_rights, a_router_that_has_just_started_keeps_nobody_out_for_good)
     stage.router->synced = false;
     cr_assert(lets_in(&peer));
     cr_assert_eq(peer.role, PEER_CLIENT);
-    cr_assert_eq(peer.user, IDENTITY_PENDING); /* Whom the gate puts off. */
+    cr_assert_eq(peer.user, PEER_PENDING); /* Whom the gate puts off. */
     ask(peer.user, OPERATION_CHECK, NULL);
     cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAUTHENTIC);
     cr_assert_eq(router_stage_open(&stage), 0);
