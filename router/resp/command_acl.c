@@ -231,22 +231,10 @@ static COMMAND(acl_list)
     return TAKEN_DONE;
 }
 
-/* NULL: no such user, or `default` of the password. */
-static const struct user *named(const struct front *self, struct span word)
-{
-    char name[USER_NAME_BYTES] = "";
-
-    if (word.size < sizeof name) {
-        memcpy(name, word.data, word.size);
-        name[word.size] = '\0';
-    }
-    return strlen(name) == word.size ? user_list_find(&self->users, name) : NULL;
-}
-
 /* Of others only admins are told. */
 static COMMAND(acl_getuser)
 {
-    const struct user *user = named(self, arguments[2]);
+    const struct user *user = users_find(self, arguments[2]);
     bool own = span_equal(arguments[2], span_text(session_user(session)));
     char room[FRONT_MESSAGE_BYTES];
     const char *error = own ? NULL : rights_refuse_others(self, session, "acl|getuser", room);

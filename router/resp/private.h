@@ -473,6 +473,9 @@ bool users_unsure(const struct front *self);
 void users_tick(struct front *self); /* some have waited for long enough */
 void users_forget(struct front *self);
 
+/* NULL: none is called so, whatever bytes these are. */
+const struct user *users_find(const struct front *self, struct span called);
+
 /* Milliseconds since 1970. */
 uint64_t front_date_ms(const struct front *self);
 

@@ -20,6 +20,18 @@ uint64_t front_date_ms(const struct front *self)
     return self->streams.wall_us(self->streams.context) / 1000;
 }
 
+const struct user *users_find(const struct front *self, struct span called)
+{
+    char name[USER_NAME_BYTES];
+
+    if (called.size >= sizeof name || memchr(called.data, '\0', called.size) != NULL) {
+        return NULL;
+    }
+    memcpy(name, called.data, called.size);
+    name[called.size] = '\0';
+    return user_list_find(&self->users, name);
+}
+
 /* ---- the user `default` ---- */
 
 /* One with a key or a certificate is a client that goes by that name, and no open door. */
@@ -403,30 +415,16 @@ static const char *go_in(struct front *self, struct session *session,
     return error;
 }
 
-/* What is no name of a user's is "", which nobody has. */
-static void read_name(struct span text, char name[USER_NAME_BYTES])
-{
-    name[0] = '\0';
-    if (text.size < USER_NAME_BYTES && memchr(text.data, '\0', text.size) == NULL) {
-        memcpy(name, text.data, text.size);
-        name[text.size] = '\0';
-    }
-}
-
 /* A name that nobody has takes as long as one that somebody has. */
 static const char *give_token(struct front *self, struct session *session, struct span called,
                               struct span token, char room[FRONT_MESSAGE_BYTES])
 {
-    char name[USER_NAME_BYTES];
     static const struct user nobody;
-    const struct user *user;
-    const struct user *known;
+    const struct user *user = users_find(self, called);
+    const struct user *known = user != NULL ? user : &nobody;
     const char *error;
     size_t at;
 
-    read_name(called, name);
-    user = user_list_find(&self->users, name);
-    known = user != NULL ? user : &nobody;
     at = user_find_token(known, &self->user_secret, token, front_date_ms(self));
     if (at == known->ntokens) {
         return refuse_wrong(self, session, called);
