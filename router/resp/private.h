@@ -537,7 +537,9 @@ static inline bool session_sees_all(const struct session *session)
     return session->who != NULL ? session->who->role != USER_CLIENT : !session->stranger;
 }
 
-/* ... whoever waits for the answer; nobody does if it has gone. */
+/* ... whoever waits for the answer; nobody does if it has gone. Lists come from a coordinator,
+ * which has left out what the user does not see by its own record of users; but who that is, and
+ * what it sees, may have changed while they were under way. */
 static inline bool call_sees(const struct call *call, const char *filter)
 {
     return call->session != NULL && session_sees(call->session, filter);
