@@ -140,13 +140,18 @@ static enum taken run(struct front *self, struct session *session, const struct 
                       const struct span *arguments, uint32_t count)
 {
     const struct call *last = session->last;
+    struct call *call;
 
     if (command->run(self, session, arguments, count) == TAKEN_WAIT) {
         return TAKEN_WAIT;
     }
     session->changing = session->changing || changes_filters(command);
+    call = begun(session, last);
+    if (call != NULL) {
+        call->command = command;
+    }
     if (slowlog_is_on(self)) {
-        slowlog_begin(self, session, begun(session, last), command, arguments, count);
+        slowlog_begin(self, session, call, command, arguments, count);
     }
     return TAKEN_DONE;
 }

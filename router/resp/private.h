@@ -183,10 +183,10 @@ struct call {
     uint32_t first; /* its keys in the gather */
     uint32_t count;
     uint32_t keys_at;              /* ... and where their bytes begin there */
-    uint32_t user;                 /* whose it is, by id; 0: of who may do everything */
-    const struct command *command; /* NULL: it is not timed */
-    uint64_t begun_us;
-    struct slow_entry *slow; /* its words, for the slow log; NULL: none are kept yet */
+    uint32_t user;                 /* of its session, when it came */
+    const struct command *command; /* NULL: it was answered at once */
+    uint64_t begun_us;             /* 0: it is not timed */
+    struct slow_entry *slow;       /* its words, for the slow log; NULL: none are kept yet */
     void (*answer)(struct front *self, struct call *call, const struct frame *frame);
     uint64_t detail;     /* for `answer` */
     char *text;          /* ... too: a name, or why it fails; NULL: none */
@@ -231,7 +231,8 @@ struct session {
     uint64_t stranger_since_us;
     enum login login;
     bool let_in;                      /* gave the password, or needed none when it came */
-    const struct user *who;           /* in the front's record; NULL: it may do everything */
+    const struct user *who;           /* in the front's record; NULL: none of it: a stranger may
+                                       * do nothing, and anybody else everything */
     uint32_t user;                    /* the id of that; 0: none */
     char login_name[USER_NAME_BYTES]; /* LOGIN_TOKEN: its user ... */
     uint32_t login_id;                /* ... the id of that ... */
@@ -372,7 +373,7 @@ static inline bool slowlog_is_on(const struct front *self)
 /* It took too long; known once it is answered. */
 static inline bool slowlog_wants(const struct front *self, const struct call *call)
 {
-    return call->command != NULL && slowlog_is_on(self) &&
+    return call->begun_us != 0 && slowlog_is_on(self) &&
            self->now_us - call->begun_us >= self->config.slow_us;
 }
 

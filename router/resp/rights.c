@@ -173,7 +173,8 @@ void rights_note_denied(struct front *self, const struct gather *gather)
     const struct session *session = gather->first != NULL ? gather->first->session : NULL;
 
     if (session != NULL) {
-        note(self, session, "add", span_text(gather->kind.name));
+        assert(gather->first->command != NULL);
+        note(self, session, gather->first->command->name, span_text(gather->kind.name));
     } else {
         front_count(self, FRONT_resp_forbidden_total);
     }
