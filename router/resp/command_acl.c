@@ -88,7 +88,7 @@ static void write_line(struct resp_writer *writer, const struct front *self,
 
     say(&line, "user ", user->name);
     say(&line, "on", "");
-    if (user_needs_nothing(self, user)) {
+    if (front_lets_in(self, user)) {
         say(&line, "nopass", "");
     }
     for (size_t i = 0; i < user->ntokens; i++) {
@@ -151,7 +151,7 @@ static void write_user(struct resp_writer *writer, const struct front *self,
     say_commands(&commands, user);
     say_keys(&keys, user);
     resp_map(writer, 8);
-    write_secrets(writer, user_needs_nothing(self, user), user->ntokens);
+    write_secrets(writer, front_lets_in(self, user), user->ntokens);
     write_allowed(writer, commands.text, keys.text);
     resp_text(writer, "role");
     resp_text(writer, user_role_name(user->role));

@@ -190,7 +190,7 @@ static bool take(struct front *self, struct session *session)
     struct span input = span_of(session->input.data + session->taken,
                                 session->input.size - session->taken);
 
-    session_look(self, session);
+    session_recheck(self, session);
     switch (resp_request_read(&session->request, session->stranger ? &strangers_limits : &limits,
                               input)) {
     case RESP_MORE:
@@ -335,7 +335,7 @@ static uint64_t run(struct front *self, struct session *session, uint64_t most)
 }
 
 /* Once there are users, commands are taken in turns of these. */
-static bool takes_turns(struct front *self, struct session *session)
+static bool queue_for_turn(struct front *self, struct session *session)
 {
     session->stalled = false;
     return self->users.count > 0 && may_take(session) && await_turn(self, session);
@@ -349,7 +349,7 @@ static void run_due(struct front *self)
         /* Before it runs, as what it does may stir it again. */
         TAILQ_REMOVE(&self->due, session, due_entry);
         session->due = false;
-        (void)run(self, session, takes_turns(self, session) ? 0 : UINT64_MAX);
+        (void)run(self, session, queue_for_turn(self, session) ? 0 : UINT64_MAX);
         memory_enforce(self);
     }
 }

@@ -491,7 +491,7 @@ void session_settle(struct front *self, struct session *session);
 void session_note(struct front *self, struct session *session);
 
 /* Before a command: its token may have expired meanwhile; that it is used is told again. */
-static inline void session_look(struct front *self, struct session *session)
+static inline void session_recheck(struct front *self, struct session *session)
 {
     if (session->expires_ms != 0 && front_date_ms(self) >= session->expires_ms) {
         session_settle(self, session);
@@ -516,7 +516,7 @@ const char *session_log_in(struct front *self, struct session *session,
 bool front_knows_password(const struct front *self, const struct login_words *words);
 
 /* Is it whoever says nothing: `default` without anything to prove, where there is no password? */
-bool user_needs_nothing(const struct front *self, const struct user *user);
+bool front_lets_in(const struct front *self, const struct user *user);
 
 /* Must `default` give a password, as far as is known? Else any does. */
 bool front_asks_default(const struct front *self);

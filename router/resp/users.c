@@ -35,7 +35,7 @@ const struct user *users_find(const struct front *self, struct span called)
 /* ---- the user `default` ---- */
 
 /* One with a key or a certificate is a client that goes by that name, and no open door. */
-bool user_needs_nothing(const struct front *self, const struct user *user)
+bool front_lets_in(const struct front *self, const struct user *user)
 {
     return strcmp(user->name, USER_DEFAULT) == 0 && user->ntokens == 0 && user->nkeys == 0 &&
            user->subject[0] == '\0' && !self->config.guarded;
@@ -45,7 +45,7 @@ static const struct user *open_default(const struct front *self)
 {
     const struct user *user = user_list_find(&self->users, USER_DEFAULT);
 
-    return user != NULL && user_needs_nothing(self, user) ? user : NULL;
+    return user != NULL && front_lets_in(self, user) ? user : NULL;
 }
 
 bool front_asks_default(const struct front *self)
@@ -294,9 +294,9 @@ static bool is_taken(const struct front *self, const struct user_list *users)
            memcmp(users->sealed, self->users.sealed, sizeof users->sealed) == 0;
 }
 
-static bool hear(const struct front *self)
+static bool has_heard(const struct front *self)
 {
-    return self->users_heard || self->users.revision != 0 || self->users_source.heard == NULL ||
+    return self->users.revision != 0 || self->users_source.heard == NULL ||
            self->users_source.heard(self->users_source.context);
 }
 
@@ -337,7 +337,7 @@ void users_refresh(struct front *self)
                     "out of memory: RESP clients are judged by a record of users that is not the "
                     "newest one");
     }
-    if (!self->users_heard && hear(self)) {
+    if (!self->users_heard && has_heard(self)) {
         self->users_heard = true;
         stir_all(self);
     }

@@ -223,7 +223,6 @@ Test(resp_users, an_expired_token_opens_nothing)
     finish();
 }
 
-/* ... and a longer one holds for who is in. */
 /* By which it judges whether the keys of users have expired: it has no other clock. */
 Test(resp_users, the_router_behind_it_knows_the_time_of_day)
 {
@@ -237,6 +236,7 @@ Test(resp_users, the_router_behind_it_knows_the_time_of_day)
     front_stage_fini(&stage);
 }
 
+/* Another one holds for who is in, too. */
 Test(resp_users, an_expiry_may_move)
 {
     start_as("crawler", "beta");
