@@ -75,7 +75,6 @@ void audit_refusal(struct front *self, const struct session *session, const stru
             put_text(&line, "outcome", span_text(refusal->outcome)) &&
             put_left_out(&line, self->audit_left_out);
     self->audit_left_out = 0;
-    audit_log_write(&self->audit, self->now_us, whole ? buffer_span(&line) : span_text(",\"\":0"),
-                    whole);
+    audit_log_write(&self->audit, self->now_us, buffer_span(&line), whole);
     buffer_fini(&line);
 }
