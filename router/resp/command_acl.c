@@ -260,6 +260,77 @@ static COMMAND(acl_getuser)
     return TAKEN_DONE;
 }
 
+/* ---- ACL CAT ---- */
+
+static enum taken tell_categories(struct front *self, struct session *session)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+    size_t count = 0;
+
+    if (call == NULL) {
+        return TAKEN_DONE;
+    }
+    while (category_name(count) != NULL) {
+        count++;
+    }
+    resp_array(&writer, count);
+    for (size_t i = 0; i < count; i++) {
+        resp_text(&writer, category_name(i));
+    }
+    call_end(self, call, &writer);
+    return TAKEN_DONE;
+}
+
+static enum taken tell_commands_of(struct front *self, struct session *session, size_t category)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+    size_t count;
+    const struct command *table = command_table(&count);
+    size_t told = 0;
+
+    if (call == NULL) {
+        return TAKEN_DONE;
+    }
+    for (size_t i = 0; i < count; i++) {
+        told += category_has(category, &table[i]);
+    }
+    resp_array(&writer, told);
+    for (size_t i = 0; i < count; i++) {
+        if (category_has(category, &table[i])) {
+            resp_text(&writer, table[i].name);
+        }
+    }
+    call_end(self, call, &writer);
+    return TAKEN_DONE;
+}
+
+static COMMAND(acl_cat)
+{
+    char text[FRONT_MESSAGE_BYTES];
+    size_t category;
+
+    if (count == 2) {
+        return tell_categories(self, session);
+    }
+    if (count > 3) {
+        return answer_error(self, session,
+                            "ERR unknown subcommand or wrong number of arguments for 'CAT'. Try "
+                            "ACL HELP.");
+    }
+    category = category_find(arguments[2]);
+    if (category_name(category) != NULL) {
+        return tell_commands_of(self, session, category);
+    }
+    (void)snprintf(text, sizeof text, "ERR Unknown category '%.*s'",
+                   arguments[2].size < 128 ? (int)arguments[2].size : 128,
+                   (const char *)arguments[2].data);
+    return answer_error(self, session, text);
+}
+
+/* ---- ACL, all of it ---- */
+
 static COMMAND(acl_change)
 {
     (void)arguments;
@@ -270,6 +341,8 @@ static COMMAND(acl_change)
 COMMAND(acl)
 {
     static const struct subcommand subcommands[] = {
+        {"cat", -2, command_acl_cat, " [<category>]",
+         "The categories of commands, or the commands of one"},
         {"deluser", -3, command_acl_change, "", NULL}, /* errors, which say what to do instead */
         {"getuser", 3, command_acl_getuser, " <username>",
          "What the user may do; null: no such user"},
