@@ -107,19 +107,15 @@ void coordinator_rekey(struct coordinator *coordinator, const struct cluster_key
 bool coordinator_identify(struct coordinator *coordinator, const uint8_t key[CURVE_KEY_BYTES],
                           struct peer *peer)
 {
-    const struct effects *effects = &coordinator->effects;
-    uint64_t now_ms = effects->date_ms != NULL ? effects->date_ms(effects->context) : 0;
+    bool read = coordinator->change != 0; /* the store was */
     struct user_use use;
+    bool known = identity_judge(&coordinator->effects, &coordinator->documents.users, read, key,
+                                peer, &use);
 
-    if (!identity_of_user(&coordinator->documents.users, now_ms, key, peer, &use)) {
-        if (coordinator->change == 0) { /* The store was not read yet. */
-            identity_put_off(peer);
-            return true;
-        }
-        return false;
+    if (use.user != 0) {
+        users_note_uses(coordinator, &use, 1);
     }
-    users_note_uses(coordinator, &use, 1);
-    return true;
+    return known;
 }
 
 static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct peer *from,

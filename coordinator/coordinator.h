@@ -51,7 +51,7 @@ void coordinator_rekey(struct coordinator *coordinator, const struct cluster_key
 struct actor coordinator_actor(struct coordinator *coordinator);
 
 /* The user whose key that is, by the record of users as it was read last: see map/identity.h.
- * Until it has heard of one it may be anybody's: IDENTITY_PENDING. */
+ * Until it has heard of one it may be anybody's: PEER_PENDING. */
 bool coordinator_identify(struct coordinator *coordinator, const uint8_t key[CURVE_KEY_BYTES],
                           struct peer *peer);
 

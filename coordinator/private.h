@@ -66,8 +66,10 @@ enum {
     X(fences_void_total, "replies", "fence replies that do not count")                             \
     X(audit_lost_total, "lines", "of the audit log that could not be written")                     \
     X(not_permitted_total, "requests", "refused as the user who asks may not ask for that")        \
-    X(peers_refused_total, "connections", "not let in: an unknown key, or plain instead of CURVE") \
-    X(frames_refused_total, "frames", "of peers whose role does not allow them, or not any more")  \
+    X(peers_refused_total, "connections",                                                          \
+      "not let in: an unknown key, plain where CURVE is spoken, or the other way round")           \
+    X(frames_refused_total, "frames",                                                              \
+      "of peers whose role does not allow them, or whose key was withdrawn")                       \
     X(malformed_total, "frames",                                                                   \
       "frames that could not be decoded or do not belong here, connections that break ZMTP")       \
     X(version_total, "frames", "frames of a protocol version that is not served")                  \

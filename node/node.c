@@ -149,18 +149,10 @@ bool node_registered(const struct node *node)
 
 bool node_identify(const struct node *node, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
 {
-    const struct effects *effects = &node->effects;
-    uint64_t now_ms = effects->date_ms != NULL ? effects->date_ms(effects->context) : 0;
     struct user_use use;
 
-    if (identity_of_user(&node->documents.users, now_ms, key, peer, &use)) {
-        return true;
-    }
-    if (!node_registered(node)) {
-        identity_put_off(peer);
-        return true;
-    }
-    return false;
+    return identity_judge(&node->effects, &node->documents.users, node_registered(node), key, peer,
+                          &use);
 }
 
 bool node_failed(const struct node *node)

@@ -82,7 +82,7 @@ MUST_USE enum status node_finish(struct node *node);
 bool node_registered(const struct node *node);
 
 /* The user whose key that is, by the record of users as it is known here: see map/identity.h.
- * Until it has heard of one it may be anybody's: IDENTITY_PENDING. */
+ * Until it has heard of one it may be anybody's: PEER_PENDING. */
 bool node_identify(const struct node *node, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer);
 
 #endif

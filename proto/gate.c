@@ -237,7 +237,7 @@ bool gate_pass(enum gate_door door, const struct peer *from, bool known, struct 
     char reason[GATE_REASON_BYTES];
     const char *why = withdrawn;
 
-    if (known && from->user == IDENTITY_PENDING) {
+    if (known && from->user == PEER_PENDING) {
         return put_off(frame, refusal);
     }
     if (known && gate_admits(door, (enum peer_role)from->role, frame)) {

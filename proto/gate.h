@@ -60,7 +60,7 @@ const char *gate_why_action(enum peer_role role, enum admin_action action,
 MUST_USE enum status gate_refusal(struct span frame, const char *why, struct buffer *out);
 
 /* All of it, for a hub that speaks CURVE: see hub_curve.admits. One who is not `known` any more may
- * send nothing, and who can't be known yet (IDENTITY_PENDING) is told NOT_READY. False: `refusal`,
+ * send nothing, and who can't be known yet (PEER_PENDING) is told NOT_READY. False: `refusal`,
  * empty at first, is the answer; it stays empty where memory is out. */
 bool gate_pass(enum gate_door door, const struct peer *from, bool known, struct span frame,
                struct buffer *refusal);

@@ -220,8 +220,9 @@ struct router {
     bool users_refused;                   /* the record of users was, when it came last */
     struct user_use uses[CODEC_MAX_USES]; /* to be told to a coordinator */
     size_t nuses;
-    size_t uses_sent; /* with the sync that is open */
-    bool doubtful;    /* a document or secret of the store was refused: unknown may be wrong */
+    size_t uses_sent;                /* with the sync that is open ... */
+    bool uses_since[CODEC_MAX_USES]; /* ... and which of these were noted again since */
+    bool doubtful; /* a document or secret of the store was refused: unknown may be wrong */
     uint64_t next_sync_us;
     struct codec_arena *arena;
     struct buffer out;

@@ -74,19 +74,14 @@ bool router_synced(const struct router *router)
 
 bool router_identify(struct router *router, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
 {
-    const struct effects *effects = &router->effects;
-    uint64_t now_ms = effects->date_ms != NULL ? effects->date_ms(effects->context) : 0;
     struct user_use use;
+    bool known = identity_judge(&router->effects, &router->documents.users,
+                                router_heard_of_users(router), key, peer, &use);
 
-    if (identity_of_user(&router->documents.users, now_ms, key, peer, &use)) {
+    if (use.user != 0) {
         router_note_use(router, &use);
-        return true;
     }
-    if (!router_heard_of_users(router)) {
-        identity_put_off(peer);
-        return true;
-    }
-    return false;
+    return known;
 }
 
 const struct user_list *router_users(const struct router *router)

@@ -88,7 +88,7 @@ void router_load(struct router *router, uint64_t now_us, const struct router_loa
 bool router_synced(const struct router *router);
 
 /* The user whose key that is, by the record of users as it is known here: see map/identity.h.
- * Until it has heard of one it may be anybody's: IDENTITY_PENDING. */
+ * Until it has heard of one it may be anybody's: PEER_PENDING. */
 bool router_identify(struct router *router, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer);
 /* The record of users, the newest that it has, until the next event; of revision 0: there is none,
  * if it has heard. */

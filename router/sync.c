@@ -45,6 +45,7 @@ static bool send(struct router *self)
     };
 
     self->uses_sent = self->nuses;
+    memset(self->uses_since, 0, sizeof self->uses_since);
     buffer_clear(&self->out);
     return codec_encode(&frame, &self->out) == STATUS_OK &&
            link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out));
@@ -56,6 +57,7 @@ void router_note_use(struct router *self, const struct user_use *use)
     for (size_t i = 0; i < self->nuses; i++) {
         if (self->uses[i].user == use->user && self->uses[i].credential == use->credential) {
             self->uses[i].at_ms = use->at_ms;
+            self->uses_since[i] = true;
             return;
         }
     }
@@ -64,12 +66,18 @@ void router_note_use(struct router *self, const struct user_use *use)
     }
 }
 
-/* They have been heard. */
+/* They have been heard, but for those that were noted since. */
 static void forget_uses(struct router *self)
 {
+    size_t kept = 0;
+
     assert(self->uses_sent <= self->nuses);
-    self->nuses -= self->uses_sent;
-    memmove(self->uses, self->uses + self->uses_sent, self->nuses * sizeof *self->uses);
+    for (size_t i = 0; i < self->nuses; i++) {
+        if (i >= self->uses_sent || self->uses_since[i]) {
+            self->uses[kept++] = self->uses[i];
+        }
+    }
+    self->nuses = kept;
     self->uses_sent = 0;
 }
 

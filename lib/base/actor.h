@@ -47,6 +47,10 @@ struct peer {
     uint32_t user; /* id in the record of users; 0: it is none */
 };
 
+/* A peer's user, while a process has just started and has not heard who its users are: it may be
+ * any of them, or nobody. Whatever it asks is put off. */
+#define PEER_PENDING UINT32_MAX
+
 /* What an actor can do to the world. */
 struct effects {
     void *context;

@@ -51,23 +51,31 @@ static enum peer_role role_of(enum user_role role)
     return PEER_CLIENT;
 }
 
-bool identity_of_user(const struct user_list *users, uint64_t now_ms,
-                      const uint8_t key[CURVE_KEY_BYTES], struct peer *peer, struct user_use *use)
+static const struct user *owner_of(const struct user_list *users, uint64_t now_ms,
+                                   const uint8_t key[CURVE_KEY_BYTES],
+                                   const struct user_key **found)
 {
-    const struct user_key *found = NULL;
-    const struct user *user = user_list_find_key(users, key, &found);
+    const struct user *user = user_list_find_key(users, key, found);
 
-    if (user == NULL || (found->expires_ms != 0 && now_ms >= found->expires_ms)) {
-        return false;
-    }
-    peer->role = (uint8_t)role_of(user->role);
-    peer->user = user->id;
-    *use = (struct user_use){.user = user->id, .credential = found->id, .at_ms = now_ms};
-    return true;
+    return user != NULL && ((*found)->expires_ms == 0 || now_ms < (*found)->expires_ms) ? user
+                                                                                        : NULL;
 }
 
-void identity_put_off(struct peer *peer)
+bool identity_judge(const struct effects *effects, const struct user_list *users, bool heard,
+                    const uint8_t key[CURVE_KEY_BYTES], struct peer *peer, struct user_use *use)
 {
-    peer->role = PEER_CLIENT; /* The least that it can be. */
-    peer->user = IDENTITY_PENDING;
+    uint64_t now_ms = effects->date_ms != NULL ? effects->date_ms(effects->context) : 0;
+    const struct user_key *found = NULL;
+    const struct user *user = owner_of(users, now_ms, key, &found);
+
+    *use = (struct user_use){.user = 0};
+    if (user != NULL) {
+        peer->role = (uint8_t)role_of(user->role);
+        peer->user = user->id;
+        *use = (struct user_use){.user = user->id, .credential = found->id, .at_ms = now_ms};
+    } else if (!heard) {
+        peer->role = PEER_CLIENT; /* The least that it can be. */
+        peer->user = PEER_PENDING;
+    }
+    return user != NULL || !heard;
 }

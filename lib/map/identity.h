@@ -26,16 +26,12 @@ void process_keys_derive(const struct cluster_key *ring, struct process_keys *ou
 /* The same keys in the same order? */
 bool process_keys_equal(const struct process_keys *a, const struct process_keys *b);
 
-/* The user whose key that is: set role and user of the peer that has proved to own it. *use says
- * with which of its keys, and when, for who tells when keys were last used. False: it is nobody's,
- * or has expired at `now_ms`, since 1970; then both are as before. */
-bool identity_of_user(const struct user_list *users, uint64_t now_ms,
-                      const uint8_t key[CURVE_KEY_BYTES], struct peer *peer, struct user_use *use);
-
-/* A peer's user, while a process has just started and has not heard who its users are: it may be
- * any of them, or nobody. Whatever it asks is put off. */
-#define IDENTITY_PENDING UINT32_MAX
-
-void identity_put_off(struct peer *peer);
+/* Whose is that key, which a peer has proved to own? Sets role and user of the peer, by the record
+ * as it is known here; of one that is nobody's, while `heard` is false, to PEER_PENDING. *use
+ * says with which of its keys, and when, for who tells when keys were last used; of user 0:
+ * nobody's is used. The time of day is that of `effects`. False: it is nobody's, or has expired;
+ * then the peer is as before. */
+bool identity_judge(const struct effects *effects, const struct user_list *users, bool heard,
+                    const uint8_t key[CURVE_KEY_BYTES], struct peer *peer, struct user_use *use);
 
 #endif

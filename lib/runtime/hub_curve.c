@@ -21,6 +21,7 @@ enum { ZMQ_ZAP_ENFORCE_DOMAIN = 93 };
 #define ZAP_ENDPOINT "inproc://zeromq.zap.01"
 #define ZAP_DOMAIN   "orbloom"
 #define USER_ID      "User-Id"
+#define PEER_ADDRESS "Peer-Address"
 
 enum {
     ZAP_PARTS = 8, /* version, request, domain, address, identity, mechanism, key: 7 */
@@ -235,14 +236,31 @@ static bool identify(struct hub *hub, uint64_t now_us, struct hub_request *reque
     return known->known;
 }
 
-static void refuse(struct hub *hub, uint64_t now_us, const struct peer *from, bool known)
+static const char *told(zmq_msg_t *frame, const char *property)
+{
+    const char *text = zmq_msg_gets(frame, property);
+
+    return text != NULL ? text : "?";
+}
+
+static void say_refused(struct hub *hub, uint64_t now_us, struct hub_request *request, bool known)
 {
     hub_refuse(hub, HUB_COUNTER_REFUSED_FRAMES, ACTOR_REFUSED_FRAME);
-    log_limited(&hub->refused_frame_log, now_us, LOG_WARN, "refused a request: %s",
-                known ? "its peer's role does not allow it; see docs/security.md for which does"
-                      : "the key of its peer was withdrawn; give it one that is known");
+    log_limited(&hub->refused_frame_log, now_us, LOG_WARN,
+                "refused a request from %s with the public key %s: %s",
+                told(&request->frame, PEER_ADDRESS), told(&request->frame, USER_ID),
+                known ? "its role does not allow it; see docs/security.md for which does"
+                      : "the key was withdrawn; give its owner one that is known");
+}
+
+/* Who is put off has done nothing wrong. */
+static void refuse(struct hub *hub, uint64_t now_us, struct hub_request *request, bool known)
+{
+    if (!known || request->from.user != PEER_PENDING) {
+        say_refused(hub, now_us, request, known);
+    }
     if (hub->refusal.size > 0) {
-        (void)hub->effects.reply(hub->effects.context, from, buffer_span(&hub->refusal));
+        (void)hub->effects.reply(hub->effects.context, &request->from, buffer_span(&hub->refusal));
     }
 }
 
@@ -263,7 +281,7 @@ bool hub_curve_admits(struct hub *hub, uint64_t now_us, struct hub_request *requ
                    : curve->admits(curve->context, &request->from, known, frame, &hub->refusal);
     assert(known || !admitted);
     if (!admitted) {
-        refuse(hub, now_us, &request->from, known);
+        refuse(hub, now_us, request, known);
     }
     return admitted;
 }

@@ -140,13 +140,18 @@ static enum taken run(struct front *self, struct session *session, const struct 
                       const struct span *arguments, uint32_t count)
 {
     const struct call *last = session->last;
+    struct call *call;
 
     if (command->run(self, session, arguments, count) == TAKEN_WAIT) {
         return TAKEN_WAIT;
     }
     session->changing = session->changing || changes_filters(command);
+    call = begun(session, last);
+    if (call != NULL) {
+        call->command = command;
+    }
     if (slowlog_is_on(self)) {
-        slowlog_begin(self, session, begun(session, last), command, arguments, count);
+        slowlog_begin(self, session, call, command, arguments, count);
     }
     return TAKEN_DONE;
 }
@@ -181,48 +186,53 @@ static enum taken carry_out(struct front *self, struct session *session,
     return run(self, session, command, arguments, count);
 }
 
-/* The name with which it logs in; NULL: it does not. */
-static const struct span *name_given(const struct command *command, const struct span *arguments,
-                                     uint32_t count)
+/* A token may be right; the password is known without news of users. */
+static bool is_login_unheard(const struct front *self, const struct command *command,
+                             const struct span *arguments, uint32_t count)
 {
-    if (strcmp(command->name, "auth") == 0) {
-        return count == 3 ? &arguments[1] : NULL;
-    }
-    for (uint32_t i = 2; strcmp(command->name, "hello") == 0 && i + 2 < count; i++) {
-        if (command_word(arguments[i], "auth")) {
-            return &arguments[i + 1];
-        }
-    }
-    return NULL;
+    struct login_words words;
+
+    return !self->users_heard && login_read(command, arguments, count, &words) &&
+           !front_knows_password(self, &words);
 }
 
-/* It may have been let in for want of news of users; what asks nothing of filters or of others goes
- * on. And whether a user's token is right is not known before. */
-static bool must_hear(const struct front *self, const struct command *command,
-                      const struct span *arguments, uint32_t count)
+/* For want of news of users it may be taken for nobody who shows a user's certificate, or have been
+ * let in without being a user; what asks nothing of filters or of others goes on then. */
+static bool must_hear(const struct front *self, const struct session *session,
+                      const struct command *command, const struct span *arguments, uint32_t count)
 {
-    const struct span *name = self->users_heard ? NULL : name_given(command, arguments, count);
+    struct login_words words;
 
-    return (name != NULL && !command_word(*name, USER_DEFAULT)) ||
-           (users_unsure(self) && rights_matter(command, arguments, count));
+    if (self->users_heard || login_read(command, arguments, count, &words)) {
+        return false;
+    }
+    if (session->stranger) {
+        return session->subject != NULL &&
+               (!is_for_strangers(command) || command->run == command_hello);
+    }
+    return command != NULL && users_unsure(self) && !is_queued(session, command) &&
+           rights_matter(command, arguments, count);
 }
 
-static enum taken await_users(struct front *self, struct session *session)
+static bool may_wait_for_users(const struct front *self, struct session *session)
 {
     session->unsure_us = session->unsure_us != 0 ? session->unsure_us : self->now_us;
-    if (self->now_us - session->unsure_us < self->config.timeout_us) {
-        return TAKEN_WAIT;
-    }
-    session->unsure_us = 0;
-    return answer_error(self, session,
-                        "UNAVAILABLE this router has just started and has not heard whether there "
-                        "are users; is a coordinator running, and is that what its `coordinators` "
-                        "option says?");
+    return self->now_us - session->unsure_us < self->config.timeout_us;
 }
 
 static enum taken take(struct front *self, struct session *session, const struct command *command,
                        const struct span *arguments, uint32_t count)
 {
+    bool unheard = must_hear(self, session, command, arguments, count);
+
+    if ((unheard || is_login_unheard(self, command, arguments, count)) &&
+        may_wait_for_users(self, session)) {
+        return TAKEN_WAIT;
+    }
+    if (unheard) {
+        session->unsure_us = 0;
+        return answer_error(self, session, UNHEARD_MESSAGE);
+    }
     if (session->stranger && !is_for_strangers(command)) {
         return answer_error(self, session, "NOAUTH Authentication required.");
     }
@@ -231,9 +241,6 @@ static enum taken take(struct front *self, struct session *session, const struct
     }
     if (must_wait(session, command)) {
         return TAKEN_WAIT;
-    }
-    if (must_hear(self, command, arguments, count) && !is_queued(session, command)) {
-        return await_users(self, session);
     }
     session->unsure_us = 0;
     return carry_out(self, session, command, arguments, count);

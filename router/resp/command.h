@@ -127,6 +127,13 @@ const struct command *command_find(struct span name);
 /* All of them, by name. */
 const struct command *command_table(size_t *count);
 
+/* Categories of commands, numbered from 0, as far as any command is in one; they follow from flags,
+ * needs and groups. A name: NULL beyond the last one. category_find(): beyond it if there is none.
+ */
+const char *category_name(size_t category);
+size_t category_find(struct span word);
+bool category_has(size_t category, const struct command *command);
+
 /* ---- command_keys.c ---- */
 
 /* NULL: they may be sent. */
@@ -145,6 +152,13 @@ bool status_is_there(const struct filter_summary *filter);
 
 /* NULL: there is none of that name. */
 const struct filter_summary *status_find(const struct admin_reply *reply, const char *name);
+
+/* ---- command_connection.c ---- */
+
+/* Does it log in, and with what? False also where it is told what is wrong with its form. NULL: it
+ * is no command. */
+bool login_read(const struct command *command, const struct span *arguments, uint32_t count,
+                struct login_words *words);
 
 /* ---- command_kill.c ---- */
 

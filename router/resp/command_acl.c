@@ -88,7 +88,7 @@ static void write_line(struct resp_writer *writer, const struct front *self,
 
     say(&line, "user ", user->name);
     say(&line, "on", "");
-    if (user_needs_nothing(self, user)) {
+    if (front_lets_in(self, user)) {
         say(&line, "nopass", "");
     }
     for (size_t i = 0; i < user->ntokens; i++) {
@@ -99,11 +99,6 @@ static void write_line(struct resp_writer *writer, const struct front *self,
     say(&line, CHANNELS_ALLOWED, "");
     say_commands(&line, user);
     resp_text(writer, line.text);
-}
-
-static const char *role_word(enum user_role role)
-{
-    return role == USER_ADMIN ? "admin" : role == USER_MONITOR ? "monitor" : "client";
 }
 
 static void write_grants(struct resp_writer *writer, const struct user *user)
@@ -156,10 +151,10 @@ static void write_user(struct resp_writer *writer, const struct front *self,
     say_commands(&commands, user);
     say_keys(&keys, user);
     resp_map(writer, 8);
-    write_secrets(writer, user_needs_nothing(self, user), user->ntokens);
+    write_secrets(writer, front_lets_in(self, user), user->ntokens);
     write_allowed(writer, commands.text, keys.text);
     resp_text(writer, "role");
-    resp_text(writer, role_word(user->role));
+    resp_text(writer, user_role_name(user->role));
     resp_text(writer, "grants");
     write_grants(writer, user);
 }
@@ -236,22 +231,10 @@ static COMMAND(acl_list)
     return TAKEN_DONE;
 }
 
-/* NULL: no such user, or `default` of the password. */
-static const struct user *named(const struct front *self, struct span word)
-{
-    char name[USER_NAME_BYTES] = "";
-
-    if (word.size < sizeof name) {
-        memcpy(name, word.data, word.size);
-        name[word.size] = '\0';
-    }
-    return strlen(name) == word.size ? user_list_find(&self->users, name) : NULL;
-}
-
 /* Of others only admins are told. */
 static COMMAND(acl_getuser)
 {
-    const struct user *user = named(self, arguments[2]);
+    const struct user *user = users_find(self, arguments[2]);
     bool own = span_equal(arguments[2], span_text(session_user(session)));
     char room[FRONT_MESSAGE_BYTES];
     const char *error = own ? NULL : rights_refuse_others(self, session, "acl|getuser", room);
@@ -277,6 +260,77 @@ static COMMAND(acl_getuser)
     return TAKEN_DONE;
 }
 
+/* ---- ACL CAT ---- */
+
+static enum taken tell_categories(struct front *self, struct session *session)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+    size_t count = 0;
+
+    if (call == NULL) {
+        return TAKEN_DONE;
+    }
+    while (category_name(count) != NULL) {
+        count++;
+    }
+    resp_array(&writer, count);
+    for (size_t i = 0; i < count; i++) {
+        resp_text(&writer, category_name(i));
+    }
+    call_end(self, call, &writer);
+    return TAKEN_DONE;
+}
+
+static enum taken tell_commands_of(struct front *self, struct session *session, size_t category)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+    size_t count;
+    const struct command *table = command_table(&count);
+    size_t told = 0;
+
+    if (call == NULL) {
+        return TAKEN_DONE;
+    }
+    for (size_t i = 0; i < count; i++) {
+        told += category_has(category, &table[i]);
+    }
+    resp_array(&writer, told);
+    for (size_t i = 0; i < count; i++) {
+        if (category_has(category, &table[i])) {
+            resp_text(&writer, table[i].name);
+        }
+    }
+    call_end(self, call, &writer);
+    return TAKEN_DONE;
+}
+
+static COMMAND(acl_cat)
+{
+    char text[FRONT_MESSAGE_BYTES];
+    size_t category;
+
+    if (count == 2) {
+        return tell_categories(self, session);
+    }
+    if (count > 3) {
+        return answer_error(self, session,
+                            "ERR unknown subcommand or wrong number of arguments for 'CAT'. Try "
+                            "ACL HELP.");
+    }
+    category = category_find(arguments[2]);
+    if (category_name(category) != NULL) {
+        return tell_commands_of(self, session, category);
+    }
+    (void)snprintf(text, sizeof text, "ERR Unknown category '%.*s'",
+                   arguments[2].size < 128 ? (int)arguments[2].size : 128,
+                   (const char *)arguments[2].data);
+    return answer_error(self, session, text);
+}
+
+/* ---- ACL, all of it ---- */
+
 static COMMAND(acl_change)
 {
     (void)arguments;
@@ -287,6 +341,8 @@ static COMMAND(acl_change)
 COMMAND(acl)
 {
     static const struct subcommand subcommands[] = {
+        {"cat", -2, command_acl_cat, " [<category>]",
+         "The categories of commands, or the commands of one"},
         {"deluser", -3, command_acl_change, "", NULL}, /* errors, which say what to do instead */
         {"getuser", 3, command_acl_getuser, " <username>",
          "What the user may do; null: no such user"},

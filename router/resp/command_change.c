@@ -273,7 +273,7 @@ static enum taken look_first(struct front *self, struct session *session, const 
         return answer_error(self, session, "NOMEM the router is out of memory");
     }
     look->session = session;
-    look->user = session->who != NULL ? session->who->id : 0;
+    look->user = session->user;
     look->deadline_us = front_deadline_us(self);
     (void)snprintf(look->name, sizeof look->name, "%s", name);
     session->look = look;

@@ -7,12 +7,23 @@
 
 /* ---- who it is ---- */
 
+static bool read_auth(const struct span *arguments, uint32_t count, struct login_words *words)
+{
+    if (count > 3) {
+        return false;
+    }
+    words->user = count == 3 ? arguments[1] : span_text(USER_DEFAULT);
+    words->password = arguments[count - 1];
+    return true;
+}
+
 COMMAND(auth)
 {
     char room[FRONT_MESSAGE_BYTES];
+    struct login_words words;
     const char *error;
 
-    if (count > 3) {
+    if (!read_auth(arguments, count, &words)) {
         return answer_error(self, session, SYNTAX_MESSAGE);
     }
     if (count == 2 && !front_asks_default(self)) {
@@ -20,8 +31,7 @@ COMMAND(auth)
                             "ERR AUTH <password> called without any password configured for the "
                             "default user. Are you sure your configuration is correct?");
     }
-    error = session_log_in(self, session, count == 3 ? arguments[1] : span_text(USER_DEFAULT),
-                           arguments[count - 1], room);
+    error = session_log_in(self, session, &words, room);
     return error == NULL ? answer_ok(self, session) : answer_error(self, session, error);
 }
 
@@ -97,7 +107,8 @@ COMMAND(reset)
     session_log_out(self, session);
     session->resp3 = false;
     session->label[0] = '\0';
-    return answer_simple(self, session, "RESET");
+    /* Who it is without a login may have no room: that has been said. */
+    return session->closing ? TAKEN_DONE : answer_simple(self, session, "RESET");
 }
 
 /* ---- HELLO ---- */
@@ -157,7 +168,8 @@ static enum taken say_hello(struct front *self, struct session *session)
 struct greeting {
     bool named;
     char label[FRONT_LABEL_BYTES];
-    const struct span *user; /* the password follows it; NULL: none is given */
+    bool logs_in;
+    struct login_words words;
 };
 
 static const char *read_greeting(const struct span *arguments, uint32_t count,
@@ -170,8 +182,9 @@ static const char *read_greeting(const struct span *arguments, uint32_t count,
                 return LABEL_MESSAGE;
             }
         } else if (command_word(arguments[i], "auth") && i + 2 < count) {
-            greeting->user = &arguments[i + 1];
-            i += 2;
+            greeting->logs_in = true;
+            greeting->words.user = arguments[++i];
+            greeting->words.password = arguments[++i];
         } else {
             return "ERR Syntax error in HELLO";
         }
@@ -185,8 +198,8 @@ static const char *let_in(struct front *self, struct session *session,
 {
     const char *error = NULL;
 
-    if (greeting->user != NULL) {
-        error = session_log_in(self, session, greeting->user[0], greeting->user[1], room);
+    if (greeting->logs_in) {
+        error = session_log_in(self, session, &greeting->words, room);
     }
     if (error == NULL && session->stranger) {
         error = "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
@@ -220,6 +233,24 @@ COMMAND(hello)
         (void)snprintf(session->label, sizeof session->label, "%s", greeting.label);
     }
     return say_hello(self, session);
+}
+
+bool login_read(const struct command *command, const struct span *arguments, uint32_t count,
+                struct login_words *words)
+{
+    struct greeting greeting = {.named = false};
+
+    if (command == NULL || !arity_fits(command->arity, count)) {
+        return false;
+    }
+    if (command->run == command_auth) {
+        return read_auth(arguments, count, words);
+    }
+    if (command->run != command_hello || read_greeting(arguments, count, &greeting) != NULL) {
+        return false;
+    }
+    *words = greeting.words;
+    return greeting.logs_in;
 }
 
 /* ---- CLIENT ---- */

@@ -118,14 +118,8 @@ static const char *read_age(struct span text, struct filter *filter)
 static const char *read_user(const struct front *self, const struct span *text,
                              struct filter *filter, char *error, size_t size)
 {
-    char name[USER_NAME_BYTES] = "";
-
-    if (text->size < sizeof name) {
-        memcpy(name, text->data, text->size);
-        name[text->size] = '\0';
-    }
     filter->of = text;
-    if (span_equal(*text, span_text(USER_DEFAULT)) || user_list_find(&self->users, name) != NULL) {
+    if (span_equal(*text, span_text(USER_DEFAULT)) || users_find(self, *text) != NULL) {
         return NULL;
     }
     (void)snprintf(error, size, "ERR No such user '%.*s'", text->size < 128 ? (int)text->size : 128,

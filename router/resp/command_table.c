@@ -171,6 +171,57 @@ const struct command *command_find(struct span name)
     return NULL;
 }
 
+/* ---- categories ---- */
+
+/* All commands with one of these flags, or needs, or of this group; `lacks`: with none of those. */
+static const struct {
+    const char *name;
+    unsigned flags;
+    unsigned lacks;
+    uint8_t needs;
+    const char *group; /* "": none */
+} categories[] = {
+    {"keyspace", 0, 0, 0, "generic"},
+    {"read", COMMAND_READS, 0, 0, ""},
+    {"write", COMMAND_WRITES, 0, 0, ""},
+    {"string", 0, 0, 0, "string"},
+    {"pubsub", 0, 0, 0, "pubsub"},
+    {"admin", COMMAND_ADMIN, 0, 0, ""},
+    {"fast", COMMAND_FAST, 0, 0, ""},
+    {"slow", 0, COMMAND_FAST, 0, ""},
+    {"dangerous", COMMAND_ADMIN, 0, NEED_ADMIN | NEED_ALL, ""},
+    {"connection", 0, 0, 0, "connection"},
+    {"transaction", 0, 0, 0, "transactions"},
+    {"bloom", 0, 0, 0, "bf"},
+};
+
+enum { CATEGORIES = sizeof categories / sizeof categories[0] };
+
+const char *category_name(size_t category)
+{
+    return category < CATEGORIES ? categories[category].name : NULL;
+}
+
+bool category_has(size_t category, const struct command *command)
+{
+    unsigned lacks = categories[category].lacks;
+
+    return (command->flags & categories[category].flags) != 0 ||
+           (lacks != 0 && (command->flags & lacks) == 0) ||
+           (command->need & categories[category].needs) != 0 ||
+           strcmp(command->group, categories[category].group) == 0;
+}
+
+size_t category_find(struct span word)
+{
+    size_t category = 0;
+
+    while (category < CATEGORIES && !command_word(word, categories[category].name)) {
+        category++;
+    }
+    return category;
+}
+
 /* ---- COMMAND ---- */
 
 static const struct {
@@ -198,7 +249,24 @@ static void write_flags(struct resp_writer *writer, unsigned flags)
     }
 }
 
-/* As Redis 7 does it, without categories, hints, further keys and subcommands. */
+static void write_categories(struct resp_writer *writer, const struct command *command)
+{
+    char name[FRONT_LABEL_BYTES];
+    size_t count = 0;
+
+    for (size_t i = 0; i < CATEGORIES; i++) {
+        count += category_has(i, command);
+    }
+    resp_array(writer, count);
+    for (size_t i = 0; i < CATEGORIES; i++) {
+        if (category_has(i, command)) {
+            (void)snprintf(name, sizeof name, "@%s", categories[i].name);
+            resp_simple(writer, name);
+        }
+    }
+}
+
+/* As Redis 7 does it, without hints, further keys and subcommands. */
 static void write_command(struct resp_writer *writer, const struct command *command)
 {
     resp_array(writer, 10);
@@ -208,7 +276,8 @@ static void write_command(struct resp_writer *writer, const struct command *comm
     resp_integer(writer, command->keys.first);
     resp_integer(writer, command->keys.last);
     resp_integer(writer, command->keys.step);
-    for (int i = 0; i < 4; i++) {
+    write_categories(writer, command);
+    for (int i = 0; i < 3; i++) {
         resp_array(writer, 0);
     }
 }
@@ -304,17 +373,41 @@ static COMMAND(command_docs)
 }
 
 struct selection {
-    bool module;
+    enum { BY_PATTERN, BY_MODULE, BY_CATEGORY } by;
     char text[DOCUMENT_NAME_BYTES]; /* of a module or a pattern; longer ones match nothing */
+    size_t category;
 };
 
 static bool is_selected(const struct selection *self, const struct command *command)
 {
-    return self->module ? strcmp(self->text, command->group) == 0
-                        : fnmatch(self->text, command->name, 0) == 0;
+    switch (self->by) {
+    case BY_PATTERN:
+        return fnmatch(self->text, command->name, 0) == 0;
+    case BY_MODULE:
+        return strcmp(self->text, command->group) == 0;
+    case BY_CATEGORY:
+        break;
+    }
+    return category_name(self->category) != NULL && category_has(self->category, command);
 }
 
-/* LIST, or LIST FILTERBY MODULE name, or LIST FILTERBY PATTERN pattern. */
+/* FILTERBY MODULE name, or PATTERN pattern, or ACLCAT category. False: it is none of these. */
+static bool read_selection(struct span by, struct span value, struct selection *selection)
+{
+    if (command_word(by, "module")) {
+        selection->by = BY_MODULE;
+    } else if (command_word(by, "aclcat")) {
+        selection->by = BY_CATEGORY;
+    } else if (!command_word(by, "pattern")) {
+        return false;
+    }
+    (void)snprintf(selection->text, sizeof selection->text, "%.*s",
+                   value.size < sizeof selection->text ? (int)value.size : 0,
+                   (const char *)value.data);
+    selection->category = category_find(value);
+    return true;
+}
+
 static COMMAND(command_list)
 {
     struct selection selection = {.text = "*"};
@@ -322,15 +415,9 @@ static COMMAND(command_list)
     struct call *call;
     size_t selected = 0;
 
-    if (count != 2) {
-        if (count != 5 || !command_word(arguments[2], "filterby") ||
-            !(command_word(arguments[3], "module") || command_word(arguments[3], "pattern"))) {
-            return answer_error(self, session, SYNTAX_MESSAGE);
-        }
-        selection.module = command_word(arguments[3], "module");
-        (void)snprintf(selection.text, sizeof selection.text, "%.*s",
-                       arguments[4].size < sizeof selection.text ? (int)arguments[4].size : 0,
-                       (const char *)arguments[4].data);
+    if (count != 2 && (count != 5 || !command_word(arguments[2], "filterby") ||
+                       !read_selection(arguments[3], arguments[4], &selection))) {
+        return answer_error(self, session, SYNTAX_MESSAGE);
     }
     call = call_now(self, session, &writer);
     if (call == NULL) {
@@ -357,8 +444,8 @@ COMMAND(command)
          "What they do; all of them, or those named"},
         {"info", -2, command_command_info, " [<command-name> ...]",
          "Their arguments and keys; all of them, or those named"},
-        {"list", -2, command_command_list, " [FILTERBY (MODULE <group>|PATTERN <pattern>)]",
-         "Their names"},
+        {"list", -2, command_command_list,
+         " [FILTERBY (MODULE <group>|ACLCAT <category>|PATTERN <pattern>)]", "Their names"},
     };
 
     return count == 1 ? command_all_commands(self, session, arguments, count)

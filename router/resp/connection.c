@@ -35,19 +35,6 @@ static bool keep_subject(struct session *session, const char *subject)
     return session->subject != NULL || subject[0] == '\0';
 }
 
-/* It may be somebody already: by its certificate, or as `default`. */
-static void begin(struct front *self, struct session *session)
-{
-    char text[FRONT_MESSAGE_BYTES];
-
-    session_log_out(self, session);
-    if (session->who != NULL && session_is_crowded(self, session)) {
-        front_count(self, FRONT_resp_user_crowded_total);
-        (void)snprintf(text, sizeof text, CROWDED_MESSAGE, session_user(session));
-        session_say_last(self, session, text);
-    }
-}
-
 struct session *front_opened(struct front *self, uint64_t now_us, void *stream, const char *peer,
                              const char *subject)
 {
@@ -71,7 +58,7 @@ struct session *front_opened(struct front *self, uint64_t now_us, void *stream, 
     self->nsessions++;
     self->counters[FRONT_resp_connections] = self->nsessions;
     front_count(self, FRONT_resp_connections_total);
-    begin(self, session);
+    session_log_out(self, session); /* Its certificate may say who it is. */
     return session;
 }
 
@@ -203,7 +190,7 @@ static bool take(struct front *self, struct session *session)
     struct span input = span_of(session->input.data + session->taken,
                                 session->input.size - session->taken);
 
-    session_look(self, session);
+    session_recheck(self, session);
     switch (resp_request_read(&session->request, session->stranger ? &strangers_limits : &limits,
                               input)) {
     case RESP_MORE:
@@ -288,16 +275,11 @@ static bool is_exhausted(const struct session *session, bool full)
     return !full && !session->stalled && session->ncalls < FRONT_MAX_CALLS;
 }
 
-static uint32_t user_of(const struct session *session)
-{
-    return session->who != NULL ? session->who->id : 0;
-}
-
 /* False: no memory. */
 static bool await_turn(struct front *self, struct session *session)
 {
     return fair_queue_waits(&session->turn) ||
-           fair_queue_push(&self->turns, user_of(session), &session->turn, 0) == STATUS_OK;
+           fair_queue_push(&self->turns, session->user, &session->turn, 0) == STATUS_OK;
 }
 
 /* Commands, until they have cost `most`; what they did. */
@@ -353,7 +335,7 @@ static uint64_t run(struct front *self, struct session *session, uint64_t most)
 }
 
 /* Once there are users, commands are taken in turns of these. */
-static bool takes_turns(struct front *self, struct session *session)
+static bool queue_for_turn(struct front *self, struct session *session)
 {
     session->stalled = false;
     return self->users.count > 0 && may_take(session) && await_turn(self, session);
@@ -367,7 +349,7 @@ static void run_due(struct front *self)
         /* Before it runs, as what it does may stir it again. */
         TAILQ_REMOVE(&self->due, session, due_entry);
         session->due = false;
-        (void)run(self, session, takes_turns(self, session) ? 0 : UINT64_MAX);
+        (void)run(self, session, queue_for_turn(self, session) ? 0 : UINT64_MAX);
         memory_enforce(self);
     }
 }
@@ -380,7 +362,7 @@ static void run_turns(struct front *self)
     while (self->turns_cost < FRONT_TURNS_COST && (next = fair_queue_pop(&self->turns)) != NULL) {
         struct session *session = (struct session *)(void *)((char *)next -
                                                              offsetof(struct session, turn));
-        uint32_t user = user_of(session);
+        uint32_t user = session->user;
         uint64_t cost = run(self, session, FRONT_TURN_COST);
 
         fair_queue_charge(&self->turns, user, cost);

@@ -231,7 +231,7 @@ static void join(struct gather *gather, struct call *call)
 bool gather_keys(struct front *self, struct session *session, const struct gather_kind *kind,
                  const struct span *keys, uint32_t count, bool many)
 {
-    uint32_t user = session->who != NULL ? session->who->id : 0;
+    uint32_t user = session->user;
     struct gather *gather = choose(self, kind, user, keys, count);
     struct call *call;
 

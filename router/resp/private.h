@@ -93,8 +93,9 @@ enum {
 /* Clients take it for a Redis that knows the commands which they send at first. */
 #define REDIS_VERSION "7.4.0"
 
-/* Of a user. */
-#define CROWDED_MESSAGE "ERR max number of clients of user '%s' reached"
+#define UNHEARD_MESSAGE                                                                         \
+    "UNAVAILABLE this router has just started and has not heard whether there are users; is a " \
+    "coordinator running, and is that what its `coordinators` option says?"
 
 struct call;
 struct command;
@@ -182,10 +183,10 @@ struct call {
     uint32_t first; /* its keys in the gather */
     uint32_t count;
     uint32_t keys_at;              /* ... and where their bytes begin there */
-    uint32_t user;                 /* whose it is, by id; 0: of who may do everything */
-    const struct command *command; /* NULL: it is not timed */
-    uint64_t begun_us;
-    struct slow_entry *slow; /* its words, for the slow log; NULL: none are kept yet */
+    uint32_t user;                 /* of its session, when it came */
+    const struct command *command; /* NULL: it was answered at once */
+    uint64_t begun_us;             /* 0: it is not timed */
+    struct slow_entry *slow;       /* its words, for the slow log; NULL: none are kept yet */
     void (*answer)(struct front *self, struct call *call, const struct frame *frame);
     uint64_t detail;     /* for `answer` */
     char *text;          /* ... too: a name, or why it fails; NULL: none */
@@ -230,7 +231,9 @@ struct session {
     uint64_t stranger_since_us;
     enum login login;
     bool let_in;                      /* gave the password, or needed none when it came */
-    const struct user *who;           /* in the front's record; NULL: it may do everything */
+    const struct user *who;           /* in the front's record; NULL: none of it: a stranger may
+                                       * do nothing, and anybody else everything */
+    uint32_t user;                    /* the id of that; 0: none */
     char login_name[USER_NAME_BYTES]; /* LOGIN_TOKEN: its user ... */
     uint32_t login_id;                /* ... the id of that ... */
     uint32_t login_token;             /* ... and of the token */
@@ -370,7 +373,7 @@ static inline bool slowlog_is_on(const struct front *self)
 /* It took too long; known once it is answered. */
 static inline bool slowlog_wants(const struct front *self, const struct call *call)
 {
-    return call->command != NULL && slowlog_is_on(self) &&
+    return call->begun_us != 0 && slowlog_is_on(self) &&
            self->now_us - call->begun_us >= self->config.slow_us;
 }
 
@@ -471,20 +474,24 @@ bool users_unsure(const struct front *self);
 void users_tick(struct front *self); /* some have waited for long enough */
 void users_forget(struct front *self);
 
+/* NULL: none is called so, whatever bytes these are. */
+const struct user *users_find(const struct front *self, struct span called);
+
 /* Milliseconds since 1970. */
 uint64_t front_date_ms(const struct front *self);
 
-/* It has not logged in, or not any more. */
+/* It has not logged in, or not any more; settled. */
 void session_log_out(struct front *self, struct session *session);
 
-/* Who it is by now. */
+/* Who it is by now. Becomes it a user that has as many connections as it may, it is told so and
+ * closed. */
 void session_settle(struct front *self, struct session *session);
 
 /* Coordinators get to know that its token is in use. */
 void session_note(struct front *self, struct session *session);
 
 /* Before a command: its token may have expired meanwhile; that it is used is told again. */
-static inline void session_look(struct front *self, struct session *session)
+static inline void session_recheck(struct front *self, struct session *session)
 {
     if (session->expires_ms != 0 && front_date_ms(self) >= session->expires_ms) {
         session_settle(self, session);
@@ -495,18 +502,24 @@ static inline void session_look(struct front *self, struct session *session)
     }
 }
 
-/* AUTH, of this user. NULL: it is in; else the error to be answered, perhaps in `room`. */
-const char *session_log_in(struct front *self, struct session *session, struct span user,
-                           struct span password, char room[FRONT_MESSAGE_BYTES]);
+/* What it logs in with: a user's name and token, or `default` and the password. */
+struct login_words {
+    struct span user;
+    struct span password;
+};
+
+/* NULL: it is in; else the error to be answered, perhaps in `room`. */
+const char *session_log_in(struct front *self, struct session *session,
+                           const struct login_words *words, char room[FRONT_MESSAGE_BYTES]);
+
+/* Is it `default` with the password of resp_password_file, whatever users there are? */
+bool front_knows_password(const struct front *self, const struct login_words *words);
 
 /* Is it whoever says nothing: `default` without anything to prove, where there is no password? */
-bool user_needs_nothing(const struct front *self, const struct user *user);
+bool front_lets_in(const struct front *self, const struct user *user);
 
-/* Must `default` give a password? Else any does. */
+/* Must `default` give a password, as far as is known? Else any does. */
 bool front_asks_default(const struct front *self);
-
-/* Has its user as many connections as its limit allows, without this one? */
-bool session_is_crowded(const struct front *self, const struct session *session);
 
 /* "default" of who has said nothing. */
 const char *session_user(const struct session *session);
@@ -525,7 +538,9 @@ static inline bool session_sees_all(const struct session *session)
     return session->who != NULL ? session->who->role != USER_CLIENT : !session->stranger;
 }
 
-/* ... whoever waits for the answer; nobody does if it has gone. */
+/* ... whoever waits for the answer; nobody does if it has gone. Lists come from a coordinator,
+ * which has left out what the user does not see by its own record of users; but who that is, and
+ * what it sees, may have changed while they were under way. */
 static inline bool call_sees(const struct call *call, const char *filter)
 {
     return call->session != NULL && session_sees(call->session, filter);

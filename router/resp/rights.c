@@ -46,8 +46,11 @@ bool rights_matter(const struct command *command, const struct span *arguments, 
     bool names = strcmp(command->name, "cluster") == 0 && count > 2 &&
                  (command_word(arguments[1], "getkeysinslot") ||
                   command_word(arguments[1], "countkeysinslot"));
+    bool tells_who = strcmp(command->name, "acl") == 0 && count > 1 &&
+                     (command_word(arguments[1], "whoami") ||
+                      command_word(arguments[1], "getuser"));
 
-    return names || (command->flags & (COMMAND_READS | COMMAND_WRITES)) != 0 ||
+    return names || tells_who || (command->flags & (COMMAND_READS | COMMAND_WRITES)) != 0 ||
            (need & NEED_ADMIN) != 0;
 }
 
@@ -170,7 +173,8 @@ void rights_note_denied(struct front *self, const struct gather *gather)
     const struct session *session = gather->first != NULL ? gather->first->session : NULL;
 
     if (session != NULL) {
-        note(self, session, "add", span_text(gather->kind.name));
+        assert(gather->first->command != NULL);
+        note(self, session, gather->first->command->name, span_text(gather->kind.name));
     } else {
         front_count(self, FRONT_resp_forbidden_total);
     }

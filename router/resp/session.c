@@ -112,7 +112,7 @@ struct call *call_begin(struct front *self, struct session *session)
         return NULL;
     }
     call->session = session;
-    call->user = session->who != NULL ? session->who->id : 0;
+    call->user = session->user;
     buffer_init(&call->reply, REPLY_BYTES);
     if (session->last != NULL) {
         session->last->next = call;

@@ -209,7 +209,6 @@ void slowlog_begin(struct front *self, const struct session *session, struct cal
     if (call == NULL && self->config.slow_us == 0) {
         add(self, session, keep_words(self, command, arguments, count), 0);
     } else if (call != NULL) {
-        call->command = command;
         call->begun_us = self->now_us;
         call->slow = call->gathered ? NULL : keep_words(self, command, arguments, count);
     }

@@ -20,10 +20,22 @@ uint64_t front_date_ms(const struct front *self)
     return self->streams.wall_us(self->streams.context) / 1000;
 }
 
+const struct user *users_find(const struct front *self, struct span called)
+{
+    char name[USER_NAME_BYTES];
+
+    if (called.size >= sizeof name || memchr(called.data, '\0', called.size) != NULL) {
+        return NULL;
+    }
+    memcpy(name, called.data, called.size);
+    name[called.size] = '\0';
+    return user_list_find(&self->users, name);
+}
+
 /* ---- the user `default` ---- */
 
 /* One with a key or a certificate is a client that goes by that name, and no open door. */
-bool user_needs_nothing(const struct front *self, const struct user *user)
+bool front_lets_in(const struct front *self, const struct user *user)
 {
     return strcmp(user->name, USER_DEFAULT) == 0 && user->ntokens == 0 && user->nkeys == 0 &&
            user->subject[0] == '\0' && !self->config.guarded;
@@ -33,14 +45,14 @@ static const struct user *open_default(const struct front *self)
 {
     const struct user *user = user_list_find(&self->users, USER_DEFAULT);
 
-    return user != NULL && user_needs_nothing(self, user) ? user : NULL;
+    return user != NULL && front_lets_in(self, user) ? user : NULL;
 }
 
 bool front_asks_default(const struct front *self)
 {
     const struct user *user = user_list_find(&self->users, USER_DEFAULT);
 
-    return self->config.guarded || (user != NULL && user->ntokens > 0);
+    return self->config.guarded || !self->users_heard || (user != NULL && user->ntokens > 0);
 }
 
 /* ---- who ---- */
@@ -71,11 +83,19 @@ static const struct user *by_token(const struct front *self, struct session *ses
     return user;
 }
 
+/* Of who proves nothing by words. */
+static const struct user *unproved(const struct front *self, const struct session *session)
+{
+    const struct user *user = session->subject != NULL
+                                  ? user_list_find_subject(&self->users, session->subject)
+                                  : NULL;
+
+    return user != NULL ? user : open_default(self);
+}
+
 /* NULL: nobody, or who may do everything. */
 static const struct user *find(const struct front *self, struct session *session)
 {
-    const struct user *user = NULL;
-
     switch (session->login) {
     case LOGIN_TOKEN:
         return by_token(self, session);
@@ -87,10 +107,7 @@ static const struct user *find(const struct front *self, struct session *session
     case LOGIN_NONE:
         break;
     }
-    if (session->subject != NULL) {
-        user = user_list_find_subject(&self->users, session->subject);
-    }
-    return user != NULL ? user : open_default(self);
+    return unproved(self, session);
 }
 
 /* May it do everything, being no user of the record? */
@@ -107,32 +124,78 @@ static bool is_trusted(const struct front *self, const struct session *session)
     return self->users.count == 0 && session->let_in && !self->config.users_only;
 }
 
+static uint32_t *connections_of(const struct front *self, const struct user *user)
+{
+    return &self->user_sessions[user - self->users.users];
+}
+
 void session_leave_user(struct front *self, struct session *session)
 {
     if (session->who != NULL) {
-        assert(self->user_sessions[session->who - self->users.users] > 0);
-        self->user_sessions[session->who - self->users.users]--;
+        assert(*connections_of(self, session->who) > 0);
+        (*connections_of(self, session->who))--;
         session->who = NULL;
     }
+    session->user = 0;
 }
 
 static void enter_user(struct front *self, struct session *session, const struct user *user)
 {
     session_leave_user(self, session);
-    session->who = user;
     if (user != NULL) {
-        self->user_sessions[user - self->users.users]++;
+        session->who = user;
+        session->user = user->id;
+        (*connections_of(self, user))++;
     }
+}
+
+static void note_refused(struct front *self, const struct session *session, struct span user,
+                         const char *outcome)
+{
+    const struct refusal refusal = {
+        .action = "auth", .user = user, .command = "", .outcome = outcome};
+
+    audit_refusal(self, session, &refusal);
+}
+
+/* Has the user as many connections as it may, without this one? NULL: no; else the error, in
+ * `room`; it is counted and noted. */
+static const char *refuse_if_crowded(struct front *self, const struct session *session,
+                                     const struct user *user, char room[FRONT_MESSAGE_BYTES])
+{
+    if (user->id == session->user || user->limits.connections == 0 ||
+        *connections_of(self, user) < user->limits.connections) {
+        return NULL;
+    }
+    note_refused(self, session, span_text(user->name), "OVERLOADED");
+    front_count(self, FRONT_resp_user_crowded_total);
+    (void)snprintf(room, FRONT_MESSAGE_BYTES, "ERR max number of clients of user '%s' reached",
+                   user->name);
+    return room;
+}
+
+static void shut_out(struct front *self, struct session *session)
+{
+    session->expires_ms = 0; /* Nothing is left of it that could. */
+    session_estrange(self, session);
 }
 
 void session_settle(struct front *self, struct session *session)
 {
-    enter_user(self, session, find(self, session));
-    if (session->who != NULL || is_trusted(self, session)) {
+    const struct user *user = find(self, session);
+    char room[FRONT_MESSAGE_BYTES];
+    const char *crowded = user != NULL ? refuse_if_crowded(self, session, user, room) : NULL;
+
+    enter_user(self, session, crowded == NULL ? user : NULL);
+    if (crowded != NULL) {
+        shut_out(self, session);
+        if (!session->closing) {
+            session_say_last(self, session, crowded);
+        }
+    } else if (user != NULL || is_trusted(self, session)) {
         session_welcome(self, session);
     } else {
-        session->expires_ms = 0; /* Nothing is left of it that could. */
-        session_estrange(self, session);
+        shut_out(self, session);
     }
 }
 
@@ -160,24 +223,48 @@ static void open_secret(struct front *self)
                                  STATUS_OK;
 }
 
-/* Whoever pointed into the former record is settled anew. */
+/* Is it the user that it was? */
+static bool stays(const struct front *self, struct session *session)
+{
+    const struct user *user = find(self, session);
+
+    return user != NULL && user->id == session->user;
+}
+
+/* Whoever is in stays; then whoever becomes a user by this record, as far as limits allow. */
+static void settle_all(struct front *self)
+{
+    struct session *session;
+
+    TAILQ_FOREACH(session, &self->sessions, entry)
+    {
+        if (stays(self, session)) {
+            session_settle(self, session);
+        }
+    }
+    TAILQ_FOREACH(session, &self->sessions, entry)
+    {
+        if (session->who == NULL) {
+            session_settle(self, session);
+        }
+    }
+}
+
+/* Nobody may point into the former record any more; all are counted anew. */
 static void replace(struct front *self, struct user_list *users, uint32_t *user_sessions)
 {
     struct session *session;
 
     TAILQ_FOREACH(session, &self->sessions, entry)
     {
-        session_leave_user(self, session);
+        session->who = NULL;
     }
     user_list_fini(&self->users);
     heap_free(self->user_sessions);
     self->users = *users;
     self->user_sessions = user_sessions;
     open_secret(self);
-    TAILQ_FOREACH(session, &self->sessions, entry)
-    {
-        session_settle(self, session);
-    }
+    settle_all(self);
 }
 
 /* False: memory is out, and all is as before. */
@@ -207,9 +294,9 @@ static bool is_taken(const struct front *self, const struct user_list *users)
            memcmp(users->sealed, self->users.sealed, sizeof users->sealed) == 0;
 }
 
-static bool hear(const struct front *self)
+static bool has_heard(const struct front *self)
 {
-    return self->users_heard || self->users.revision != 0 || self->users_source.heard == NULL ||
+    return self->users.revision != 0 || self->users_source.heard == NULL ||
            self->users_source.heard(self->users_source.context);
 }
 
@@ -250,7 +337,7 @@ void users_refresh(struct front *self)
                     "out of memory: RESP clients are judged by a record of users that is not the "
                     "newest one");
     }
-    if (!self->users_heard && hear(self)) {
+    if (!self->users_heard && has_heard(self)) {
         self->users_heard = true;
         stir_all(self);
     }
@@ -269,14 +356,6 @@ void users_forget(struct front *self)
 }
 
 /* ---- AUTH ---- */
-
-bool session_is_crowded(const struct front *self, const struct session *session)
-{
-    const struct user *user = session->who;
-
-    return user->limits.connections != 0 &&
-           self->user_sessions[user - self->users.users] > user->limits.connections;
-}
 
 void session_note(struct front *self, struct session *session)
 {
@@ -300,15 +379,6 @@ static void log_in(struct front *self, struct session *session, enum login login
     session_settle(self, session);
 }
 
-static void note_refused(struct front *self, const struct session *session, struct span user,
-                         const char *outcome)
-{
-    const struct refusal refusal = {
-        .action = "auth", .user = user, .command = "", .outcome = outcome};
-
-    audit_refusal(self, session, &refusal);
-}
-
 static const char *refuse_wrong(struct front *self, struct session *session, struct span user)
 {
     note_refused(self, session, user, "WRONGPASS");
@@ -319,60 +389,49 @@ static const char *refuse_wrong(struct front *self, struct session *session, str
     return WRONG_MESSAGE;
 }
 
-/* As `default`, by the password or where there is none. */
-static bool give_password(struct front *self, struct session *session, struct span password)
+static bool is_default(const struct login_words *words)
 {
-    if (self->config.guarded && password_matches(&self->config.password, password)) {
-        log_in(self, session, LOGIN_PASSWORD);
-        return true;
-    }
-    if (!self->config.guarded &&
-        (open_default(self) != NULL || (self->users.count == 0 && !self->config.users_only))) {
+    return words->user.size == strlen(USER_DEFAULT) &&
+           strncasecmp((const char *)words->user.data, USER_DEFAULT, words->user.size) == 0;
+}
+
+/* Is `default` whoever says so? */
+static bool is_open(const struct front *self)
+{
+    return !self->config.guarded &&
+           (open_default(self) != NULL ||
+            (self->users_heard && self->users.count == 0 && !self->config.users_only));
+}
+
+static const char *go_in(struct front *self, struct session *session,
+                         char room[FRONT_MESSAGE_BYTES])
+{
+    const struct user *user = unproved(self, session);
+    const char *error = user != NULL ? refuse_if_crowded(self, session, user, room) : NULL;
+
+    if (error == NULL) {
         log_in(self, session, LOGIN_NONE);
-        return true;
     }
-    return false;
-}
-
-static const char *refuse_crowd(struct front *self, const struct session *session,
-                                const struct user *user, char room[FRONT_MESSAGE_BYTES])
-{
-    note_refused(self, session, span_text(user->name), "OVERLOADED");
-    front_count(self, FRONT_resp_user_crowded_total);
-    (void)snprintf(room, FRONT_MESSAGE_BYTES, CROWDED_MESSAGE, user->name);
-    return room;
-}
-
-/* What is no name of a user's is "", which nobody has. */
-static void read_name(struct span text, char name[USER_NAME_BYTES])
-{
-    name[0] = '\0';
-    if (text.size < USER_NAME_BYTES && memchr(text.data, '\0', text.size) == NULL) {
-        memcpy(name, text.data, text.size);
-        name[text.size] = '\0';
-    }
+    return error;
 }
 
 /* A name that nobody has takes as long as one that somebody has. */
 static const char *give_token(struct front *self, struct session *session, struct span called,
                               struct span token, char room[FRONT_MESSAGE_BYTES])
 {
-    char name[USER_NAME_BYTES];
     static const struct user nobody;
-    const struct user *user;
-    const struct user *known;
+    const struct user *user = users_find(self, called);
+    const struct user *known = user != NULL ? user : &nobody;
+    const char *error;
     size_t at;
 
-    read_name(called, name);
-    user = user_list_find(&self->users, name);
-    known = user != NULL ? user : &nobody;
     at = user_find_token(known, &self->user_secret, token, front_date_ms(self));
     if (at == known->ntokens) {
         return refuse_wrong(self, session, called);
     }
-    if (user != session->who && user->limits.connections != 0 &&
-        self->user_sessions[user - self->users.users] >= user->limits.connections) {
-        return refuse_crowd(self, session, user, room);
+    error = refuse_if_crowded(self, session, user, room);
+    if (error != NULL) {
+        return error;
     }
     (void)snprintf(session->login_name, sizeof session->login_name, "%s", user->name);
     session->login_id = user->id;
@@ -386,7 +445,7 @@ static const char *give_token(struct front *self, struct session *session, struc
 static const char *why_unsure(struct front *self)
 {
     if (!self->users_heard) {
-        return "UNAVAILABLE this router has just started and has not heard of users; try again";
+        return UNHEARD_MESSAGE;
     }
     if (self->users.count > 0 && !self->user_secret_open) {
         log_limited(&self->users_limit, self->now_us, LOG_ERROR,
@@ -397,21 +456,28 @@ static const char *why_unsure(struct front *self)
     return NULL;
 }
 
-const char *session_log_in(struct front *self, struct session *session, struct span user,
-                           struct span password, char room[FRONT_MESSAGE_BYTES])
+bool front_knows_password(const struct front *self, const struct login_words *words)
 {
-    char name[USER_NAME_BYTES];
-    const char *unsure = why_unsure(self);
-    bool is_default;
+    return self->config.guarded && is_default(words) &&
+           password_matches(&self->config.password, words->password);
+}
 
-    read_name(user, name);
-    is_default = strcasecmp(name, USER_DEFAULT) == 0;
-    if (is_default && give_password(self, session, password)) {
+const char *session_log_in(struct front *self, struct session *session,
+                           const struct login_words *words, char room[FRONT_MESSAGE_BYTES])
+{
+    const char *unsure = why_unsure(self);
+
+    if (front_knows_password(self, words)) {
+        log_in(self, session, LOGIN_PASSWORD);
         return NULL;
     }
+    if (is_default(words) && is_open(self)) {
+        return go_in(self, session, room);
+    }
     if (unsure == NULL) {
-        return give_token(self, session, user, password, room);
+        return give_token(self, session, words->user, words->password, room);
     }
     /* The password was looked at: who guesses it must not go on for as long as that lasts. */
-    return is_default && self->config.guarded ? refuse_wrong(self, session, user) : unsure;
+    return is_default(words) && self->config.guarded ? refuse_wrong(self, session, words->user)
+                                                     : unsure;
 }

@@ -50,6 +50,16 @@ Test(identity, another_ring_has_other_keys)
     cr_assert_not(process_keys_equal(&before, &after));
 }
 
+static uint64_t date_ms;
+
+static uint64_t tell_date(void *context)
+{
+    (void)context;
+    return date_ms;
+}
+
+static const struct effects effects = {.date_ms = tell_date};
+
 Test(identity, a_user_has_the_role_of_the_record_until_its_key_expires)
 {
     static const struct {
@@ -64,18 +74,36 @@ Test(identity, a_user_has_the_role_of_the_record_until_its_key_expires)
     struct user_use use = {.user = 1};
     uint8_t other[CURVE_KEY_BYTES] = {8};
 
-    cr_assert_not(identity_of_user(&users, 1000, key.key, &peer, &use));
-    cr_assert_not(identity_of_user(&users, 0, other, &peer, &use));
-    cr_assert(peer.role == PEER_NODE && peer.user == 1 && use.user == 1);
+    date_ms = 1000;
+    cr_assert_not(identity_judge(&effects, &users, true, key.key, &peer, &use));
+    cr_assert_eq(use.user, 0);
+    date_ms = 999;
+    cr_assert_not(identity_judge(&effects, &users, true, other, &peer, &use));
+    cr_assert(peer.role == PEER_NODE && peer.user == 1 && use.user == 0);
     for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
         user.role = roles[i].role;
-        cr_assert(identity_of_user(&users, 999, key.key, &peer, &use));
+        cr_assert(identity_judge(&effects, &users, i != 0, key.key, &peer, &use));
         cr_assert_eq(peer.role, roles[i].peer);
         cr_assert_eq(peer.user, 42);
         cr_assert(use.user == 42 && use.credential == 5 && use.at_ms == 999);
     }
     key.expires_ms = 0;
-    cr_assert(identity_of_user(&users, UINT64_MAX, key.key, &peer, &use));
+    date_ms = UINT64_MAX;
+    cr_assert(identity_judge(&effects, &users, true, key.key, &peer, &use));
     users.count = 0;
-    cr_assert_not(identity_of_user(&users, 0, key.key, &peer, &use));
+    cr_assert_not(identity_judge(&effects, &users, true, key.key, &peer, &use));
+}
+
+/* Nobody is kept out for good by a process that has just started, and nobody is noted. */
+Test(identity, it_is_pending_until_users_have_been_heard_of)
+{
+    const struct user_list users = {.revision = 0};
+    struct peer peer = {.role = PEER_ADMIN, .user = 1};
+    struct user_use use = {.user = 1};
+    uint8_t key[CURVE_KEY_BYTES] = {8};
+
+    cr_assert(identity_judge(&effects, &users, false, key, &peer, &use));
+    cr_assert(peer.role == PEER_CLIENT && peer.user == PEER_PENDING);
+    cr_assert_eq(use.user, 0);
+    cr_assert_not(identity_judge(&effects, &users, true, key, &peer, &use));
 }

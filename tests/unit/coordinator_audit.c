@@ -190,6 +190,33 @@ Test(coordinator_audit, a_line_that_can_not_be_written_is_counted)
     close_stage();
 }
 
+/* Wherever memory is out: the whole line, or none. */
+Test(coordinator_audit, a_line_without_memory_is_lost_and_counted)
+{
+    const struct effects effects = {0};
+    const struct peer from = {.size = 1};
+    const struct admin_request create = coordinator_stage_create();
+    const struct admin_reply reply = {.status = STATUS_OK, .message = ""};
+    struct audit audit;
+    uint64_t lost = 0;
+    unsigned allowed = 0;
+
+    audit_init(&audit, &sink, &effects, "c1", &lost);
+    while (log_file.count == 0) {
+        uint64_t before = lost;
+
+        heap_fault_after(allowed++);
+        audit_begin(&audit, &from, NULL, &create);
+        audit_end(&audit, 1, &reply);
+        heap_fault_clear();
+        cr_assert_eq(lost - before + log_file.count, 1);
+    }
+    cr_assert_gt(lost, 1);
+    EXPECT_LINE(1, "\"coordinator\":\"c1\"", "\"outcome\":\"OK\"}");
+    audit_fini(&audit);
+    cr_assert_eq(heap_live(), 0);
+}
+
 Test(coordinator_audit, what_an_operator_waits_for_at_the_end_is_noted)
 {
     const struct admin_request create = coordinator_stage_create();

@@ -320,14 +320,13 @@ Test(gate, who_is_not_known_any_more_sends_nothing)
 /* Nor is it told that nobody has its key, which would end what it does. */
 Test(gate, who_can_not_be_known_yet_is_put_off)
 {
-    struct peer peer = {.size = 1, .role = PEER_ADMIN};
+    struct peer peer = {.size = 1, .role = PEER_CLIENT, .user = PEER_PENDING};
     struct codec_arena *arena = NULL;
     struct buffer answer;
     struct frame frame;
 
     buffer_init(&answer, MAX_BYTES);
     cr_assert_eq(codec_arena_create(SAMPLE_ARENA_BYTES, &arena), STATUS_OK);
-    identity_put_off(&peer);
     for (int kind = FRAME_NONE + 1; kind < MAY_NKINDS; kind++) {
         encode((enum frame_kind)kind);
         buffer_clear(&answer);

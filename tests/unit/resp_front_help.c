@@ -62,7 +62,9 @@ Test(resp_help, it_has_the_form_that_redis_gives_it)
 {
     front_stage_start(&stage, 1);
     cr_assert_str_eq(say("ACL", "HELP"),
-                     "*11\r\n+ACL <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n"
+                     "*13\r\n+ACL <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n"
+                     "+CAT [<category>]\r\n"
+                     "+    The categories of commands, or the commands of one.\r\n"
                      "+GETUSER <username>\r\n+    What the user may do; null: no such user.\r\n"
                      "+LIST\r\n+    All users, a line each.\r\n"
                      "+USERS\r\n+    Their names.\r\n"

@@ -82,9 +82,12 @@ Test(resp_refused, so_is_an_add_that_may_make_no_filter)
     start_audited("crawler", "alpha");
     front_stage_say(&stage, 0, "BF.ADD crawl:a x\r\n");
     miss();
-    expect_lines(HEAD
-                 "\"command\",\"user\":\"crawler\",\"command\":\"add\",\"filter\":\"crawl:a\"," FROM
-                 "\"NOPERM\"}\n");
+    front_stage_say(&stage, 0, "BF.INSERT crawl:b ITEMS x\r\n");
+    miss();
+    expect_lines(HEAD "\"command\",\"user\":\"crawler\",\"command\":\"bf.add\","
+                      "\"filter\":\"crawl:a\"," FROM "\"NOPERM\"}\n" HEAD
+                      "\"command\",\"user\":\"crawler\",\"command\":\"bf.insert\","
+                      "\"filter\":\"crawl:b\"," FROM "\"NOPERM\"}\n");
     finish();
 }
 

@@ -332,6 +332,8 @@ Test(resp_rights, clients_are_told_with_their_users_and_killed_by_them)
     cr_assert_not_null(strstr(stage.streams[0].text, "user=boss"));
     cr_assert_not_null(strstr(stage.streams[0].text, "user=crawler"));
     front_stage_expect(&stage, 0, stage.streams[0].text);
+    expect("CLIENT KILL USER \"maker\\x00x\"\r\nACL GETUSER \"maker\\x00x\"\r\n",
+           "-ERR No such user 'maker'\r\n$-1\r\n"); /* ... and more than is shown. */
     expect("CLIENT KILL USER nosuch\r\nCLIENT KILL USER maker\r\nCLIENT KILL USER crawler\r\n",
            "-ERR No such user 'nosuch'\r\n:0\r\n:1\r\n");
     cr_assert(stage.streams[1].closed);

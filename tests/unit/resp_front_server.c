@@ -88,19 +88,80 @@ Test(resp_server, it_tells_them_as_redis_does)
     (void)snprintf(text, sizeof text, ":%zu\r\n", count);
     expect("COMMAND COUNT\r\n", text);
     expect("COMMAND INFO DEL no\r\n",
-           "*2\r\n*10\r\n$3\r\ndel\r\n:-2\r\n*1\r\n+write\r\n:1\r\n:-1\r\n:1\r\n*0\r\n*0\r\n*0\r\n"
-           "*0\r\n$-1\r\n");
+           "*2\r\n*10\r\n$3\r\ndel\r\n:-2\r\n*1\r\n+write\r\n:1\r\n:-1\r\n:1\r\n*3\r\n"
+           "+@keyspace\r\n+@write\r\n+@slow\r\n*0\r\n*0\r\n*0\r\n$-1\r\n");
     expect("COMMAND DOCS no TIME\r\n",
            "*2\r\n$4\r\ntime\r\n*6\r\n$7\r\nsummary\r\n$35\r\nseconds and microseconds since "
            "1970\r\n$5\r\nsince\r\n$5\r\n1.0.0\r\n$5\r\ngroup\r\n$6\r\nserver\r\n");
     expect("COMMAND LIST FILTERBY PATTERN cl*\r\n", "*2\r\n$6\r\nclient\r\n$7\r\ncluster\r\n");
     expect("COMMAND LIST FILTERBY MODULE transactions\r\n",
            "*3\r\n$7\r\ndiscard\r\n$4\r\nexec\r\n$5\r\nmulti\r\n");
+    expect("COMMAND LIST FILTERBY ACLCAT transaction\r\n",
+           "*3\r\n$7\r\ndiscard\r\n$4\r\nexec\r\n$5\r\nmulti\r\n");
+    expect("COMMAND LIST FILTERBY ACLCAT no\r\n", "*0\r\n");
     expect("COMMAND LIST x\r\n", "-ERR syntax error\r\n");
     (void)snprintf(text, sizeof text, "*%zu\r\n*10\r\n$3\r\nacl\r\n", count);
     front_stage_say(&stage, 0, "COMMAND\r\n");
     cr_assert_eq(strncmp(stage.streams[0].text, text, strlen(text)), 0);
     front_stage_fini(&stage);
+}
+
+/* ---- categories ---- */
+
+Test(resp_server, categories_are_told_with_what_is_in_them)
+{
+    front_stage_start(&stage, 2);
+    expect("ACL CAT\r\n",
+           "*12\r\n$8\r\nkeyspace\r\n$4\r\nread\r\n$5\r\nwrite\r\n$6\r\nstring\r\n$6\r\npubsub"
+           "\r\n$5\r\nadmin\r\n$4\r\nfast\r\n$4\r\nslow\r\n$9\r\ndangerous\r\n$10\r\n"
+           "connection\r\n$11\r\ntransaction\r\n$5\r\nbloom\r\n");
+    expect("ACL CAT transaction\r\nacl cat STRING\r\n",
+           "*3\r\n$7\r\ndiscard\r\n$4\r\nexec\r\n$5\r\nmulti\r\n*1\r\n$3\r\nget\r\n");
+    expect("ACL CAT dangerous\r\n",
+           "*5\r\n$6\r\nconfig\r\n$8\r\nflushall\r\n$7\r\nflushdb\r\n$7\r\nlatency\r\n$7\r\n"
+           "slowlog\r\n");
+    expect("ACL CAT hash\r\nACL CAT \"read\\x00x\"\r\nACL CAT \"\"\r\nACL CAT read write\r\n",
+           "-ERR Unknown category 'hash'\r\n-ERR Unknown category 'read'\r\n"
+           "-ERR Unknown category ''\r\n"
+           "-ERR unknown subcommand or wrong number of arguments for 'CAT'. Try ACL HELP.\r\n");
+    front_stage_fini(&stage);
+}
+
+static size_t category_called(const char *name)
+{
+    size_t category = 0;
+
+    while (strcmp(category_name(category), name) != 0) {
+        category++;
+    }
+    return category;
+}
+
+/* By the flags that COMMAND INFO tells, and the groups of COMMAND DOCS. */
+Test(resp_server, categories_say_what_flags_and_groups_say)
+{
+    static const struct {
+        const char *category;
+        unsigned flag;
+    } flags[] = {{"read", COMMAND_READS},
+                 {"write", COMMAND_WRITES},
+                 {"fast", COMMAND_FAST},
+                 {"admin", COMMAND_ADMIN}};
+    size_t count;
+    const struct command *table = command_table(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++) {
+            cr_assert_eq(category_has(category_called(flags[k].category), &table[i]),
+                         (table[i].flags & flags[k].flag) != 0, "%s", table[i].name);
+        }
+        cr_assert_neq(category_has(category_called("fast"), &table[i]),
+                      category_has(category_called("slow"), &table[i]));
+        cr_assert_eq(category_has(category_called("bloom"), &table[i]),
+                     strncmp(table[i].name, "bf.", 3) == 0);
+        cr_assert_eq(category_has(category_called("keyspace"), &table[i]),
+                     strcmp(table[i].group, "generic") == 0);
+    }
 }
 
 /* ---- a cluster ---- */

@@ -223,7 +223,6 @@ Test(resp_users, an_expired_token_opens_nothing)
     finish();
 }
 
-/* ... and a longer one holds for who is in. */
 /* By which it judges whether the keys of users have expired: it has no other clock. */
 Test(resp_users, the_router_behind_it_knows_the_time_of_day)
 {
@@ -237,6 +236,7 @@ Test(resp_users, the_router_behind_it_knows_the_time_of_day)
     front_stage_fini(&stage);
 }
 
+/* Another one holds for who is in, too. */
 Test(resp_users, an_expiry_may_move)
 {
     start_as("crawler", "beta");
@@ -321,6 +321,111 @@ Test(resp_users, certificates_count_as_connections)
     finish();
 }
 
+static void expect_crowded(size_t stream)
+{
+    front_stage_expect(&stage, stream, CROWDED);
+    cr_assert(stage.streams[stream].closed);
+    front_stage_gone(&stage, stream);
+}
+
+Test(resp_users, so_do_those_that_become_one_by_a_reset)
+{
+    start();
+    named("crawler")->limits.connections = 1;
+    seal_record(&stage.users);
+    stage.subject = "CN=crawler";
+    front_stage_open(&stage, 2);
+    front_stage_answers(&stage, 2, "AUTH boss bosstoken\r\nRESET\r\nAUTH boss bosstoken\r\n",
+                        "+OK\r\n+RESET\r\n+OK\r\n");
+    expect("AUTH crawler alpha\r\n", "+OK\r\n");
+    front_stage_say(&stage, 2, "RESET\r\nPING\r\n");
+    expect_crowded(2);
+    expect("RESET\r\nPING\r\n", "+RESET\r\n" NOAUTH);
+    cr_assert_eq(front_stage_counter(&stage, "resp_user_crowded_total"), 1);
+    finish();
+}
+
+/* Those that came first are in. */
+Test(resp_users, so_do_those_that_were_there_before_the_record)
+{
+    struct front_config config = front_stage_config();
+
+    config.users_only = true;
+    config.auth_us = 100 * (uint64_t)SECOND;
+    start_empty(&config);
+    stage.unheard = true;
+    stage.subject = "CN=crawler";
+    for (size_t i = 0; i < 4; i++) {
+        front_stage_open(&stage, i);
+        front_stage_say(&stage, i, "ACL WHOAMI\r\n");
+    }
+    fill_record();
+    named("crawler")->limits.connections = 2;
+    stage.unheard = false;
+    front_stage_turn(&stage);
+    front_stage_expect(&stage, 0, "$7\r\ncrawler\r\n");
+    front_stage_expect(&stage, 1, "$7\r\ncrawler\r\n");
+    expect_crowded(2);
+    expect_crowded(3);
+    finish();
+}
+
+Test(resp_users, a_record_puts_nobody_out_for_a_limit_but_who_comes_with_it)
+{
+    start();
+    stage.subject = "CN=another";
+    front_stage_open(&stage, 2);
+    stage.subject = NULL;
+    front_stage_open(&stage, 3);
+    front_stage_open(&stage, 4);
+    front_stage_answers(&stage, 2, "PING\r\n", NOAUTH);
+    front_stage_answers(&stage, 3, "AUTH crawler alpha\r\n", "+OK\r\n");
+    front_stage_answers(&stage, 4, "AUTH crawler alpha\r\n", "+OK\r\n");
+    (void)snprintf(named("crawler")->subject, USER_SUBJECT_BYTES, "CN=another");
+    named("crawler")->limits.connections = 1;
+    seal_record(&stage.users);
+    front_stage_turn(&stage);
+    expect_crowded(2);
+    front_stage_answers(&stage, 3, "PING\r\n", "+PONG\r\n");
+    front_stage_answers(&stage, 4, "PING\r\n", "+PONG\r\n");
+    seal_record(&stage.users); /* Nothing has changed. */
+    front_stage_answers(&stage, 4, "PING\r\n", "+PONG\r\n");
+    front_stage_gone(&stage, 3);
+    front_stage_gone(&stage, 4);
+    expect("AUTH crawler alpha\r\n", "+OK\r\n");
+    finish();
+}
+
+/* Also of `default`, when the password goes. */
+Test(resp_users, options_let_in_as_many_as_the_limit_says)
+{
+    struct front_config config = front_stage_config();
+
+    config.guarded = true;
+    config.auth_us = 100 * (uint64_t)SECOND;
+    cr_assert_eq(password_read(&config.password, span_text("sesame\n")), STATUS_OK);
+    start_empty(&config);
+    (void)add_user(&stage.users, "default", USER_CLIENT);
+    named("default")->limits.connections = 1;
+    seal_record(&stage.users);
+    front_stage_open(&stage, 0);
+    front_stage_open(&stage, 1);
+    front_stage_turn(&stage);
+    config.guarded = false;
+    front_configure(stage.front, &config);
+    expect("PING\r\n", "+PONG\r\n");
+    front_stage_expect(&stage, 1, "-ERR max number of clients of user 'default' reached\r\n");
+    expect("AUTH default x\r\n", "+OK\r\n");
+    (void)add_user(&stage.users, "other", USER_CLIENT);
+    add_token(named("other"), "otoken", 0);
+    seal_record(&stage.users);
+    expect("AUTH other otoken\r\n", "+OK\r\n");
+    front_stage_open(&stage, 2);
+    expect("AUTH default x\r\nACL WHOAMI\r\n",
+           "-ERR max number of clients of user 'default' reached\r\n$5\r\nother\r\n");
+    finish();
+}
+
 /* ---- what a router does not know yet, or not any more ---- */
 
 Test(resp_users, while_it_is_not_known_whether_there_are_any_who_wants_something_waits)
@@ -368,6 +473,61 @@ Test(resp_users, so_does_who_wants_something_of_others)
     finish();
 }
 
+/* Clients give up a connection that is refused at its first command, as by a greeting. */
+static void certificate_waits(const struct front_config *config)
+{
+    start_empty(config);
+    stage.unheard = true;
+    stage.subject = "CN=crawler";
+    front_stage_open(&stage, 0);
+    front_stage_open(&stage, 1);
+    stage.subject = "CN=another";
+    front_stage_open(&stage, 2);
+    expect("ACL WHOAMI\r\nHELLO 3 SETNAME x\r\n", "");
+    front_stage_say(&stage, 1, "HELLO 2\r\nBF.ADD other x\r\n");
+    front_stage_answers(&stage, 2, "KEYS *\r\n", "");
+    cr_assert_not(is_asked());
+    fill_record();
+    stage.unheard = false;
+    front_stage_turn(&stage);
+    cr_assert_eq(strncmp(stage.streams[0].text, "$7\r\ncrawler\r\n%7", 15), 0);
+    cr_assert_eq(strncmp(stage.streams[1].text, "*14\r\n$6\r\nserver", 15), 0);
+    cr_assert_not_null(strstr(stage.streams[1].text, NO_KEY));
+    front_stage_expect(&stage, 2, NOAUTH);
+    finish();
+}
+
+Test(resp_users, so_does_who_shows_a_certificate)
+{
+    struct front_config config = front_stage_config();
+
+    config.auth_us = 100 * (uint64_t)SECOND;
+    certificate_waits(&config);
+    config.users_only = true;
+    certificate_waits(&config);
+    config.users_only = false;
+    config.guarded = true;
+    cr_assert_eq(password_read(&config.password, span_text("sesame\n")), STATUS_OK);
+    certificate_waits(&config);
+}
+
+Test(resp_users, a_certificate_keeps_nobody_from_saying_the_password_or_goodbye)
+{
+    struct front_config config = front_stage_config();
+
+    config.guarded = true;
+    config.auth_us = 100 * (uint64_t)SECOND;
+    cr_assert_eq(password_read(&config.password, span_text("sesame\n")), STATUS_OK);
+    start_empty(&config);
+    stage.unheard = true;
+    stage.subject = "CN=crawler";
+    front_stage_open(&stage, 0);
+    front_stage_open(&stage, 1);
+    expect("AUTH sesame\r\nPING\r\n", "+OK\r\n+PONG\r\n");
+    front_stage_answers(&stage, 1, "QUIT\r\n", "+OK\r\n");
+    finish();
+}
+
 /* Clients give up a connection whose login fails, so a router that has just started fails none. */
 Test(resp_users, so_does_who_logs_in)
 {
@@ -385,6 +545,42 @@ Test(resp_users, so_does_who_logs_in)
     front_stage_expect(&stage, 0, "+OK\r\n$7\r\ncrawler\r\n");
     front_stage_expect(&stage, 1, WRONG);
     finish();
+}
+
+/* It may be a token: `default` may be a user like others. */
+static void default_waits(const struct front_config *config)
+{
+    start_empty(config);
+    stage.unheard = true;
+    for (size_t i = 0; i < 4; i++) {
+        front_stage_open(&stage, i);
+    }
+    front_stage_answers(&stage, 0, "AUTH default dtoken\r\nACL GETUSER default\r\n", "");
+    front_stage_answers(&stage, 1, "AUTH dtoken\r\nPING\r\n", "");
+    front_stage_answers(&stage, 2, "HELLO 2 AUTH default wrong\r\n", "");
+    add_token(add_user(&stage.users, "default", USER_CLIENT), "dtoken", 0);
+    seal_record(&stage.users);
+    stage.unheard = false;
+    front_stage_turn(&stage);
+    cr_assert_eq(strncmp(stage.streams[0].text, "+OK\r\n*16\r\n", 10), 0);
+    cr_assert_not_null(strstr(stage.streams[0].text, "client"));
+    front_stage_expect(&stage, 1, "+OK\r\n+PONG\r\n");
+    front_stage_expect(&stage, 2, WRONG);
+    finish();
+}
+
+Test(resp_users, so_does_who_logs_in_as_default)
+{
+    struct front_config config = front_stage_config();
+
+    config.auth_us = 100 * (uint64_t)SECOND;
+    default_waits(&config);
+    config.users_only = true;
+    default_waits(&config);
+    config.users_only = false;
+    config.guarded = true;
+    cr_assert_eq(password_read(&config.password, span_text("sesame\n")), STATUS_OK);
+    default_waits(&config);
 }
 
 Test(resp_users, where_there_are_none_it_goes_on_then)
@@ -414,10 +610,17 @@ Test(resp_users, nobody_waits_for_that_for_longer_than_for_an_answer)
     front_stage_pass(&stage, 6 * SECOND);
     cr_assert_eq(strncmp(stage.streams[0].text, "-UNAVAILABLE this router has just", 33), 0);
     cr_assert_not_null(strstr(stage.streams[0].text, "+PONG"));
+    front_stage_open(&stage, 1);
+    front_stage_open(&stage, 2);
+    front_stage_say(&stage, 1, "AUTH crawler alpha\r\n");
+    front_stage_say(&stage, 2, "AUTH any\r\n");
+    front_stage_pass(&stage, 6 * SECOND);
+    cr_assert_eq(strncmp(stage.streams[1].text, "-UNAVAILABLE this router has just", 33), 0);
+    cr_assert_eq(strncmp(stage.streams[2].text, "-UNAVAILABLE this router has just", 33), 0);
     finish();
 }
 
-/* Who guesses the password is slowed down all the same. */
+/* Who guesses the password waits all the same, and is counted. */
 Test(resp_users, the_password_is_not_to_be_guessed_meanwhile)
 {
     struct front_config config = front_stage_config();
@@ -428,10 +631,10 @@ Test(resp_users, the_password_is_not_to_be_guessed_meanwhile)
     start_empty(&config);
     stage.unheard = true;
     front_stage_open(&stage, 0);
-    expect("AUTH guess\r\nAUTH default guess\r\nAUTH sesame\r\n", WRONG WRONG);
+    expect("AUTH guess\r\nAUTH default guess\r\nAUTH sesame\r\n", "");
+    front_stage_pass(&stage, 12 * (uint64_t)SECOND);
+    front_stage_expect(&stage, 0, WRONG WRONG "+OK\r\n");
     cr_assert_eq(front_stage_counter(&stage, "resp_wrong_passwords_total"), 2);
-    front_stage_pass(&stage, SECOND);
-    front_stage_expect(&stage, 0, "+OK\r\n");
     finish();
 }
 

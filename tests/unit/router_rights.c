@@ -153,8 +153,8 @@ static bool lets_in(struct peer *peer)
     return router_identify(stage.router, key, peer);
 }
 
-/* That nobody has it is not known before a coordinator has told who there is. Whoever it is gets
- * nothing until then, and is not told to give up. */
+/* That nobody has it is not known before a coordinator has told who there is. Until then the gate
+ * answers instead, for it to try again: what came past it would get nothing. */
 Test(router_rights, a_router_that_has_just_started_keeps_nobody_out_for_good)
 {
     struct peer peer = {.size = 4};
@@ -163,7 +163,7 @@ Test(router_rights, a_router_that_has_just_started_keeps_nobody_out_for_good)
     stage.router->synced = false;
     cr_assert(lets_in(&peer));
     cr_assert_eq(peer.role, PEER_CLIENT);
-    cr_assert_eq(peer.user, IDENTITY_PENDING); /* Whom the gate puts off. */
+    cr_assert_eq(peer.user, PEER_PENDING);
     ask(peer.user, OPERATION_CHECK, NULL);
     cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAUTHENTIC);
     cr_assert_eq(router_stage_open(&stage), 0);

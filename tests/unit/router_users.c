@@ -114,6 +114,42 @@ Test(router_users, uses_that_nobody_heard_are_told_again)
     router_stage_fini(&stage);
 }
 
+/* What was told holds the former time. */
+Test(router_users, a_use_of_what_is_being_told_is_told_next)
+{
+    start();
+    note(1, 1, 100);
+    ask();
+    cr_assert_eq(stage.uses[0].at_ms, 100);
+    note(1, 1, 200);
+    note(1, 1, 300);
+    router_stage_sync(&stage, stage.sync, false);
+    ask();
+    cr_assert_eq(stage.nuses, 1);
+    cr_assert_eq(stage.uses[0].at_ms, 300);
+    router_stage_sync(&stage, stage.sync, false);
+    ask();
+    cr_assert_eq(stage.nuses, 0);
+    router_stage_fini(&stage);
+}
+
+/* However long no coordinator answers: each is told once, with its newest time. */
+Test(router_users, uses_of_many_that_nobody_heard_take_no_more_room)
+{
+    start();
+    for (uint64_t at_ms = 1; at_ms <= 3; at_ms++) {
+        for (uint32_t user = 1; user <= CODEC_MAX_USES; user++) {
+            note(user, 1, at_ms);
+        }
+        ask();
+        cr_assert_eq(stage.nuses, CODEC_MAX_USES);
+    }
+    for (size_t i = 0; i < ROUTER_STAGE_USES; i++) {
+        cr_assert(stage.uses[i].user == i + 1 && stage.uses[i].at_ms == 3, "%zu", i);
+    }
+    router_stage_fini(&stage);
+}
+
 Test(router_users, there_is_a_bound_to_them)
 {
     start();

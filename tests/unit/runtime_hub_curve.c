@@ -40,6 +40,7 @@ struct side {
     uint64_t asked;      /* who() */
     uint64_t judged;
     uint64_t strangers; /* of the frames that were judged */
+    bool pending;       /* who it is can't be said yet */
 };
 
 static size_t on_dial(void *context, const char *endpoint, bool *plain,
@@ -62,7 +63,7 @@ static bool on_who(void *context, const uint8_t key[CURVE_KEY_BYTES], struct pee
     for (size_t i = 0; i < self->nknown; i++) {
         if (memcmp(self->known[i], key, CURVE_KEY_BYTES) == 0) {
             peer->role = PEER_CLIENT;
-            peer->user = (uint32_t)i + 7;
+            peer->user = self->pending ? PEER_PENDING : (uint32_t)i + 7;
             return true;
         }
     }
@@ -73,7 +74,8 @@ static bool on_admits(void *context, const struct peer *from, bool known, struct
                       struct buffer *refusal)
 {
     struct side *self = context;
-    bool may = known && !(frame.size == 2 && memcmp(frame.data, "no", 2) == 0);
+    bool may = known && from->user != PEER_PENDING &&
+               !(frame.size == 2 && memcmp(frame.data, "no", 2) == 0);
 
     self->judged++;
     self->strangers += !known;
@@ -483,8 +485,25 @@ Test(runtime_hub_curve, who_was_refused_gets_in_once_it_may)
     stage_close(&stage);
 }
 
+/* Of whom, and from where, as far as the log has said since cr_redirect_stderr(), once. */
+static void expect_logged(const char *what, const struct curve_pair *pair)
+{
+    FILE *file = cr_get_redirected_stderr();
+    char text[4096] = "";
+    char expected[256];
+    char key[41];
+
+    cr_assert_not_null(zmq_z85_encode(key, pair->public, CURVE_KEY_BYTES));
+    (void)snprintf(expected, sizeof expected,
+                   "refused a request from 127.0.0.1 with the public key %s: %s", key, what);
+    (void)fflush(stderr);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    cr_assert_not_null(strstr(text, expected), "%s", text);
+}
+
 /* No call of libzmq ends its connection, so each message is looked at. */
-Test(runtime_hub_curve, a_key_that_is_withdrawn_gets_nothing_though_it_is_connected)
+Test(runtime_hub_curve, a_key_that_is_withdrawn_gets_nothing_though_it_is_connected,
+     .init = cr_redirect_stderr)
 {
     struct curve_pair pair = new_pair();
     struct stage stage;
@@ -508,10 +527,31 @@ Test(runtime_hub_curve, a_key_that_is_withdrawn_gets_nothing_though_it_is_connec
     cr_assert_eq(stage.server.requests, requests);
     cr_assert_gt(stage.there.strangers, 0);
     cr_assert_gt(hub_counter(stage.server.hub, HUB_COUNTER_REFUSED_FRAMES), 0);
+    expect_logged("the key was withdrawn", &pair);
     stage_close(&stage);
 }
 
-Test(runtime_hub_curve, a_frame_that_is_not_admitted_is_answered_with_a_refusal)
+/* It is put off, which is nobody's fault: neither counted nor worth a line. */
+Test(runtime_hub_curve, who_can_not_be_known_yet_is_answered_and_not_counted)
+{
+    struct curve_pair pair = new_pair();
+    struct stage stage;
+
+    stage_init(&stage);
+    stage.there.curve.admits = on_admits;
+    stage.there.pending = true;
+    let_in(&stage.there, &pair);
+    dial_with(&stage.here, &pair, &stage.there.curve.own);
+    stage_open(&stage);
+    expect_answer(&stage, "hello");
+    cr_assert_str_eq(stage.player.last, "refused");
+    cr_assert_eq(stage.server.requests, 0);
+    cr_assert_eq(hub_counter(stage.server.hub, HUB_COUNTER_REFUSED_FRAMES), 0);
+    stage_close(&stage);
+}
+
+Test(runtime_hub_curve, a_frame_that_is_not_admitted_is_answered_with_a_refusal,
+     .init = cr_redirect_stderr)
 {
     struct curve_pair pair = new_pair();
     struct stage stage;
@@ -524,6 +564,8 @@ Test(runtime_hub_curve, a_frame_that_is_not_admitted_is_answered_with_a_refusal)
     expect_answer(&stage, "no");
     cr_assert_str_eq(stage.player.last, "refused");
     cr_assert_eq(stage.server.requests, 0);
+    cr_assert_gt(hub_counter(stage.server.hub, HUB_COUNTER_REFUSED_FRAMES), 0);
+    expect_logged("its role does not allow it", &pair);
     expect_answer(&stage, "yes");
     cr_assert_str_eq(stage.player.last, "yes");
     cr_assert_eq(stage.there.strangers, 0);
