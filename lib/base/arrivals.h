@@ -42,6 +42,9 @@ void arrivals_turn(struct arrivals *self);
 /* Who is served next in this turn; NULL: nobody waits, or the turn is over. heap_free() it. */
 struct arrival *arrivals_pop(struct arrivals *self);
 
+/* ... out of turn, to make room for another one; NULL: nobody waits. */
+struct arrival *arrivals_take(struct arrivals *self);
+
 static inline bool arrivals_wait(const struct arrivals *self)
 {
     return self->queue.count > 0;
