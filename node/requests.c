@@ -370,17 +370,19 @@ static void serve_arrival(struct node *self, uint64_t now_us, struct arrival *on
     heap_free(one);
 }
 
-/* Where there is no room to wait those are served whose turn it is, until there is: nothing may be
+/* Routers don't say until when they want an answer.
+ *
+ * Where there is no room to wait those are served whose turn it is, until there is: nothing may be
  * lost for that, as a router would wait for it in vain, and nobody passes others by. */
 static enum status await_turn(struct node *self, uint64_t now_us, uint32_t user,
                               const struct peer *from, struct span bytes)
 {
-    enum status status = arrivals_push(&self->arrivals, user, from, bytes);
+    enum status status = arrivals_push(&self->arrivals, user, from, UINT64_MAX, bytes);
     struct arrival *next;
 
     while (status == STATUS_OVERLOADED && (next = arrivals_take(&self->arrivals)) != NULL) {
         serve_arrival(self, now_us, next);
-        status = arrivals_push(&self->arrivals, user, from, bytes);
+        status = arrivals_push(&self->arrivals, user, from, UINT64_MAX, bytes);
     }
     return status;
 }

@@ -94,8 +94,8 @@ void limits_end(struct router *self, uint32_t user, uint64_t bytes)
 
 /* ---- turns ---- */
 
-bool limits_queue(struct router *self, const struct peer *from, const struct frame *frame,
-                  struct span bytes)
+bool limits_queue(struct router *self, uint64_t now_us, const struct peer *from,
+                  const struct frame *frame, struct span bytes)
 {
     enum status status;
 
@@ -103,7 +103,8 @@ bool limits_queue(struct router *self, const struct peer *from, const struct fra
         frame->kind != FRAME_CLIENT_REQUEST) {
         return false;
     }
-    status = arrivals_push(&self->arrivals, from->user, from, bytes);
+    status = arrivals_push(&self->arrivals, from->user, from,
+                           serve_deadline_us(self, now_us, frame), bytes);
     if (status != STATUS_OK) {
         router_count(self, ROUTER_overloaded_total);
         router_refuse(self, from, frame, status,
@@ -120,13 +121,7 @@ void limits_serve(struct router *self, uint64_t now_us)
 
     arrivals_turn(&self->arrivals);
     while ((next = arrivals_pop(&self->arrivals)) != NULL) {
-        struct span bytes = span_of(next->bytes, next->size);
-        struct frame frame = {0};
-
-        /* Decoded anew, as the arena has moved on. */
-        if (codec_decode(self->arena, bytes, &frame) == STATUS_OK) {
-            serve_request(self, now_us, &next->from, bytes, &frame);
-        }
+        serve_arrival(self, now_us, next);
         heap_free(next);
     }
 }

@@ -39,7 +39,7 @@ static const char *reject(const struct router *self, const struct client_request
     return NULL;
 }
 
-static uint64_t deadline(const struct router *self, uint64_t now_us, uint32_t timeout_ms)
+uint64_t op_deadline_us(const struct router *self, uint64_t now_us, uint32_t timeout_ms)
 {
     uint64_t timeout_us = (uint64_t)(timeout_ms > 0 ? timeout_ms : ROUTER_DEFAULT_TIMEOUT_MS) *
                           1000;
@@ -62,7 +62,7 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
     op->slots = request->slots != 0 ? request->slots : UINT32_MAX;
     op->filter_id = entry->document.id;
     op->started_us = now_us;
-    op->deadline_us = deadline(self, now_us, request->timeout_ms);
+    op->deadline_us = op_deadline_us(self, now_us, request->timeout_ms);
     op->count = (uint32_t)request->count;
     if (op_reserve(op, entry) != STATUS_OK) {
         return STATUS_NOMEM;

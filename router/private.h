@@ -270,8 +270,8 @@ bool limits_begin(struct router *self, uint32_t user, uint64_t bytes);
 void limits_end(struct router *self, uint32_t user, uint64_t bytes);
 
 /* True: it waits for its turn, or was refused. False: it is served at once. */
-bool limits_queue(struct router *self, const struct peer *from, const struct frame *frame,
-                  struct span bytes);
+bool limits_queue(struct router *self, uint64_t now_us, const struct peer *from,
+                  const struct frame *frame, struct span bytes);
 void limits_serve(struct router *self, uint64_t now_us); /* a part of those that wait */
 
 /* ---- serve.c ---- */
@@ -279,6 +279,12 @@ void limits_serve(struct router *self, uint64_t now_us); /* a part of those that
 /* A client's add or check, or question about a filter; `bytes`: what the frame was decoded from. */
 void serve_request(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
                    const struct frame *frame);
+
+/* The same of one that has waited for its turn, in the time that it has left. */
+void serve_arrival(struct router *self, uint64_t now_us, const struct arrival *one);
+
+/* Until when a request that comes now is wanted. */
+uint64_t serve_deadline_us(const struct router *self, uint64_t now_us, const struct frame *frame);
 
 /* Serve again what answer number `sync` of a coordinator settles: all that came before it was
  * asked for. */
@@ -357,6 +363,9 @@ uint64_t hedge_tick_us(const struct router *self);
 
 /* May this be fed, by the document as it is? Also for what is no feed. Only what may is begun. */
 bool op_feeds(const struct document_entry *entry, enum operation operation, uint32_t keyset);
+
+/* Until when what comes now with this time-out is worked on; 0: it says none. */
+uint64_t op_deadline_us(const struct router *self, uint64_t now_us, uint32_t timeout_ms);
 
 /* Begin what was requested of this filter. `hashed`: keys that are fingerprints already, and of
  * these the request has neither bytes nor lengths; NULL: it has. */

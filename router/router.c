@@ -137,7 +137,7 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
         refuse_late(self, from, &frame);
     } else if (frame.kind == FRAME_CLIENT_REQUEST) {
         router_count(self, ROUTER_requests_total);
-        if (!limits_queue(self, from, &frame, bytes)) {
+        if (!limits_queue(self, now_us, from, &frame, bytes)) {
             serve_request(self, now_us, from, bytes, &frame);
         }
     } else if (frame.kind == FRAME_INFO_REQUEST) {

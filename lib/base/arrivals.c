@@ -40,7 +40,7 @@ void arrivals_fini(struct arrivals *self)
 }
 
 enum status arrivals_push(struct arrivals *self, uint32_t user, const struct peer *from,
-                          struct span bytes)
+                          uint64_t deadline_us, struct span bytes)
 {
     uint64_t cost = bytes.size + ARRIVAL_BYTES;
     uint64_t waiting = fair_queue_waiting(&self->queue, user);
@@ -55,7 +55,7 @@ enum status arrivals_push(struct arrivals *self, uint32_t user, const struct pee
     if (one == NULL) {
         return STATUS_NOMEM;
     }
-    *one = (struct arrival){.from = *from, .size = bytes.size};
+    *one = (struct arrival){.from = *from, .deadline_us = deadline_us, .size = bytes.size};
     if (bytes.size > 0) {
         memcpy(one->bytes, bytes.data, bytes.size);
     }

@@ -17,12 +17,14 @@ enum {
     RATE = 1000,
     SECOND_US = 1000000,
     LARGE_BYTES = 1000,
+    TIMEOUT_US = 5000000, /* router_stage_request()'s */
     IN_FLIGHT = 2 * KEYS * 50,
 };
 
 static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
 static struct router_stage stage;
 static struct user users[NUSERS];
+static const char *filter; /* that is asked for */
 
 static void learn(uint64_t revision)
 {
@@ -37,6 +39,7 @@ static void set_up(void)
 {
     static const char *const names[] = {"flood", "calm", "free"};
 
+    filter = "urls";
     router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
     for (uint32_t i = 0; i < NUSERS; i++) {
         users[i] = (struct user){.id = i + 1, .role = USER_ADMIN};
@@ -65,6 +68,7 @@ static void come(uint32_t user, uint64_t correlation, size_t count, size_t key_b
         lengths[i] = (uint32_t)key_bytes;
     }
     frame.body.client_request = router_stage_request(OPERATION_CHECK, correlation, count);
+    frame.body.client_request.filter = filter;
     frame.body.client_request.keys = span_of(keys, count * key_bytes);
     frame.body.client_request.lengths = lengths;
     buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
@@ -230,6 +234,52 @@ Test(router_limits, who_comes_after_a_flood_is_served_in_its_first_turn)
     cr_assert_not(stage.actor.work(stage.actor.self, stage.now_us));
     cr_assert_eq(router_stage_counter(&stage, "requests_total"), 11);
     cr_assert_eq(stage.ntold, 0, "all are under way");
+}
+
+Test(router_limits, what_has_waited_for_its_turn_has_the_rest_of_its_time)
+{
+    struct router_told told;
+
+    come(FLOOD, 1, 1, 1);
+    stage.now_us += TIMEOUT_US * 3 / 4;
+    turn();
+    cr_assert_neq(place_of(FLOOD), SIZE_MAX);
+    router_stage_pass(&stage, TIMEOUT_US / 8);
+    cr_assert_eq(stage.ntold, 0);
+    router_stage_pass(&stage, TIMEOUT_US / 4);
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_UNAVAILABLE, "no node has answered");
+    cr_assert_eq(stage.router->nused, 0);
+}
+
+Test(router_limits, what_has_waited_for_too_long_is_not_begun)
+{
+    struct router_told told;
+
+    come(FLOOD, 1, 1, 1);
+    stage.now_us += TIMEOUT_US;
+    turn();
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.correlation, 1);
+    cr_assert_eq(told.status, STATUS_OVERLOADED);
+    cr_assert_not_null(strstr(told.message, "waited for its turn until its time-out was over"),
+                       "%s", told.message);
+    cr_assert_eq(stage.nasked, 0);
+    cr_assert_eq(router_stage_counter(&stage, "deadlines_total"), 1);
+}
+
+/* Also what has to wait for the store then. */
+Test(router_limits, turns_and_the_store_are_waited_for_in_one_time)
+{
+    filter = "unknown";
+    come(FLOOD, 1, 1, 1);
+    stage.now_us += TIMEOUT_US * 3 / 4;
+    turn();
+    cr_assert_eq(stage.router->nwaiting, 1);
+    router_stage_pass(&stage, TIMEOUT_US / 8);
+    cr_assert_eq(stage.ntold, 0);
+    router_stage_pass(&stage, TIMEOUT_US / 4);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAVAILABLE);
 }
 
 Test(router_limits, a_message_to_a_node_is_one_users)
