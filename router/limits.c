@@ -41,37 +41,6 @@ static struct usage *usage_of(struct router *self, uint32_t user)
     return usages_find(&self->usages, user);
 }
 
-/* ---- keys a second ---- */
-
-static void refuse_rate(struct router *self, const struct peer *from, const struct frame *frame,
-                        const struct usage *usage, uint64_t retry_us)
-{
-    char message[ROUTER_MESSAGE_BYTES];
-
-    router_count(self, ROUTER_user_rate_total);
-    (void)snprintf(message, sizeof message,
-                   "user %s asks for more than its keys_per_s (%" PRIu64 ", of which %" PRIu64
-                   " at this router); retry in %" PRIu64 " ms",
-                   usage->name, usage->limits.keys_per_s,
-                   usage_share(usage->limits.keys_per_s, self->routers), retry_us / 1000 + 1);
-    router_refuse(self, from, frame, STATUS_OVERLOADED, message);
-}
-
-bool limits_take_keys(struct router *self, uint64_t now_us, const struct peer *from,
-                      const struct frame *frame)
-{
-    struct usage *usage = usage_of(self, from->user);
-    uint64_t retry_us = 0;
-
-    if (usage == NULL || frame->kind != FRAME_CLIENT_REQUEST ||
-        usage_take_keys(usage, now_us, frame->body.client_request.count, self->routers,
-                        &retry_us)) {
-        return true;
-    }
-    refuse_rate(self, from, frame, usage, retry_us);
-    return false;
-}
-
 /* ---- bytes under way ---- */
 
 bool limits_begin(struct router *self, uint32_t user, uint64_t bytes)
@@ -90,6 +59,26 @@ void limits_end(struct router *self, uint32_t user, uint64_t bytes)
     if (user != 0) {
         usages_end(&self->usages, user, bytes);
     }
+}
+
+/* ---- keys a second ---- */
+
+bool limits_take_keys(struct router *self, uint64_t now_us, uint32_t user, size_t count,
+                      char message[ROUTER_MESSAGE_BYTES])
+{
+    struct usage *usage = usage_of(self, user);
+    uint64_t retry_us = 0;
+
+    if (usage == NULL || usage_take_keys(usage, now_us, count, self->routers, &retry_us)) {
+        return true;
+    }
+    router_count(self, ROUTER_user_rate_total);
+    (void)snprintf(message, ROUTER_MESSAGE_BYTES,
+                   "user %s asks for more than its keys_per_s (%" PRIu64 ", of which %" PRIu64
+                   " at this router); retry in %" PRIu64 " ms",
+                   usage->name, usage->limits.keys_per_s,
+                   usage_share(usage->limits.keys_per_s, self->routers), retry_us / 1000 + 1);
+    return false;
 }
 
 /* ---- turns ---- */

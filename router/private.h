@@ -261,13 +261,14 @@ void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer
 void limits_init(struct router *self);
 void limits_fini(struct router *self);
 
-/* Does the user's limit of keys a second allow this? Else it is refused here. */
-bool limits_take_keys(struct router *self, uint64_t now_us, const struct peer *from,
-                      const struct frame *frame);
-
-/* ... that of bytes under way? They are until limits_end(). */
+/* Does the user's limit of bytes under way allow these? They are until limits_end(). */
 bool limits_begin(struct router *self, uint32_t user, uint64_t bytes);
 void limits_end(struct router *self, uint32_t user, uint64_t bytes);
+
+/* ... that of keys a second so many now? They are taken then: asked last, as what is refused costs
+ * nothing. False: `message` says when to come again. */
+bool limits_take_keys(struct router *self, uint64_t now_us, uint32_t user, size_t count,
+                      char message[ROUTER_MESSAGE_BYTES]);
 
 /* True: it waits for its turn, or was refused. False: it is served at once. */
 bool limits_queue(struct router *self, uint64_t now_us, const struct peer *from,

@@ -264,9 +264,7 @@ void serve_request(struct router *self, uint64_t now_us, const struct peer *from
                    const struct frame *frame)
 {
     assert(frame->kind == FRAME_INFO_REQUEST || frame->kind == FRAME_CLIENT_REQUEST);
-    if (limits_take_keys(self, now_us, from, frame)) {
-        serve(self, now_us, from, bytes, frame, false);
-    }
+    serve(self, now_us, from, bytes, frame, false);
 }
 
 /* ---- those that were kept ---- */
@@ -301,7 +299,7 @@ static void serve_late(struct router *self, uint64_t now_us, const struct peer *
         router_refuse(self, from, &frame, STATUS_OVERLOADED,
                       "the request waited for its turn until its time-out was over; slow down, "
                       "retry, or add routers");
-    } else if (settled || limits_take_keys(self, now_us, from, &frame)) {
+    } else {
         serve(self, now_us, from, bytes, &frame, settled);
     }
 }

@@ -24,7 +24,10 @@ enum {
 static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
 static struct router_stage stage;
 static struct user users[NUSERS];
-static const char *filter; /* that is asked for */
+/* What is asked for. */
+static const char *filter;
+static enum operation operation;
+static uint64_t correlation;
 
 static void learn(uint64_t revision)
 {
@@ -40,6 +43,7 @@ static void set_up(void)
     static const char *const names[] = {"flood", "calm", "free"};
 
     filter = "urls";
+    operation = OPERATION_CHECK;
     router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
     for (uint32_t i = 0; i < NUSERS; i++) {
         users[i] = (struct user){.id = i + 1, .role = USER_ADMIN};
@@ -56,18 +60,19 @@ static void tear_down(void)
 TestSuite(router_limits, .init = set_up, .fini = tear_down, .timeout = 60);
 
 /* `user` asks; peers of users are told apart by their ids. */
-static void come(uint32_t user, uint64_t correlation, size_t count, size_t key_bytes)
+static void come(uint32_t user, uint64_t number, size_t count, size_t key_bytes)
 {
     static uint8_t keys[KEYS * LARGE_BYTES];
     static uint32_t lengths[KEYS];
     struct peer peer = {.size = 4, .id = {(uint8_t)user, 9, 9, 9}, .user = user};
-    struct frame frame = {.kind = FRAME_CLIENT_REQUEST, .correlation = correlation};
+    struct frame frame = {.kind = FRAME_CLIENT_REQUEST, .correlation = number};
     struct buffer bytes;
 
     for (size_t i = 0; i < count; i++) {
         lengths[i] = (uint32_t)key_bytes;
     }
-    frame.body.client_request = router_stage_request(OPERATION_CHECK, correlation, count);
+    frame.body.client_request = router_stage_request(OPERATION_CHECK, number, count);
+    frame.body.client_request.operation = operation;
     frame.body.client_request.filter = filter;
     frame.body.client_request.keys = span_of(keys, count * key_bytes);
     frame.body.client_request.lengths = lengths;
@@ -86,8 +91,6 @@ static void turn(void)
 /* The answer; of those that are still under way there is none. */
 static enum status ask(uint32_t user, size_t count)
 {
-    static uint64_t correlation;
-
     come(user, ++correlation, count, 1);
     turn();
     if (stage.ntold == 0) {
@@ -182,6 +185,98 @@ Test(router_limits, a_refusal_says_when_to_come_again)
     cr_assert_not_null(strstr(told.message, " ms"), "%s", told.message);
 }
 
+static uint64_t under_way(uint32_t user)
+{
+    const struct usage *usage = usages_find(&stage.router->usages, user);
+
+    return usage != NULL ? usage->in_flight : 0;
+}
+
+/* What is refused has cost nothing. A key a second: nothing passes where one was counted. */
+static void expect_uncounted(enum status refusal, size_t key_bytes)
+{
+    come(FLOOD, ++correlation, KEYS, key_bytes);
+    turn();
+    cr_assert_eq(router_stage_told(&stage).status, refusal);
+    cr_assert_eq(under_way(FLOOD), 0);
+    filter = "urls";
+    operation = OPERATION_CHECK;
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OK);
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OVERLOADED, "it is not without a limit");
+    expect_all_answered();
+}
+
+Test(router_limits, a_request_that_is_wrong_counts_no_keys)
+{
+    limit_rate(1, 1);
+    expect_uncounted(STATUS_INVALID, 0);
+}
+
+Test(router_limits, an_add_that_names_no_filter_counts_no_keys)
+{
+    limit_rate(1, 1);
+    operation = OPERATION_ADD;
+    expect_uncounted(STATUS_STALE, 1);
+}
+
+Test(router_limits, who_may_not_ask_counts_no_keys)
+{
+    limit_rate(1, 1);
+    users[FLOOD - 1].role = USER_CLIENT;
+    learn(3);
+    come(FLOOD, 1, KEYS, 1);
+    turn();
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAUTHENTIC);
+    users[FLOOD - 1].role = USER_ADMIN;
+    learn(4);
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OK);
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OVERLOADED);
+}
+
+Test(router_limits, no_room_for_it_counts_no_keys)
+{
+    limit_rate(1, 1);
+    stage.router->config.max_inflight_bytes = KEYS * LARGE_BYTES;
+    expect_uncounted(STATUS_OVERLOADED, LARGE_BYTES);
+}
+
+Test(router_limits, what_waits_for_the_store_is_counted_once_it_begins)
+{
+    limit_rate(1, 1);
+    filter = "unknown";
+    come(FLOOD, 1, KEYS, 1);
+    turn();
+    router_stage_pass(&stage, 10000);
+    router_stage_sync(&stage, stage.sync, false);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_NOT_FOUND);
+    filter = "urls";
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OK);
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OVERLOADED);
+}
+
+/* All places for operations are taken. */
+Test(router_limits, where_no_place_is_free_nothing_is_counted)
+{
+    struct router *router = stage.router;
+    uint32_t nops = router->nops;
+    uint32_t nfree = router->nfree;
+
+    limit_rate(1, 1);
+    users[FLOOD - 1].limits.in_flight = IN_FLIGHT;
+    learn(3);
+    router->nops = ROUTER_MAX_OPS;
+    router->nfree = 0;
+    come(FLOOD, ++correlation, KEYS, 1);
+    turn();
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_OVERLOADED);
+    cr_assert_eq(under_way(FLOOD), 0);
+    cr_assert_eq(router_stage_counter(&stage, "overloaded_total"), 1);
+    router->nops = nops;
+    router->nfree = nfree;
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OK);
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OVERLOADED);
+}
+
 /* ---- bytes under way ---- */
 
 Test(router_limits, bytes_under_way_are_bounded_and_come_back)
@@ -197,7 +292,7 @@ Test(router_limits, bytes_under_way_are_bounded_and_come_back)
     cr_assert_eq(router_stage_counter(&stage, "user_in_flight_total"), 1);
     cr_assert_eq(ask(CALM, KEYS), STATUS_OK);
     expect_all_answered();
-    cr_assert_eq(stage.router->usages.buckets[FLOOD]->in_flight, 0);
+    cr_assert_eq(under_way(FLOOD), 0);
     cr_assert_eq(ask(FLOOD, KEYS), STATUS_OK);
     expect_all_answered();
 }
