@@ -27,6 +27,7 @@ static struct user users[NUSERS];
 /* What is asked for. */
 static const char *filter;
 static enum operation operation;
+static bool at_the_resp_door; /* in the same process: without a routing id */
 static uint64_t correlation;
 
 static void learn(uint64_t revision)
@@ -44,6 +45,7 @@ static void set_up(void)
 
     filter = "urls";
     operation = OPERATION_CHECK;
+    at_the_resp_door = false;
     router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
     for (uint32_t i = 0; i < NUSERS; i++) {
         users[i] = (struct user){.id = i + 1, .role = USER_ADMIN};
@@ -64,8 +66,9 @@ static void come(uint32_t user, uint64_t number, size_t count, size_t key_bytes)
 {
     static uint8_t keys[KEYS * LARGE_BYTES];
     static uint32_t lengths[KEYS];
-    struct peer peer = {.size = 4, .id = {(uint8_t)user, 9, 9, 9}, .user = user};
+    const struct peer peer = {.size = 4, .id = {(uint8_t)user, 9, 9, 9}, .user = user};
     struct frame frame = {.kind = FRAME_CLIENT_REQUEST, .correlation = number};
+    const struct peer inside = {.user = user};
     struct buffer bytes;
 
     for (size_t i = 0; i < count; i++) {
@@ -78,7 +81,8 @@ static void come(uint32_t user, uint64_t number, size_t count, size_t key_bytes)
     frame.body.client_request.lengths = lengths;
     buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
     cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
-    stage.actor.on_request(stage.actor.self, stage.now_us, &peer, buffer_span(&bytes));
+    stage.actor.on_request(stage.actor.self, stage.now_us, at_the_resp_door ? &inside : &peer,
+                           buffer_span(&bytes));
     buffer_fini(&bytes);
 }
 
@@ -295,6 +299,28 @@ Test(router_limits, bytes_under_way_are_bounded_and_come_back)
     cr_assert_eq(under_way(FLOOD), 0);
     cr_assert_eq(ask(FLOOD, KEYS), STATUS_OK);
     expect_all_answered();
+}
+
+/* ---- users of the RESP door, who have had their turn there ---- */
+
+Test(router_limits, users_of_the_resp_door_have_limits)
+{
+    at_the_resp_door = true;
+    users[FLOOD - 1].limits = (struct user_limits){.keys_per_s = 1, .in_flight = IN_FLIGHT};
+    learn(2);
+    come(FLOOD, ++correlation, KEYS, 1);
+    cr_assert_eq(stage.router->nused, 1, "it waits for no turn");
+    cr_assert_gt(under_way(FLOOD), 0);
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OVERLOADED);
+    cr_assert_eq(router_stage_counter(&stage, "user_rate_total"), 1);
+    cr_assert_eq(ask(CALM, KEYS), STATUS_OK);
+    expect_all_answered();
+    cr_assert_eq(under_way(FLOOD), 0);
+    limit_rate(0, 1);
+    cr_assert_eq(ask(FLOOD, KEYS), STATUS_OK);
+    cr_assert_eq(ask(FLOOD, KEYS), STATUS_OK);
+    cr_assert_eq(ask(FLOOD, KEYS), STATUS_OVERLOADED);
+    cr_assert_eq(router_stage_counter(&stage, "user_in_flight_total"), 1);
 }
 
 /* ---- turns ---- */
