@@ -88,8 +88,7 @@ bool limits_queue(struct router *self, uint64_t now_us, const struct peer *from,
 {
     enum status status;
 
-    if (self->documents.users.count == 0 || from->size == 0 ||
-        frame->kind != FRAME_CLIENT_REQUEST) {
+    if (self->documents.users.count == 0 || from->size == 0) {
         return false;
     }
     status = arrivals_push(&self->arrivals, from->user, from,

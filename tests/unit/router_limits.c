@@ -357,6 +357,56 @@ Test(router_limits, who_comes_after_a_flood_is_served_in_its_first_turn)
     cr_assert_eq(stage.ntold, 0, "all are under way");
 }
 
+/* A question about the filter. */
+static void wonder(uint32_t user, uint64_t number)
+{
+    const struct peer peer = {.size = 4, .id = {(uint8_t)user, 9, 9, 9}, .user = user};
+    const struct frame frame = {.kind = FRAME_INFO_REQUEST,
+                                .correlation = number,
+                                .body.info_request = {.filter = "urls", .timeout_ms = 1000}};
+    struct buffer bytes;
+
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    stage.actor.on_request(stage.actor.self, stage.now_us, &peer, buffer_span(&bytes));
+    buffer_fini(&bytes);
+}
+
+/* So many answers to nodes' questions about the filter are awaited. */
+static size_t questions(void)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < ROUTER_MAX_INFOS; i++) {
+        count += stage.router->infos[i].used;
+    }
+    return count;
+}
+
+Test(router_limits, questions_have_turns_too)
+{
+    for (uint64_t i = 0; i < 10; i++) {
+        come(FLOOD, i + 1, KEYS, 400);
+    }
+    wonder(FLOOD, 50);
+    wonder(CALM, 51);
+    cr_assert_eq(questions(), 0, "all wait for the turn");
+    turn();
+    cr_assert_eq(questions(), 1);
+    cr_assert_eq(stage.router->infos[0].client.user, CALM);
+    for (int i = 0; i < 10; i++) {
+        turn();
+    }
+    cr_assert_eq(questions(), 2, "in the order of a user's requests");
+}
+
+Test(router_limits, without_users_no_question_waits)
+{
+    user_list_fini(&stage.router->documents.users);
+    wonder(0, 1);
+    cr_assert_eq(questions(), 1);
+}
+
 Test(router_limits, what_has_waited_for_its_turn_has_the_rest_of_its_time)
 {
     struct router_told told;
