@@ -83,6 +83,18 @@ bool limits_take_keys(struct router *self, uint64_t now_us, uint32_t user, size_
 
 /* ---- turns ---- */
 
+/* Why there is no room to wait. Of all requests of nobody none is to blame. */
+static const char *reason_of(const struct router *self, uint32_t user, enum status status)
+{
+    if (status == STATUS_NOMEM) {
+        return "the router is out of memory; lower max_inflight or add memory";
+    }
+    return user != 0 && fair_queue_waiting(&self->arrivals.queue, user) > 0
+               ? "too many requests of this user wait; slow down, retry"
+               : "more requests wait for their turn than the router's max_inflight allows; slow "
+                 "down, retry, or add routers";
+}
+
 bool limits_queue(struct router *self, uint64_t now_us, const struct peer *from,
                   const struct frame *frame, struct span bytes)
 {
@@ -95,11 +107,9 @@ bool limits_queue(struct router *self, uint64_t now_us, const struct peer *from,
                            serve_deadline_us(self, now_us, frame), bytes);
     if (status != STATUS_OK) {
         router_count(self, ROUTER_overloaded_total);
-        router_refuse(self, from, frame, status,
-                      status == STATUS_NOMEM
-                          ? "the router is out of memory; lower max_inflight or add memory"
-                          : "too many requests of this user wait; slow down, retry");
+        router_refuse(self, from, frame, status, reason_of(self, from->user, status));
     }
+    router_show_inflight(self);
     return true;
 }
 
@@ -109,6 +119,7 @@ void limits_serve(struct router *self, uint64_t now_us)
 
     arrivals_turn(&self->arrivals);
     while ((next = arrivals_pop(&self->arrivals)) != NULL) {
+        router_show_inflight(self);
         serve_arrival(self, now_us, next);
         heap_free(next);
     }

@@ -73,7 +73,7 @@ static struct op *place(struct router *self, const struct peer *from, uint64_t b
     op->client = *from;
     op->bytes = bytes;
     self->inflight_bytes += bytes;
-    self->counters[ROUTER_inflight_bytes] = self->inflight_bytes;
+    router_show_inflight(self);
     return op;
 }
 

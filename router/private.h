@@ -196,7 +196,7 @@ struct router {
     uint32_t nused;
     uint32_t *free_ops;
     uint32_t nfree;
-    uint64_t inflight_bytes;
+    uint64_t inflight_bytes; /* of operations, and of what waits for the store */
     uint64_t next_tick_us;
 
     uint32_t routers;         /* that there are, as a coordinator knows; 0: not known */
@@ -235,6 +235,12 @@ struct router {
 static inline void router_count(struct router *self, enum router_counter counter)
 {
     self->counters[counter]++;
+}
+
+/* What is not answered yet has changed: `inflight_bytes`, or what waits for its turn. */
+static inline void router_show_inflight(struct router *self)
+{
+    self->counters[ROUTER_inflight_bytes] = self->inflight_bytes + self->arrivals.bytes;
 }
 
 /* ---- reply.c ---- */

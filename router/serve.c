@@ -116,7 +116,7 @@ static struct waiting *free_place(struct router *self)
 static void count_inflight(struct router *self, uint64_t inflight_bytes)
 {
     self->inflight_bytes = inflight_bytes;
-    self->counters[ROUTER_inflight_bytes] = inflight_bytes;
+    router_show_inflight(self);
 }
 
 /* Not the one under way: it may have read the store before the request came. */

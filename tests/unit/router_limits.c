@@ -487,6 +487,35 @@ Test(router_limits, a_flood_leaves_room_for_others)
     cr_assert_neq(place_of(CALM), SIZE_MAX);
 }
 
+Test(router_limits, what_waits_is_not_answered_yet)
+{
+    uint64_t waiting;
+
+    come(FLOOD, 1, KEYS, LARGE_BYTES);
+    come(CALM, 2, KEYS, LARGE_BYTES);
+    waiting = router_stage_counter(&stage, "inflight_bytes");
+    cr_assert_geq(waiting, 2 * KEYS * LARGE_BYTES);
+    turn();
+    turn();
+    cr_assert_geq(router_stage_counter(&stage, "inflight_bytes"), 2 * KEYS * LARGE_BYTES);
+    expect_all_answered();
+    cr_assert_eq(router_stage_counter(&stage, "inflight_bytes"), 0);
+}
+
+/* Who has nothing waiting is not blamed. */
+Test(router_limits, what_finds_no_room_is_told_whose_fault_it_is)
+{
+    struct router_told told;
+
+    stage.router->arrivals.most_bytes = KEYS * LARGE_BYTES;
+    come(CALM, 1, KEYS, LARGE_BYTES);
+    router_stage_pass(&stage, 1);
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_OVERLOADED);
+    cr_assert_not_null(strstr(told.message, "max_inflight"), "%s", told.message);
+    cr_assert_null(strstr(told.message, "this user"), "%s", told.message);
+}
+
 /* Without users all is served as it comes. */
 Test(router_limits, without_users_nothing_waits)
 {
