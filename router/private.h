@@ -199,9 +199,10 @@ struct router {
     uint64_t inflight_bytes; /* of operations, and of what waits for the store */
     uint64_t next_tick_us;
 
-    uint32_t routers;         /* that there are, as a coordinator knows; 0: not known */
-    struct usages usages;     /* of users with limits */
-    struct arrivals arrivals; /* requests that wait for their turn, once there are users */
+    uint32_t routers;          /* that there are, as a coordinator knows; 0: not known */
+    struct user_places asking; /* users of requests, in the record */
+    struct usages usages;      /* of users with limits */
+    struct arrivals arrivals;  /* requests that wait for their turn, once there are users */
     struct waiting waiting[ROUTER_MAX_WAITING];
     uint32_t nwaiting;
     struct info infos[ROUTER_MAX_INFOS];

@@ -169,13 +169,14 @@ static uint8_t right_to(const struct frame *frame)
 /* By the record of users as it is now, also for what was kept. Info shows what the user may see.
  * Who is no user is not asked: processes do not get here, and nobody knows who is who where all is
  * plain. */
-static bool may(const struct router *self, const struct peer *from, const struct frame *frame,
+static bool may(struct router *self, const struct peer *from, const struct frame *frame,
                 const struct user **user)
 {
-    *user = user_list_find_id(&self->documents.users, from->user);
+    *user = NULL;
     if (from->user == 0) {
         return true;
     }
+    *user = user_places_find(&self->asking, &self->documents.users, from->user);
     if (*user == NULL) {
         return false;
     }
