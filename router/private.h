@@ -56,6 +56,7 @@ struct routed_filter {
 struct backend {
     uint32_t node;
     char address[NODE_ADDRESS_BYTES];
+    uint64_t list; /* revision of the node list that the address is of */
     uint32_t link;
     bool suspect;                   /* has not answered for a while: asked last */
     uint64_t unanswered_us;         /* since when something is unanswered; 0: nothing is */
