@@ -1,9 +1,9 @@
 /* What users may ask this router for, and whose turn it is.
  *
- * While the record has no users nothing here happens. Then what clients send waits for its turn by
- * user, as copies, and each turn of the loop serves a part of it; and the limits of users hold:
- * keys a second, of which this router allows its share, and bytes under way. Requests of the
- * same process are in turn already. */
+ * While the record has no users nothing here is refused or waits. Then what clients send waits for
+ * its turn by user, as copies, and each turn of the loop serves a part of it; and the limits of
+ * users hold: keys a second, of which this router allows its share, and bytes under way. Requests
+ * of the same process are in turn already. */
 #include "base/heap.h"
 #include "router/private.h"
 
@@ -43,19 +43,38 @@ static struct usage *usage_of(struct router *self, uint32_t user)
 
 /* ---- bytes under way ---- */
 
-bool limits_begin(struct router *self, uint32_t user, uint64_t bytes)
+/* Of users whose ids differ by USER_MAX, together. Nobody is one, too. */
+static uint64_t *under_way(struct router *self, uint32_t user)
 {
+    return &self->under_way[user % USER_MAX];
+}
+
+const char *limits_begin(struct router *self, uint32_t user, uint64_t bytes)
+{
+    uint64_t *own = under_way(self, user);
+    uint64_t room = self->config.max_inflight_bytes - self->inflight_bytes;
     struct usage *usage = usage_of(self, user);
 
+    assert(bytes <= room);
+    /* So whoever asks for all that it can get leaves room for others, and so do many of those. */
+    if (self->documents.users.count > 0 && *own > 0 && *own + bytes > room) {
+        return "the user has as much of the router's max_inflight as is free; await answers, retry";
+    }
     if (usage != NULL && !usage_begin(usage, bytes)) {
         router_count(self, ROUTER_user_in_flight_total);
-        return false;
+        return "the user has as many bytes of requests under way at this router as its limit "
+               "in_flight allows; await answers, retry";
     }
-    return true;
+    *own += bytes;
+    return NULL;
 }
 
 void limits_end(struct router *self, uint32_t user, uint64_t bytes)
 {
+    uint64_t *own = under_way(self, user);
+
+    assert(*own >= bytes);
+    *own -= bytes;
     if (user != 0) {
         usages_end(&self->usages, user, bytes);
     }

@@ -50,6 +50,7 @@ static bool has_empty_key(const struct client_request *request)
 static struct op *place(struct router *self, const struct peer *from, uint64_t bytes,
                         struct refusal *refusal)
 {
+    const char *reason;
     struct op *op;
 
     if (self->inflight_bytes + bytes > self->config.max_inflight_bytes) {
@@ -57,10 +58,9 @@ static struct op *place(struct router *self, const struct peer *from, uint64_t b
                "the router's max_inflight is reached; slow down, retry, or add routers");
         return NULL;
     }
-    if (!limits_begin(self, from->user, bytes)) {
-        refuse(self, refusal,
-               "the user has as many bytes of requests under way at this router as its limit "
-               "in_flight allows; await answers, retry");
+    reason = limits_begin(self, from->user, bytes);
+    if (reason != NULL) {
+        refuse(self, refusal, reason);
         return NULL;
     }
     op = op_take(self);

@@ -200,10 +200,11 @@ struct router {
     uint64_t inflight_bytes; /* of operations, and of what waits for the store */
     uint64_t next_tick_us;
 
-    uint32_t routers;          /* that there are, as a coordinator knows; 0: not known */
-    struct user_places asking; /* users of requests, in the record */
-    struct usages usages;      /* of users with limits */
-    struct arrivals arrivals;  /* requests that wait for their turn, once there are users */
+    uint32_t routers;             /* that there are, as a coordinator knows; 0: not known */
+    struct user_places asking;    /* users of requests, in the record */
+    uint64_t under_way[USER_MAX]; /* bytes of operations, by the id of their user */
+    struct usages usages;         /* of users with limits */
+    struct arrivals arrivals;     /* requests that wait for their turn, once there are users */
     struct waiting waiting[ROUTER_MAX_WAITING];
     uint32_t nwaiting;
     struct info infos[ROUTER_MAX_INFOS];
@@ -269,8 +270,9 @@ void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer
 void limits_init(struct router *self);
 void limits_fini(struct router *self);
 
-/* Does the user's limit of bytes under way allow these? They are until limits_end(). */
-bool limits_begin(struct router *self, uint32_t user, uint64_t bytes);
+/* May a user have these bytes under way, too, for which max_inflight has room? NULL: they are,
+ * until limits_end(); else why not. */
+const char *limits_begin(struct router *self, uint32_t user, uint64_t bytes);
 void limits_end(struct router *self, uint32_t user, uint64_t bytes);
 
 /* ... that of keys a second so many now? They are taken then: asked last, as what is refused costs

@@ -301,6 +301,31 @@ Test(router_limits, bytes_under_way_are_bounded_and_come_back)
     expect_all_answered();
 }
 
+/* Also whoever has no limit leaves as much as it takes. */
+Test(router_limits, what_is_under_way_of_one_leaves_room_for_others)
+{
+    struct router_told told;
+    unsigned count = 0;
+
+    while (stage.ntold == 0 && count < 2 * ROUTER_STAGE_MAX_INFLIGHT / LARGE_BYTES / KEYS) {
+        come(FLOOD, ++correlation, KEYS, LARGE_BYTES);
+        turn();
+        turn();
+        count++;
+    }
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_OVERLOADED);
+    cr_assert_not_null(strstr(told.message, "as much of the router's max_inflight as is free"),
+                       "%s", told.message);
+    cr_assert_geq(stage.router->inflight_bytes, ROUTER_STAGE_MAX_INFLIGHT * 4 / 10);
+    cr_assert_leq(stage.router->inflight_bytes, ROUTER_STAGE_MAX_INFLIGHT / 2);
+    cr_assert_eq(ask(CALM, KEYS), STATUS_OK);
+    cr_assert_eq(ask(CALM, KEYS), STATUS_OK);
+    expect_all_answered();
+    cr_assert_eq(stage.router->inflight_bytes, 0);
+    cr_assert_eq(ask(FLOOD, KEYS), STATUS_OK);
+}
+
 /* ---- users of the RESP door, who have had their turn there ---- */
 
 Test(router_limits, users_of_the_resp_door_have_limits)
