@@ -1,9 +1,9 @@
 /* What users may ask this router for, and whose turn it is.
  *
- * While the record has no users nothing here is refused or waits. Then what clients send waits for
- * its turn by user, as copies, and each turn of the loop serves a part of it; and the limits of
- * users hold: keys a second, of which this router allows its share, and bytes under way. Requests
- * of the same process are in turn already. */
+ * While the record has no users all is served as it comes. Then what clients send waits for its
+ * turn by user, as copies, and each turn of the loop serves a part of it; and the limits of users
+ * hold: keys a second, of which this router allows its share, and bytes under way. What the RESP
+ * front asks has had its turn there: limits hold for it, and it does not wait again. */
 #include "base/heap.h"
 #include "router/private.h"
 
