@@ -359,15 +359,52 @@ void node_on_node_request(struct node *self, uint64_t now_us, const struct peer 
 
 /* ---- turns of users ---- */
 
+/* One that has waited; it is decoded anew, as the arena has moved on. */
+static void serve_arrival(struct node *self, uint64_t now_us, struct arrival *one)
+{
+    struct frame frame = {0};
+
+    if (codec_decode(self->arena, span_of(one->bytes, one->size), &frame) == STATUS_OK) {
+        node_on_node_request(self, now_us, &one->from, &frame);
+    }
+    heap_free(one);
+}
+
+/* Routers don't say until when they want an answer.
+ *
+ * Where there is no room to wait those are served whose turn it is, until there is: nothing may be
+ * lost for that, as a router would wait for it in vain, and nobody passes others by. */
+static enum status await_turn(struct node *self, uint64_t now_us, uint32_t user,
+                              const struct peer *from, struct span bytes)
+{
+    enum status status = arrivals_push(&self->arrivals, user, from, UINT64_MAX, bytes);
+    struct arrival *next;
+
+    while (status == STATUS_OVERLOADED && (next = arrivals_take(&self->arrivals)) != NULL) {
+        serve_arrival(self, now_us, next);
+        status = arrivals_push(&self->arrivals, user, from, UINT64_MAX, bytes);
+    }
+    return status;
+}
+
+/* A message is one user's; 0: it is nobody's, and does not wait. */
+static uint32_t user_of(const struct node_request *request)
+{
+    return request->nsubrequests > 0 ? request->subrequests[0].user : 0;
+}
+
 void node_take_node_request(struct node *self, uint64_t now_us, const struct peer *from,
                             struct span bytes, const struct frame *frame)
 {
-    const struct node_request *request = &frame->body.node_request;
-    uint32_t user = request->nsubrequests > 0 ? request->subrequests[0].user : 0;
+    uint32_t user = user_of(&frame->body.node_request);
+    struct frame again = {0};
 
-    /* What has no room must not be lost for that: a router would wait for it in vain. */
-    if (user == 0 || arrivals_push(&self->arrivals, user, from, bytes) != STATUS_OK) {
+    if (user == 0) {
         node_on_node_request(self, now_us, from, frame);
+    } else if (await_turn(self, now_us, user, from, bytes) != STATUS_OK &&
+               /* Without memory. The arena may hold another one by now. */
+               codec_decode(self->arena, bytes, &again) == STATUS_OK) {
+        node_on_node_request(self, now_us, from, &again);
     }
 }
 
@@ -377,12 +414,6 @@ void node_serve_users(struct node *self, uint64_t now_us)
 
     arrivals_turn(&self->arrivals);
     while ((next = arrivals_pop(&self->arrivals)) != NULL) {
-        struct frame frame = {0};
-
-        /* Decoded anew, as the arena has moved on. */
-        if (codec_decode(self->arena, span_of(next->bytes, next->size), &frame) == STATUS_OK) {
-            node_on_node_request(self, now_us, &next->from, &frame);
-        }
-        heap_free(next);
+        serve_arrival(self, now_us, next);
     }
 }

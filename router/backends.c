@@ -74,17 +74,24 @@ static void connect_to(struct router *self, struct backend *backend, const char 
     backend->unanswered_us = 0;
 }
 
-struct backend *backend_of(struct router *self, uint32_t node)
+static struct backend *find(const struct router *self, uint32_t node)
+{
+    for (size_t i = 0; i < self->nbackends; i++) {
+        if (self->backends[i].node == node) {
+            return &self->backends[i];
+        }
+    }
+    return NULL;
+}
+
+/* In the node list as it is now. `backend`: NULL if it is met for the first time. */
+static struct backend *look_up(struct router *self, uint32_t node, struct backend *backend)
 {
     const struct node_record *record = node_list_find(&self->documents.nodes, node);
-    struct backend *backend = NULL;
     char address[NODE_ADDRESS_BYTES];
 
     if (record == NULL) {
         return NULL;
-    }
-    for (size_t i = 0; i < self->nbackends && backend == NULL; i++) {
-        backend = self->backends[i].node == node ? &self->backends[i] : NULL;
     }
     if (backend == NULL && self->nbackends < DOCUMENT_MAX_NODES) {
         backend = &self->backends[self->nbackends++];
@@ -94,7 +101,19 @@ struct backend *backend_of(struct router *self, uint32_t node)
     if (backend != NULL && (backend->link == 0 || strcmp(backend->address, address) != 0)) {
         connect_to(self, backend, address);
     }
+    if (backend != NULL) {
+        backend->list = self->documents.nodes.revision;
+    }
     return backend;
+}
+
+struct backend *backend_of(struct router *self, uint32_t node)
+{
+    struct backend *backend = find(self, node);
+
+    return backend != NULL && backend->link != 0 && backend->list == self->documents.nodes.revision
+               ? backend
+               : look_up(self, node, backend);
 }
 
 void backends_connect(struct router *self)
@@ -204,12 +223,9 @@ struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t lin
 
 bool backend_suspect(const struct router *self, uint32_t node)
 {
-    for (size_t i = 0; i < self->nbackends; i++) {
-        if (self->backends[i].node == node) {
-            return self->backends[i].suspect;
-        }
-    }
-    return false;
+    const struct backend *backend = find(self, node);
+
+    return backend != NULL && backend->suspect;
 }
 
 /* Ask something small, to learn when it answers again. */

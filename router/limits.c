@@ -41,76 +41,94 @@ static struct usage *usage_of(struct router *self, uint32_t user)
     return usages_find(&self->usages, user);
 }
 
-/* ---- keys a second ---- */
-
-static void refuse_rate(struct router *self, const struct peer *from, const struct frame *frame,
-                        const struct usage *usage, uint64_t retry_us)
-{
-    char message[ROUTER_MESSAGE_BYTES];
-
-    router_count(self, ROUTER_user_rate_total);
-    (void)snprintf(message, sizeof message,
-                   "user %s asks for more than its keys_per_s (%" PRIu64 ", of which %" PRIu64
-                   " at this router); retry in %" PRIu64 " ms",
-                   usage->name, usage->limits.keys_per_s,
-                   usage_share(usage->limits.keys_per_s, self->routers), retry_us / 1000 + 1);
-    router_refuse(self, from, frame, STATUS_OVERLOADED, message);
-}
-
-bool limits_take_keys(struct router *self, uint64_t now_us, const struct peer *from,
-                      const struct frame *frame)
-{
-    struct usage *usage = usage_of(self, from->user);
-    uint64_t retry_us = 0;
-
-    if (usage == NULL || frame->kind != FRAME_CLIENT_REQUEST ||
-        usage_take_keys(usage, now_us, frame->body.client_request.count, self->routers,
-                        &retry_us)) {
-        return true;
-    }
-    refuse_rate(self, from, frame, usage, retry_us);
-    return false;
-}
-
 /* ---- bytes under way ---- */
 
-bool limits_begin(struct router *self, uint32_t user, uint64_t bytes)
+/* Of users whose ids differ by USER_MAX, together. Nobody is one, too. */
+static uint64_t *under_way(struct router *self, uint32_t user)
 {
+    return &self->under_way[user % USER_MAX];
+}
+
+const char *limits_begin(struct router *self, uint32_t user, uint64_t bytes)
+{
+    uint64_t *own = under_way(self, user);
+    uint64_t room = self->config.max_inflight_bytes - self->inflight_bytes;
     struct usage *usage = usage_of(self, user);
 
+    assert(bytes <= room);
+    /* So whoever asks for all that it can get leaves room for others, and so do many of those. */
+    if (self->documents.users.count > 0 && *own > 0 && *own + bytes > room) {
+        return "the user has as much of the router's max_inflight as is free; await answers, retry";
+    }
     if (usage != NULL && !usage_begin(usage, bytes)) {
         router_count(self, ROUTER_user_in_flight_total);
-        return false;
+        return "the user has as many bytes of requests under way at this router as its limit "
+               "in_flight allows; await answers, retry";
     }
-    return true;
+    *own += bytes;
+    return NULL;
 }
 
 void limits_end(struct router *self, uint32_t user, uint64_t bytes)
 {
+    uint64_t *own = under_way(self, user);
+
+    assert(*own >= bytes);
+    *own -= bytes;
     if (user != 0) {
         usages_end(&self->usages, user, bytes);
     }
 }
 
+/* ---- keys a second ---- */
+
+bool limits_take_keys(struct router *self, uint64_t now_us, uint32_t user, size_t count,
+                      char message[ROUTER_MESSAGE_BYTES])
+{
+    struct usage *usage = usage_of(self, user);
+    uint64_t retry_us = 0;
+
+    if (usage == NULL || usage_take_keys(usage, now_us, count, self->routers, &retry_us)) {
+        return true;
+    }
+    router_count(self, ROUTER_user_rate_total);
+    (void)snprintf(message, ROUTER_MESSAGE_BYTES,
+                   "user %s asks for more than its keys_per_s (%" PRIu64 ", of which %" PRIu64
+                   " at this router); retry in %" PRIu64 " ms",
+                   usage->name, usage->limits.keys_per_s,
+                   usage_share(usage->limits.keys_per_s, self->routers), retry_us / 1000 + 1);
+    return false;
+}
+
 /* ---- turns ---- */
 
-bool limits_queue(struct router *self, const struct peer *from, const struct frame *frame,
-                  struct span bytes)
+/* Why there is no room to wait. Of all requests of nobody none is to blame. */
+static const char *reason_of(const struct router *self, uint32_t user, enum status status)
+{
+    if (status == STATUS_NOMEM) {
+        return "the router is out of memory; lower max_inflight or add memory";
+    }
+    return user != 0 && fair_queue_waiting(&self->arrivals.queue, user) > 0
+               ? "too many requests of this user wait; slow down, retry"
+               : "more requests wait for their turn than the router's max_inflight allows; slow "
+                 "down, retry, or add routers";
+}
+
+bool limits_queue(struct router *self, uint64_t now_us, const struct peer *from,
+                  const struct frame *frame, struct span bytes)
 {
     enum status status;
 
-    if (self->documents.users.count == 0 || from->size == 0 ||
-        frame->kind != FRAME_CLIENT_REQUEST) {
+    if (self->documents.users.count == 0 || from->size == 0) {
         return false;
     }
-    status = arrivals_push(&self->arrivals, from->user, from, bytes);
+    status = arrivals_push(&self->arrivals, from->user, from,
+                           serve_deadline_us(self, now_us, frame), bytes);
     if (status != STATUS_OK) {
         router_count(self, ROUTER_overloaded_total);
-        router_refuse(self, from, frame, status,
-                      status == STATUS_NOMEM
-                          ? "the router is out of memory; lower max_inflight or add memory"
-                          : "too many requests of this user wait; slow down, retry");
+        router_refuse(self, from, frame, status, reason_of(self, from->user, status));
     }
+    router_show_inflight(self);
     return true;
 }
 
@@ -120,13 +138,8 @@ void limits_serve(struct router *self, uint64_t now_us)
 
     arrivals_turn(&self->arrivals);
     while ((next = arrivals_pop(&self->arrivals)) != NULL) {
-        struct span bytes = span_of(next->bytes, next->size);
-        struct frame frame = {0};
-
-        /* Decoded anew, as the arena has moved on. */
-        if (codec_decode(self->arena, bytes, &frame) == STATUS_OK) {
-            serve_request(self, now_us, &next->from, bytes, &frame);
-        }
+        router_show_inflight(self);
+        serve_arrival(self, now_us, next);
         heap_free(next);
     }
 }

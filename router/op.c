@@ -50,7 +50,7 @@ void op_end(struct router *self, struct op *op)
     assert(op->used && self->nused > 0 && self->inflight_bytes >= op->bytes);
     self->inflight_bytes -= op->bytes;
     limits_end(self, op->client.user, op->bytes);
-    self->counters[ROUTER_inflight_bytes] = self->inflight_bytes;
+    router_show_inflight(self);
     *op = (struct op){.memory = op_memory_keep(op->memory, place)};
     self->free_ops[self->nfree++] = place;
     self->nused--;

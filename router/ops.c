@@ -22,24 +22,83 @@ enum {
 
 /* ---- taking in ---- */
 
-/* Why a request is not begun; NULL: it is. */
-static const char *reject(const struct router *self, const struct client_request *request,
-                          uint64_t bytes, enum status *status)
+/* Why a request is not begun; only set then. */
+struct refusal {
+    enum status status;
+    const char *reason;
+    char room[ROUTER_MESSAGE_BYTES]; /* for it */
+};
+
+static void refuse(struct router *self, struct refusal *refusal, const char *reason)
+{
+    router_count(self, ROUTER_overloaded_total);
+    refusal->status = STATUS_OVERLOADED;
+    refusal->reason = reason;
+}
+
+static bool has_empty_key(const struct client_request *request)
 {
     for (size_t i = 0; i < request->count && request->lengths != NULL; i++) {
         if (request->lengths[i] == 0) {
-            *status = STATUS_INVALID;
-            return "a key is empty; keys have 1 to 65536 bytes";
+            return true;
         }
     }
-    if (self->inflight_bytes + bytes > self->config.max_inflight_bytes) {
-        *status = STATUS_OVERLOADED;
-        return "the router's max_inflight is reached; slow down, retry, or add routers";
-    }
-    return NULL;
+    return false;
 }
 
-static uint64_t deadline(const struct router *self, uint64_t now_us, uint32_t timeout_ms)
+/* Room among what is under way, of all and of its user; NULL: there is none. */
+static struct op *place(struct router *self, const struct peer *from, uint64_t bytes,
+                        struct refusal *refusal)
+{
+    const char *reason;
+    struct op *op;
+
+    if (self->inflight_bytes + bytes > self->config.max_inflight_bytes) {
+        refuse(self, refusal,
+               "the router's max_inflight is reached; slow down, retry, or add routers");
+        return NULL;
+    }
+    reason = limits_begin(self, from->user, bytes);
+    if (reason != NULL) {
+        refuse(self, refusal, reason);
+        return NULL;
+    }
+    op = op_take(self);
+    if (op == NULL) {
+        limits_end(self, from->user, bytes);
+        refuse(self, refusal,
+               "the router has too many requests in flight; slow down, retry, or add routers");
+        return NULL;
+    }
+    op->client = *from;
+    op->bytes = bytes;
+    self->inflight_bytes += bytes;
+    router_show_inflight(self);
+    return op;
+}
+
+/* NULL: it is refused, and nothing was counted. */
+static struct op *admit(struct router *self, uint64_t now_us, const struct peer *from,
+                        const struct client_request *request, struct refusal *refusal)
+{
+    struct op *op;
+
+    if (has_empty_key(request)) {
+        refusal->status = STATUS_INVALID;
+        refusal->reason = "a key is empty; keys have 1 to 65536 bytes";
+        return NULL;
+    }
+    op = place(self, from, request->keys.size + request->count * KEY_OVERHEAD_BYTES, refusal);
+    if (op != NULL && !limits_take_keys(self, now_us, from->user, request->count, refusal->room)) {
+        op_end(self, op);
+        refusal->status = STATUS_OVERLOADED;
+        refusal->reason = refusal->room;
+        return NULL;
+    }
+    return op;
+}
+
+uint64_t op_deadline_us(const struct router *self, uint64_t now_us, uint32_t timeout_ms)
 {
     uint64_t timeout_us = (uint64_t)(timeout_ms > 0 ? timeout_ms : ROUTER_DEFAULT_TIMEOUT_MS) *
                           1000;
@@ -62,7 +121,7 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
     op->slots = request->slots != 0 ? request->slots : UINT32_MAX;
     op->filter_id = entry->document.id;
     op->started_us = now_us;
-    op->deadline_us = deadline(self, now_us, request->timeout_ms);
+    op->deadline_us = op_deadline_us(self, now_us, request->timeout_ms);
     op->count = (uint32_t)request->count;
     if (op_reserve(op, entry) != STATUS_OK) {
         return STATUS_NOMEM;
@@ -85,32 +144,14 @@ void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uin
               const struct client_request *request, const uint64_t *hashed,
               struct document_entry *entry)
 {
-    uint64_t bytes = request->keys.size + request->count * KEY_OVERHEAD_BYTES;
-    enum status status = STATUS_OK;
-    const char *reason = reject(self, request, bytes, &status);
-    struct op *op;
+    struct refusal refusal;
+    struct op *op = admit(self, now_us, from, request, &refusal);
 
-    if (reason == NULL && !limits_begin(self, from->user, bytes)) {
-        status = STATUS_OVERLOADED;
-        reason = "the user has as many bytes of requests under way at this router as its limit "
-                 "in_flight allows; await answers, retry";
-    }
-    op = reason == NULL ? op_take(self) : NULL;
-    if (reason == NULL && op == NULL) {
-        limits_end(self, from->user, bytes);
-        status = STATUS_OVERLOADED;
-        reason = "the router has too many requests in flight; slow down, retry, or add routers";
-    }
-    if (reason != NULL) {
-        self->counters[ROUTER_overloaded_total] += status == STATUS_OVERLOADED;
-        router_refuse_client(self, from, correlation, request, status, reason);
+    if (op == NULL) {
+        router_refuse_client(self, from, correlation, request, refusal.status, refusal.reason);
         return;
     }
-    op->client = *from;
     op->correlation = correlation;
-    op->bytes = bytes;
-    self->inflight_bytes += bytes;
-    self->counters[ROUTER_inflight_bytes] = self->inflight_bytes;
     if (fill(self, now_us, op, request, hashed, entry) != STATUS_OK) {
         op_end(self, op);
         router_refuse_client(self, from, correlation, request, STATUS_NOMEM,

@@ -57,6 +57,7 @@ struct routed_filter {
 struct backend {
     uint32_t node;
     char address[NODE_ADDRESS_BYTES];
+    uint64_t list; /* revision of the node list that the address is of */
     uint32_t link;
     bool suspect;                   /* has not answered for a while: asked last */
     uint64_t unanswered_us;         /* since when something is unanswered; 0: nothing is */
@@ -197,12 +198,14 @@ struct router {
     uint32_t nused;
     uint32_t *free_ops;
     uint32_t nfree;
-    uint64_t inflight_bytes;
+    uint64_t inflight_bytes; /* of operations, and of what waits for the store */
     uint64_t next_tick_us;
 
-    uint32_t routers;         /* that there are, as a coordinator knows; 0: not known */
-    struct usages usages;     /* of users with limits */
-    struct arrivals arrivals; /* requests that wait for their turn, once there are users */
+    uint32_t routers;             /* that there are, as a coordinator knows; 0: not known */
+    struct user_places asking;    /* users of requests, in the record */
+    uint64_t under_way[USER_MAX]; /* bytes of operations, by the id of their user */
+    struct usages usages;         /* of users with limits */
+    struct arrivals arrivals;     /* requests that wait for their turn, once there are users */
     struct waiting waiting[ROUTER_MAX_WAITING];
     uint32_t nwaiting;
     struct info infos[ROUTER_MAX_INFOS];
@@ -239,6 +242,12 @@ static inline void router_count(struct router *self, enum router_counter counter
     self->counters[counter]++;
 }
 
+/* What is not answered yet has changed: `inflight_bytes`, or what waits for its turn. */
+static inline void router_show_inflight(struct router *self)
+{
+    self->counters[ROUTER_inflight_bytes] = self->inflight_bytes + self->arrivals.bytes;
+}
+
 /* ---- reply.c ---- */
 
 void router_reply(struct router *self, const struct peer *to, const struct frame *frame);
@@ -263,17 +272,19 @@ void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer
 void limits_init(struct router *self);
 void limits_fini(struct router *self);
 
-/* Does the user's limit of keys a second allow this? Else it is refused here. */
-bool limits_take_keys(struct router *self, uint64_t now_us, const struct peer *from,
-                      const struct frame *frame);
-
-/* ... that of bytes under way? They are until limits_end(). */
-bool limits_begin(struct router *self, uint32_t user, uint64_t bytes);
+/* May a user have these bytes under way, too, for which max_inflight has room? NULL: they are,
+ * until limits_end(); else why not. */
+const char *limits_begin(struct router *self, uint32_t user, uint64_t bytes);
 void limits_end(struct router *self, uint32_t user, uint64_t bytes);
 
+/* ... that of keys a second so many now? They are taken then: asked last, as what is refused costs
+ * nothing. False: `message` says when to come again. */
+bool limits_take_keys(struct router *self, uint64_t now_us, uint32_t user, size_t count,
+                      char message[ROUTER_MESSAGE_BYTES]);
+
 /* True: it waits for its turn, or was refused. False: it is served at once. */
-bool limits_queue(struct router *self, const struct peer *from, const struct frame *frame,
-                  struct span bytes);
+bool limits_queue(struct router *self, uint64_t now_us, const struct peer *from,
+                  const struct frame *frame, struct span bytes);
 void limits_serve(struct router *self, uint64_t now_us); /* a part of those that wait */
 
 /* ---- serve.c ---- */
@@ -281,6 +292,12 @@ void limits_serve(struct router *self, uint64_t now_us); /* a part of those that
 /* A client's add or check, or question about a filter; `bytes`: what the frame was decoded from. */
 void serve_request(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
                    const struct frame *frame);
+
+/* The same of one that has waited for its turn, in the time that it has left. */
+void serve_arrival(struct router *self, uint64_t now_us, const struct arrival *one);
+
+/* Until when a request that comes now is wanted. */
+uint64_t serve_deadline_us(const struct router *self, uint64_t now_us, const struct frame *frame);
 
 /* Serve again what answer number `sync` of a coordinator settles: all that came before it was
  * asked for. */
@@ -359,6 +376,9 @@ uint64_t hedge_tick_us(const struct router *self);
 
 /* May this be fed, by the document as it is? Also for what is no feed. Only what may is begun. */
 bool op_feeds(const struct document_entry *entry, enum operation operation, uint32_t keyset);
+
+/* Until when what comes now with this time-out is worked on; 0: it says none. */
+uint64_t op_deadline_us(const struct router *self, uint64_t now_us, uint32_t timeout_ms);
 
 /* Begin what was requested of this filter. `hashed`: keys that are fingerprints already, and of
  * these the request has neither bytes nor lengths; NULL: it has. */

@@ -130,13 +130,11 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
         router_refuse_frame(self, now_us, from, &frame, status);
     } else if (self->draining && from->size > 0 && frame.kind != FRAME_STATS_REQUEST) {
         refuse_late(self, from, &frame);
-    } else if (frame.kind == FRAME_CLIENT_REQUEST) {
-        router_count(self, ROUTER_requests_total);
-        if (!limits_queue(self, from, &frame, bytes)) {
+    } else if (frame.kind == FRAME_CLIENT_REQUEST || frame.kind == FRAME_INFO_REQUEST) {
+        self->counters[ROUTER_requests_total] += frame.kind == FRAME_CLIENT_REQUEST;
+        if (!limits_queue(self, now_us, from, &frame, bytes)) {
             serve_request(self, now_us, from, bytes, &frame);
         }
-    } else if (frame.kind == FRAME_INFO_REQUEST) {
-        serve_request(self, now_us, from, bytes, &frame);
     } else if (frame.kind == FRAME_STATS_REQUEST) {
         router_on_stats(self, from, &frame);
     } else {

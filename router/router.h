@@ -25,7 +25,8 @@ struct router_config {
     char coordinators[LINK_RING_MAX][DOCUMENT_TEXT_BYTES];
     uint32_t ncoordinators;
     struct cluster_key key;
-    uint64_t max_inflight_bytes; /* of requests not yet answered; more is OVERLOADED */
+    uint64_t max_inflight_bytes; /* of requests under way, and of those that wait for their turn;
+                                  * more is OVERLOADED */
     uint64_t hedge_us;           /* a check asks the remaining replicas after this; 0: learned */
     uint64_t retry_us;           /* a node that has not answered is asked again after this */
     uint64_t max_timeout_us;     /* longest deadline that a client may ask for */
@@ -72,6 +73,7 @@ void router_dump(struct router *router, uint64_t now_us, const struct router_dum
 
 /* An add of fingerprints to a filter that is, or was, made of this dump. */
 struct router_load {
+    uint32_t user; /* whose limits hold, and whose turn it is at nodes; 0: nobody's */
     uint64_t filter_id;
     uint64_t source;
     uint64_t correlation;
@@ -80,7 +82,7 @@ struct router_load {
     uint32_t count; /* CODEC_MAX_KEYS at most */
 };
 
-/* Answered as an add of the client without a peer; NOT_READY: this router has not heard of the
+/* Answered as an add of that user without a peer; NOT_READY: this router has not heard of the
  * filter yet. */
 void router_load(struct router *router, uint64_t now_us, const struct router_load *load);
 

@@ -94,10 +94,13 @@ static void bounce(struct router *self, const struct peer *from, const struct fr
 
 static uint32_t timeout_ms(const struct frame *frame)
 {
-    uint32_t asked = frame->kind == FRAME_INFO_REQUEST ? frame->body.info_request.timeout_ms
-                                                       : frame->body.client_request.timeout_ms;
+    return frame->kind == FRAME_INFO_REQUEST ? frame->body.info_request.timeout_ms
+                                             : frame->body.client_request.timeout_ms;
+}
 
-    return asked > 0 ? asked : ROUTER_DEFAULT_TIMEOUT_MS;
+uint64_t serve_deadline_us(const struct router *self, uint64_t now_us, const struct frame *frame)
+{
+    return op_deadline_us(self, now_us, timeout_ms(frame));
 }
 
 static struct waiting *free_place(struct router *self)
@@ -113,7 +116,7 @@ static struct waiting *free_place(struct router *self)
 static void count_inflight(struct router *self, uint64_t inflight_bytes)
 {
     self->inflight_bytes = inflight_bytes;
-    self->counters[ROUTER_inflight_bytes] = inflight_bytes;
+    router_show_inflight(self);
 }
 
 /* Not the one under way: it may have read the store before the request came. */
@@ -145,11 +148,8 @@ static void keep(struct router *self, uint64_t now_us, const struct peer *from, 
         .frame = copy,
         .size = bytes.size,
         .sync = sync_settles(self),
-        .deadline_us = now_us + (uint64_t)timeout_ms(frame) * 1000,
+        .deadline_us = serve_deadline_us(self, now_us, frame),
     };
-    if (one->deadline_us > now_us + self->config.max_timeout_us) {
-        one->deadline_us = now_us + self->config.max_timeout_us;
-    }
     self->nwaiting++;
     assert(self->nwaiting <= ROUTER_MAX_WAITING);
     count_inflight(self, self->inflight_bytes + one->size);
@@ -169,13 +169,14 @@ static uint8_t right_to(const struct frame *frame)
 /* By the record of users as it is now, also for what was kept. Info shows what the user may see.
  * Who is no user is not asked: processes do not get here, and nobody knows who is who where all is
  * plain. */
-static bool may(const struct router *self, const struct peer *from, const struct frame *frame,
+static bool may(struct router *self, const struct peer *from, const struct frame *frame,
                 const struct user **user)
 {
-    *user = user_list_find_id(&self->documents.users, from->user);
+    *user = NULL;
     if (from->user == 0) {
         return true;
     }
+    *user = user_places_find(&self->asking, &self->documents.users, from->user);
     if (*user == NULL) {
         return false;
     }
@@ -264,9 +265,7 @@ void serve_request(struct router *self, uint64_t now_us, const struct peer *from
                    const struct frame *frame)
 {
     assert(frame->kind == FRAME_INFO_REQUEST || frame->kind == FRAME_CLIENT_REQUEST);
-    if (limits_take_keys(self, now_us, from, frame)) {
-        serve(self, now_us, from, bytes, frame, false);
-    }
+    serve(self, now_us, from, bytes, frame, false);
 }
 
 /* ---- those that were kept ---- */
@@ -281,6 +280,34 @@ static void leave(struct frame *frame, uint64_t left_us)
     } else {
         frame->body.client_request.timeout_ms = left_ms;
     }
+}
+
+/* One that was kept as bytes, decoded anew, as the arena has moved on. What has waited for the
+ * store is told what that says; who has waited for its turn for too long is waited for by nobody.
+ */
+static void serve_late(struct router *self, uint64_t now_us, const struct peer *from,
+                       struct span bytes, uint64_t deadline_us, bool settled)
+{
+    uint64_t left_us = deadline_us > now_us ? deadline_us - now_us : 0;
+    struct frame frame = {0};
+
+    if (codec_decode(self->arena, bytes, &frame) != STATUS_OK) {
+        return;
+    }
+    leave(&frame, left_us);
+    if (!settled && left_us == 0) {
+        router_count(self, ROUTER_deadlines_total);
+        router_refuse(self, from, &frame, STATUS_OVERLOADED,
+                      "the request waited for its turn until its time-out was over; slow down, "
+                      "retry, or add routers");
+    } else {
+        serve(self, now_us, from, bytes, &frame, settled);
+    }
+}
+
+void serve_arrival(struct router *self, uint64_t now_us, const struct arrival *one)
+{
+    serve_late(self, now_us, &one->from, span_of(one->bytes, one->size), one->deadline_us, false);
 }
 
 /* Out of its place, which is free then; the caller frees the frame. */
@@ -299,14 +326,9 @@ static void serve_again(struct router *self, uint64_t now_us, struct waiting *on
 {
     /* It goes first: what is served may have to be kept again. */
     struct waiting taken = take_out(self, one);
-    struct span bytes = span_of(taken.frame, taken.size);
-    struct frame frame = {0};
 
-    /* Decoded anew, as the arena has moved on. */
-    if (codec_decode(self->arena, bytes, &frame) == STATUS_OK) {
-        leave(&frame, taken.deadline_us > now_us ? taken.deadline_us - now_us : 0);
-        serve(self, now_us, &taken.client, bytes, &frame, true);
-    }
+    serve_late(self, now_us, &taken.client, span_of(taken.frame, taken.size), taken.deadline_us,
+               true);
     heap_free(taken.frame);
 }
 
@@ -356,7 +378,7 @@ void router_load(struct router *self, uint64_t now_us, const struct router_load 
 {
     struct document_entry *entry = document_cache_find(&self->documents, load->filter_id);
     const struct routed_filter *routed = entry != NULL ? entry->attachment : NULL;
-    const struct peer nobody = {0};
+    const struct peer inside = {.user = load->user};
     const struct client_request request = {
         .filter = entry != NULL ? entry->document.content.name : "",
         .filter_id = load->filter_id,
@@ -371,12 +393,12 @@ void router_load(struct router *self, uint64_t now_us, const struct router_load 
     if (routed == NULL || !routed->has_secret || entry->document.load_source != load->source ||
         entry->document.content.state != FILTER_ACTIVE) {
         sync_want(self, now_us);
-        router_refuse_client(self, &nobody, load->correlation, &request, STATUS_NOT_READY,
+        router_refuse_client(self, &inside, load->correlation, &request, STATUS_NOT_READY,
                              "this router has not heard of the filter yet");
     } else if (entry->conflict) {
-        router_refuse_client(self, &nobody, load->correlation, &request, STATUS_CONFLICT,
+        router_refuse_client(self, &inside, load->correlation, &request, STATUS_CONFLICT,
                              ROUTER_CONFLICT_MESSAGE);
     } else {
-        op_begin(self, now_us, &nobody, load->correlation, &request, load->fingerprints, entry);
+        op_begin(self, now_us, &inside, load->correlation, &request, load->fingerprints, entry);
     }
 }

@@ -27,7 +27,8 @@ static const struct option options[] = {
         .unit = "bytes",
         .range = "1 MiB to 16 GiB",
         .value = "64MiB",
-        .help = "of requests not yet answered, beyond which they are OVERLOADED",
+        .help = "of requests under way, beyond which they are OVERLOADED; with users as "
+                "much again of those that wait for their turn",
     },
     DAEMON_OPTION_DURATION("hedge_delay", FIELD(config.hedge_us), DAEMON_MS, 60 * DAEMON_SECOND,
                            "auto, or 1ms to 60s", "auto",

@@ -18,8 +18,7 @@ void arrivals_init(struct arrivals *self, uint64_t most_bytes, uint64_t turn_byt
     fair_queue_init(&self->queue, turn_bytes / TURN_PARTS);
 }
 
-/* Out of the queue: it takes no room any more. */
-static struct arrival *take_next(struct arrivals *self)
+struct arrival *arrivals_take(struct arrivals *self)
 {
     struct arrival *next = (struct arrival *)(void *)fair_queue_pop(&self->queue);
 
@@ -34,14 +33,14 @@ void arrivals_fini(struct arrivals *self)
 {
     struct arrival *next;
 
-    while (self->queue.count > 0 && (next = take_next(self)) != NULL) {
+    while (self->queue.count > 0 && (next = arrivals_take(self)) != NULL) {
         heap_free(next);
     }
     fair_queue_fini(&self->queue);
 }
 
 enum status arrivals_push(struct arrivals *self, uint32_t user, const struct peer *from,
-                          struct span bytes)
+                          uint64_t deadline_us, struct span bytes)
 {
     uint64_t cost = bytes.size + ARRIVAL_BYTES;
     uint64_t waiting = fair_queue_waiting(&self->queue, user);
@@ -56,7 +55,7 @@ enum status arrivals_push(struct arrivals *self, uint32_t user, const struct pee
     if (one == NULL) {
         return STATUS_NOMEM;
     }
-    *one = (struct arrival){.from = *from, .size = bytes.size};
+    *one = (struct arrival){.from = *from, .deadline_us = deadline_us, .size = bytes.size};
     if (bytes.size > 0) {
         memcpy(one->bytes, bytes.data, bytes.size);
     }
@@ -75,7 +74,7 @@ void arrivals_turn(struct arrivals *self)
 
 struct arrival *arrivals_pop(struct arrivals *self)
 {
-    struct arrival *next = self->served < self->turn_bytes ? take_next(self) : NULL;
+    struct arrival *next = self->served < self->turn_bytes ? arrivals_take(self) : NULL;
 
     if (next != NULL) {
         self->served += next->waits.cost;

@@ -18,6 +18,7 @@
 struct arrival {
     struct fair_entry waits; /* first: an entry is its arrival */
     struct peer from;
+    uint64_t deadline_us; /* it is not wanted any more then */
     size_t size;
     uint8_t bytes[];
 };
@@ -33,14 +34,18 @@ struct arrivals {
 void arrivals_init(struct arrivals *self, uint64_t most_bytes, uint64_t turn_bytes);
 void arrivals_fini(struct arrivals *self);
 
+/* Also what is late waits for its turn: whoever takes it looks at its deadline. */
 MUST_USE enum status arrivals_push(struct arrivals *self, uint32_t user, const struct peer *from,
-                                   struct span bytes);
+                                   uint64_t deadline_us, struct span bytes);
 
 /* A turn of the loop begins. */
 void arrivals_turn(struct arrivals *self);
 
 /* Who is served next in this turn; NULL: nobody waits, or the turn is over. heap_free() it. */
 struct arrival *arrivals_pop(struct arrivals *self);
+
+/* ... out of turn, to make room for another one; NULL: nobody waits. */
+struct arrival *arrivals_take(struct arrivals *self);
 
 static inline bool arrivals_wait(const struct arrivals *self)
 {

@@ -406,6 +406,23 @@ struct user *user_list_find_id(const struct user_list *self, uint32_t id)
     return NULL;
 }
 
+_Static_assert((int)USER_MAX <= (int)UINT16_MAX, "places fit");
+
+struct user *user_places_find(struct user_places *self, const struct user_list *list, uint32_t id)
+{
+    uint16_t *at = &self->at[id % USER_MAX];
+    struct user *user;
+
+    if (*at < list->count && list->users[*at].id == id) {
+        return &list->users[*at];
+    }
+    user = user_list_find_id(list, id);
+    if (user != NULL) {
+        *at = (uint16_t)(user - list->users);
+    }
+    return user;
+}
+
 struct user *user_list_find_key(const struct user_list *self, const uint8_t public[USER_KEY_BYTES],
                                 const struct user_key **key)
 {

@@ -116,6 +116,12 @@ struct user_list {
     size_t count;
 };
 
+/* Where users were found by their ids, so that who asks again is not searched for. Zeroed: nowhere
+ * yet. It may be used with any record, also a newer one: what it says is looked at first. */
+struct user_places {
+    uint16_t at[USER_MAX];
+};
+
 void user_fini(struct user *self);
 void user_list_fini(struct user_list *self);
 
@@ -141,6 +147,10 @@ bool user_same_grants(const struct user *a, const struct user *b);
 /* NULL: there is none. */
 struct user *user_list_find(const struct user_list *self, const char *name);
 struct user *user_list_find_id(const struct user_list *self, uint32_t id);
+
+/* The same for who asks often. Who is there is searched for once, as long as users neither come nor
+ * go. */
+struct user *user_places_find(struct user_places *self, const struct user_list *list, uint32_t id);
 
 /* Who has this public key; with which of its keys, if `key` is given. Whether that has expired is
  * the caller's to look at. */

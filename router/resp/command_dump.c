@@ -134,6 +134,7 @@ static uint32_t left_ms(const struct front *self, const struct load *load)
 static void add(struct front *self, struct load *load)
 {
     struct router_load request = {
+        .user = load->call->user,
         .filter_id = load->filter_id,
         .source = load->source,
         .correlation = ++self->number << FRONT_SLOT_BITS,

@@ -288,13 +288,13 @@ static uint64_t take_some(struct front *self, struct session *session, uint64_t 
     uint64_t cost = 0;
 
     while (may_take(session) && !*full && cost < most) {
-        size_t before = session->taken;
-
         *full = !has_room(self, session);
-        if (!*full && !take(self, session)) {
+        if (*full || !take(self, session)) {
             break;
         }
-        cost += session->taken - before + FRONT_COMMAND_COST +
+        /* Not what `taken` has moved by: EXEC puts what was queued before the rest, and begins it
+         * anew. */
+        cost += session->request.size + FRONT_COMMAND_COST +
                 (uint64_t)session->request.count * FRONT_ARGUMENT_COST;
     }
     return cost;

@@ -94,3 +94,14 @@ Test(limits, a_newer_limit_holds_without_a_restart, .timeout = LIMIT_S)
            "0\n");
     playground_stop(&playground);
 }
+
+/* Many in one write, more than a turn; somebody else is served as well. */
+Test(limits, transactions_have_turns_too, .timeout = LIMIT_S)
+{
+    start("");
+    expect("{ echo AUTH flood " FLOOD "; for i in $(seq 2000); do printf 'MULTI\\nBF.ADD many '$i'"
+           "\\nBF.EXISTS many '$i'\\nEXEC\\n'; done; } | redis-cli $S --pipe | tail -1; "
+           "redis-cli $S $C BF.MEXISTS many 1 1000 2000",
+           "errors: 0, replies: 8001\n1\n1\n1\n");
+    playground_stop(&playground);
+}

@@ -26,7 +26,7 @@ static enum status push(uint32_t user, size_t size)
 {
     static const uint8_t zeros[MOST];
 
-    return arrivals_push(&arrivals, user, &(struct peer){.size = 1, .user = user},
+    return arrivals_push(&arrivals, user, &(struct peer){.size = 1, .user = user}, UINT64_MAX,
                          span_of(zeros, size));
 }
 
@@ -46,11 +46,12 @@ Test(base_arrivals, what_was_sent_is_kept)
     char text[] = "request";
     struct arrival *one;
 
-    cr_assert_eq(arrivals_push(&arrivals, 7, &from, span_text(text)), STATUS_OK);
+    cr_assert_eq(arrivals_push(&arrivals, 7, &from, 77, span_text(text)), STATUS_OK);
     text[0] = '!';
-    cr_assert_eq(arrivals_push(&arrivals, 7, &from, span_text("")), STATUS_OK);
+    cr_assert_eq(arrivals_push(&arrivals, 7, &from, 78, span_text("")), STATUS_OK);
     one = arrivals_pop(&arrivals);
     cr_assert_eq(one->size, 7);
+    cr_assert_eq(one->deadline_us, 77);
     cr_assert_eq(memcmp(one->bytes, "request", 7), 0);
     cr_assert_eq(memcmp(&one->from, &from, sizeof from), 0);
     heap_free(one);

@@ -229,6 +229,29 @@ Test(users, a_grant_of_a_name_that_is_too_long_is_refused)
     cr_assert_eq(user_grant_parse(text, &got, &reason), STATUS_OK, "%s", reason);
 }
 
+/* Two of one id, which no record has, tell who was searched for. */
+Test(users, who_asks_again_is_not_searched_for)
+{
+    struct user_places places = {0};
+    struct user_list list;
+
+    sample(&list);
+    cr_assert_eq(list.count, 3);
+    cr_assert_eq(list.users[2].id, 3);
+    cr_assert_eq(user_places_find(&places, &list, 3), &list.users[2]);
+    list.users[0].id = 3;
+    cr_assert_eq(user_list_find_id(&list, 3), &list.users[0]);
+    cr_assert_eq(user_places_find(&places, &list, 3), &list.users[2]);
+    list.users[2].id = 3 + USER_MAX;
+    cr_assert_eq(user_places_find(&places, &list, 3 + USER_MAX), &list.users[2], "not another");
+    cr_assert_eq(user_places_find(&places, &list, 3), &list.users[0], "it is elsewhere now");
+    cr_assert_eq(user_places_find(&places, &list, 3), &list.users[0]);
+    cr_assert_null(user_places_find(&places, &list, 0));
+    cr_assert_null(user_places_find(&places, &list, 77));
+    user_list_fini(&list);
+    cr_assert_null(user_places_find(&places, &list, 3), "nobody is left");
+}
+
 Test(users, are_found_by_name_id_key_and_subject)
 {
     struct user_list list;

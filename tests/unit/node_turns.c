@@ -6,13 +6,24 @@
 
 #include <criterion/criterion.h>
 
-enum { LIMIT_BYTES = 1 << 30, COUNT = 1000, FLOOD = 1, CALM, REQUESTS = 100, TURNS = 200 };
+enum {
+    LIMIT_BYTES = 1 << 30,
+    COUNT = 1000,
+    FLOOD = 1,
+    CALM,
+    NUSERS,
+    REQUESTS = 100,
+    TURNS = 200,
+    ROOM = 10 * COUNT * 8, /* for a few that wait */
+};
 
 static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
 static struct node_stage stage;
 static struct filter_document document;
 static uint64_t keys[COUNT];
 static bool starved; /* of memory, when a request comes */
+static unsigned counts[NUSERS];
+static uint64_t last[NUSERS]; /* of a user's requests that were answered */
 
 static void set_up(void)
 {
@@ -59,41 +70,51 @@ static void turn(void)
     stage.actor.turn(stage.actor.self, stage.now_us);
 }
 
-/* Answers since the last time, all of them good. */
+/* Answers of a user that have come so far, all of them good, and in the order of its requests. */
 static unsigned answers(uint32_t user)
 {
     struct fake_sent sent;
-    unsigned count = 0;
 
     while (fake_take(&stage.fake, &sent)) {
         const struct node_reply *reply = &sent.frame.body.node_reply;
+        uint64_t whose;
 
         cr_assert_eq(sent.frame.kind, FRAME_NODE_REPLY);
         cr_assert_eq(reply->nsubrequests, 1);
         cr_assert_eq(reply->subrequests[0].status, STATUS_OK, "%s",
                      status_code(reply->subrequests[0].status));
-        count += reply->subrequests[0].tag == user;
+        whose = reply->subrequests[0].tag;
+        cr_assert_lt(whose, NUSERS);
+        cr_assert_gt(sent.frame.correlation, last[whose]);
+        last[whose] = sent.frame.correlation;
+        counts[whose]++;
     }
-    return count;
+    return counts[user];
+}
+
+static void take_all_turns(void)
+{
+    for (unsigned i = 0; i < TURNS && stage.actor.work(stage.actor.self, stage.now_us); i++) {
+        turn();
+    }
+    cr_assert_not(stage.actor.work(stage.actor.self, stage.now_us));
 }
 
 Test(node_turns, who_comes_after_a_flood_is_answered_in_the_first_turn)
 {
-    unsigned all = 0;
-
     for (unsigned i = 0; i < REQUESTS; i++) {
         come(FLOOD, OPERATION_ADD, COUNT, i + 1);
     }
+    cr_assert_eq(answers(FLOOD), 0);
     come(CALM, OPERATION_CHECK, 1, REQUESTS + 1);
     cr_assert_eq(answers(CALM), 0, "all wait for the turn");
     turn();
     cr_assert_eq(answers(CALM), 1);
+    cr_assert_leq(answers(FLOOD), 3, "a turn's bytes, and the last one more");
     cr_assert(stage.actor.work(stage.actor.self, stage.now_us), "the rest is to come at once");
-    for (unsigned i = 0; i < TURNS && stage.actor.work(stage.actor.self, stage.now_us); i++) {
-        turn();
-        all += answers(FLOOD);
-    }
-    cr_assert_geq(all, REQUESTS / 2, "most of it had to wait");
+    take_all_turns();
+    cr_assert_eq(answers(FLOOD), REQUESTS);
+    cr_assert_eq(answers(CALM), 1);
     cr_assert_eq(node_stage_counter(&stage, "requests_total"), REQUESTS + 1);
 }
 
@@ -104,6 +125,33 @@ Test(node_turns, what_is_nobodys_is_served_at_once)
     cr_assert_not(stage.actor.work(stage.actor.self, stage.now_us));
 }
 
+/* What has no room to wait makes some: those are served whose turn it is, not whoever came last. */
+Test(node_turns, a_flood_without_room_passes_nobody_by)
+{
+    uint64_t number = 0;
+
+    stage.node->arrivals.most_bytes = ROOM;
+    come(FLOOD, OPERATION_ADD, COUNT, ++number);
+    come(CALM, OPERATION_CHECK, 1, 1);
+    while (answers(FLOOD) == 0 && number < REQUESTS) {
+        come(FLOOD, OPERATION_ADD, COUNT, ++number);
+    }
+    cr_assert_gt(number, 3, "some of it can wait");
+    while (answers(CALM) == 0 && number < REQUESTS) {
+        come(FLOOD, OPERATION_ADD, COUNT, ++number);
+    }
+    cr_assert_lt(answers(FLOOD), 3, "it is its turn soon");
+    while (number < REQUESTS) {
+        come(FLOOD, OPERATION_ADD, COUNT, ++number);
+        cr_assert_leq(stage.node->arrivals.bytes, ROOM);
+    }
+    cr_assert_lt(answers(FLOOD), REQUESTS, "what has room waits");
+    take_all_turns();
+    cr_assert_eq(answers(FLOOD), REQUESTS);
+    cr_assert_eq(answers(CALM), 1);
+    cr_assert_eq(node_stage_counter(&stage, "requests_total"), REQUESTS + 1);
+}
+
 /* Nothing is dropped where it can't wait. */
 Test(node_turns, without_memory_it_is_served_at_once)
 {
@@ -112,7 +160,7 @@ Test(node_turns, without_memory_it_is_served_at_once)
     cr_assert_eq(answers(FLOOD), 1);
     starved = true;
     come(FLOOD, OPERATION_CHECK, 1, 2);
-    cr_assert_eq(answers(FLOOD), 1);
+    cr_assert_eq(answers(FLOOD), 2);
 }
 
 Test(node_turns, what_waits_at_the_end_is_forgotten)

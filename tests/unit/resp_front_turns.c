@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLOOD, CALM, OTHER, COMMANDS = 3000, TURNS = 100, WORDS_BYTES = 64 };
+enum { FLOOD, CALM, OTHER, COMMANDS = 3000, TURNS = 100, MOST_TURNS = 1000, WORDS_BYTES = 64 };
 
 static struct front_stage stage;
 static char typed[COMMANDS * WORDS_BYTES];
@@ -162,6 +162,64 @@ Test(resp_front_turns, who_has_sent_enough_for_its_turns_is_not_read_from)
     reply_all();
     front_stage_turn(&stage);
     cr_assert(stage.streams[FLOOD].reading);
+    finish();
+}
+
+static void append(char *text, size_t size, const char *more, unsigned times)
+{
+    size_t used = strlen(text);
+
+    for (unsigned i = 0; i < times; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s", more);
+        cr_assert_lt(used, size);
+    }
+}
+
+static void take_all_turns(void)
+{
+    for (int i = 0; i < MOST_TURNS && (more() || stage.nasked > 0); i++) {
+        reply_all();
+        front_stage_turn(&stage);
+    }
+    cr_assert_not(more());
+    cr_assert_eq(stage.nasked, 0);
+}
+
+/* EXEC puts what was queued in front of what has come, whose places are others then. */
+Test(resp_front_turns, a_transaction_in_the_midst_costs_what_was_sent)
+{
+    start(true);
+    typed[0] = expected[0] = '\0';
+    append(typed, sizeof typed, "PING\r\n", 88);
+    append(typed, sizeof typed, "MULTI\r\nPING\r\nEXEC\r\n", 1);
+    append(typed, sizeof typed, "PING\r\n", 200);
+    front_stage_say(&stage, FLOOD, typed);
+    cr_assert(more(), "it is more than a turn");
+    take_all_turns();
+    append(expected, sizeof expected, "+PONG\r\n", 88);
+    append(expected, sizeof expected, "+OK\r\n+QUEUED\r\n*1\r\n", 1);
+    append(expected, sizeof expected, "+PONG\r\n", 201);
+    front_stage_expect(&stage, FLOOD, expected);
+    finish();
+}
+
+Test(resp_front_turns, small_transactions_one_behind_the_other)
+{
+    enum { MANY = 150 };
+
+    start(true);
+    typed[0] = expected[0] = '\0';
+    append(typed, sizeof typed,
+           "MULTI\r\nBF.ADD many a\r\nBF.ADD many b\r\nBF.EXISTS many a\r\nEXEC\r\n", MANY);
+    front_stage_say(&stage, FLOOD, typed);
+    front_stage_say(&stage, CALM, "BF.EXISTS few a\r\n");
+    cr_assert_eq(asked("few"), 1);
+    take_all_turns();
+    /* The fake router says of all that they were there. */
+    append(expected, sizeof expected,
+           "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n:0\r\n:0\r\n:1\r\n", MANY);
+    front_stage_expect(&stage, FLOOD, expected);
+    front_stage_expect(&stage, CALM, ":1\r\n");
     finish();
 }
 

@@ -1,11 +1,13 @@
 /* Coalescing, bounds, strangers, and what only shows after a long time or with many nodes. */
 #include "base/heap.h"
+#include "proto/signed_document.h"
 #include "router/private.h"
 #include "tests/support/random.h"
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { KEYS = 3, ALL = (1 << KEYS) - 1, MANY = 192, STRANGER = 9 };
@@ -437,4 +439,49 @@ Test(router_bounds, a_place_keeps_little_memory)
         heap_free(memory.block);
     }
     cr_assert_eq(heap_live(), 0);
+}
+
+/* As a coordinator tells it: node 2 has moved. */
+static void move_node(void)
+{
+    struct node_list list;
+    struct frame frame = {.kind = FRAME_SYNC_REPLY, .correlation = stage.sync};
+    struct buffer bytes;
+    struct span item;
+
+    cr_assert_eq(node_list_copy(&stage.router->documents.nodes, &list), STATUS_OK);
+    list.revision++;
+    (void)snprintf(list.nodes[1].endpoint, sizeof list.nodes[1].endpoint, "tcp://node-2:7001");
+    buffer_init(&bytes, DOCUMENT_MAX_BYTES);
+    cr_assert_eq(codec_node_list_sign(&list, sample_key(), &bytes), STATUS_OK);
+    item = buffer_span(&bytes);
+    frame.body.sync_reply = (struct sync_reply){
+        .message = "", .change = 2, .documents = &item, .ndocuments = 1};
+    fake_answer(&stage.actor, stage.now_us, stage.coordinator_link, &frame);
+    buffer_fini(&bytes);
+    node_list_fini(&list);
+}
+
+/* Not for every part of every request: only a newer list of nodes can change it. */
+Test(router_bounds, where_a_node_is_is_worked_out_once_a_list)
+{
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, KEYS);
+    char *endpoint;
+    uint32_t nlinks;
+
+    open_stage();
+    nlinks = stage.fake.nlinks;
+    endpoint = stage.router->documents.nodes.nodes[1].endpoint;
+    endpoint[strlen(endpoint) - 1] = '9'; /* Not so in life: it shows whether somebody looks. */
+    router_stage_send(&stage, 1, &request);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    cr_assert_eq(stage.fake.nlinks, nlinks);
+    endpoint[strlen(endpoint) - 1] = '0';
+    move_node();
+    cr_assert_eq(stage.fake.nlinks, nlinks + 1);
+    cr_assert_str_eq(stage.fake.endpoints[nlinks], "tcp://node-2:7001");
+    router_stage_send(&stage, 2, &request);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    cr_assert_eq(stage.fake.nlinks, nlinks + 1);
+    router_stage_fini(&stage);
 }

@@ -1,7 +1,7 @@
 /* Pages of a dump: the union of what N - W + 1 FULL replicas have, under one epoch, or nothing. And
  * filters that are made of one: closed to clients until all of it is there. */
 #include "map/dump.h"
-#include "router/router.h"
+#include "router/private.h"
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"
 
@@ -527,12 +527,13 @@ Test(router_load, clients_are_served_once_the_store_says_so)
     end();
 }
 
-static void load(uint64_t filter_id, uint64_t source)
+static void load_as(uint32_t user, uint64_t filter_id, uint64_t source)
 {
     static const uint64_t fingerprints[] = {123, UINT64_MAX};
 
     router_load(stage.router, stage.now_us,
-                &(struct router_load){.filter_id = filter_id,
+                &(struct router_load){.user = user,
+                                      .filter_id = filter_id,
                                       .source = source,
                                       .correlation = 9,
                                       .timeout_ms = 5000,
@@ -541,6 +542,11 @@ static void load(uint64_t filter_id, uint64_t source)
     router_stage_pass(&stage, 0);
     stage.actor.turn(stage.actor.self, stage.now_us);
     router_stage_pass(&stage, 10000);
+}
+
+static void load(uint64_t filter_id, uint64_t source)
+{
+    load_as(0, filter_id, source);
 }
 
 Test(router_load, fingerprints_of_the_dump_are_added_by_a_write_quorum)
@@ -553,6 +559,29 @@ Test(router_load, fingerprints_of_the_dump_are_added_by_a_write_quorum)
     cr_assert_eq(stage.ntold, 0);
     router_stage_vote(&stage, 2, 'a');
     cr_assert_eq(router_stage_told(&stage).status, STATUS_OK);
+    end();
+}
+
+/* Keys a second, and bytes under way; nodes are told whose they are. */
+Test(router_load, limits_of_its_user_hold)
+{
+    struct user user = {.id = 7, .name = "loader", .limits = {.keys_per_s = 1}};
+    const struct user_list list = {.revision = 1, .last_id = 7, .users = &user, .count = 1};
+    struct router_told told;
+
+    begin_loading();
+    cr_assert_eq(user_list_copy(&list, &stage.router->documents.users), STATUS_OK);
+    load_as(7, ROUTER_STAGE_FILTER, SOURCE);
+    cr_assert_eq(router_stage_asked(&stage, 1)->subrequests[0].user, 7);
+    cr_assert_gt(usages_find(&stage.router->usages, 7)->in_flight, 0);
+    router_stage_vote(&stage, 1, 'a');
+    router_stage_vote(&stage, 2, 'a');
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_OK);
+    cr_assert_eq(usages_find(&stage.router->usages, 7)->in_flight, 0);
+    load_as(7, ROUTER_STAGE_FILTER, SOURCE);
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_OVERLOADED);
+    cr_assert_not_null(strstr(told.message, "user loader asks for more"), "%s", told.message);
     end();
 }
 

@@ -17,12 +17,18 @@ enum {
     RATE = 1000,
     SECOND_US = 1000000,
     LARGE_BYTES = 1000,
+    TIMEOUT_US = 5000000, /* router_stage_request()'s */
     IN_FLIGHT = 2 * KEYS * 50,
 };
 
 static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
 static struct router_stage stage;
 static struct user users[NUSERS];
+/* What is asked for. */
+static const char *filter;
+static enum operation operation;
+static bool at_the_resp_door; /* in the same process: without a routing id */
+static uint64_t correlation;
 
 static void learn(uint64_t revision)
 {
@@ -37,6 +43,9 @@ static void set_up(void)
 {
     static const char *const names[] = {"flood", "calm", "free"};
 
+    filter = "urls";
+    operation = OPERATION_CHECK;
+    at_the_resp_door = false;
     router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
     for (uint32_t i = 0; i < NUSERS; i++) {
         users[i] = (struct user){.id = i + 1, .role = USER_ADMIN};
@@ -53,23 +62,27 @@ static void tear_down(void)
 TestSuite(router_limits, .init = set_up, .fini = tear_down, .timeout = 60);
 
 /* `user` asks; peers of users are told apart by their ids. */
-static void come(uint32_t user, uint64_t correlation, size_t count, size_t key_bytes)
+static void come(uint32_t user, uint64_t number, size_t count, size_t key_bytes)
 {
     static uint8_t keys[KEYS * LARGE_BYTES];
     static uint32_t lengths[KEYS];
-    struct peer peer = {.size = 4, .id = {(uint8_t)user, 9, 9, 9}, .user = user};
-    struct frame frame = {.kind = FRAME_CLIENT_REQUEST, .correlation = correlation};
+    const struct peer peer = {.size = 4, .id = {(uint8_t)user, 9, 9, 9}, .user = user};
+    struct frame frame = {.kind = FRAME_CLIENT_REQUEST, .correlation = number};
+    const struct peer inside = {.user = user};
     struct buffer bytes;
 
     for (size_t i = 0; i < count; i++) {
         lengths[i] = (uint32_t)key_bytes;
     }
-    frame.body.client_request = router_stage_request(OPERATION_CHECK, correlation, count);
+    frame.body.client_request = router_stage_request(OPERATION_CHECK, number, count);
+    frame.body.client_request.operation = operation;
+    frame.body.client_request.filter = filter;
     frame.body.client_request.keys = span_of(keys, count * key_bytes);
     frame.body.client_request.lengths = lengths;
     buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
     cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
-    stage.actor.on_request(stage.actor.self, stage.now_us, &peer, buffer_span(&bytes));
+    stage.actor.on_request(stage.actor.self, stage.now_us, at_the_resp_door ? &inside : &peer,
+                           buffer_span(&bytes));
     buffer_fini(&bytes);
 }
 
@@ -82,8 +95,6 @@ static void turn(void)
 /* The answer; of those that are still under way there is none. */
 static enum status ask(uint32_t user, size_t count)
 {
-    static uint64_t correlation;
-
     come(user, ++correlation, count, 1);
     turn();
     if (stage.ntold == 0) {
@@ -178,6 +189,98 @@ Test(router_limits, a_refusal_says_when_to_come_again)
     cr_assert_not_null(strstr(told.message, " ms"), "%s", told.message);
 }
 
+static uint64_t under_way(uint32_t user)
+{
+    const struct usage *usage = usages_find(&stage.router->usages, user);
+
+    return usage != NULL ? usage->in_flight : 0;
+}
+
+/* What is refused has cost nothing. A key a second: nothing passes where one was counted. */
+static void expect_uncounted(enum status refusal, size_t key_bytes)
+{
+    come(FLOOD, ++correlation, KEYS, key_bytes);
+    turn();
+    cr_assert_eq(router_stage_told(&stage).status, refusal);
+    cr_assert_eq(under_way(FLOOD), 0);
+    filter = "urls";
+    operation = OPERATION_CHECK;
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OK);
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OVERLOADED, "it is not without a limit");
+    expect_all_answered();
+}
+
+Test(router_limits, a_request_that_is_wrong_counts_no_keys)
+{
+    limit_rate(1, 1);
+    expect_uncounted(STATUS_INVALID, 0);
+}
+
+Test(router_limits, an_add_that_names_no_filter_counts_no_keys)
+{
+    limit_rate(1, 1);
+    operation = OPERATION_ADD;
+    expect_uncounted(STATUS_STALE, 1);
+}
+
+Test(router_limits, who_may_not_ask_counts_no_keys)
+{
+    limit_rate(1, 1);
+    users[FLOOD - 1].role = USER_CLIENT;
+    learn(3);
+    come(FLOOD, 1, KEYS, 1);
+    turn();
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAUTHENTIC);
+    users[FLOOD - 1].role = USER_ADMIN;
+    learn(4);
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OK);
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OVERLOADED);
+}
+
+Test(router_limits, no_room_for_it_counts_no_keys)
+{
+    limit_rate(1, 1);
+    stage.router->config.max_inflight_bytes = KEYS * LARGE_BYTES;
+    expect_uncounted(STATUS_OVERLOADED, LARGE_BYTES);
+}
+
+Test(router_limits, what_waits_for_the_store_is_counted_once_it_begins)
+{
+    limit_rate(1, 1);
+    filter = "unknown";
+    come(FLOOD, 1, KEYS, 1);
+    turn();
+    router_stage_pass(&stage, 10000);
+    router_stage_sync(&stage, stage.sync, false);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_NOT_FOUND);
+    filter = "urls";
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OK);
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OVERLOADED);
+}
+
+/* All places for operations are taken. */
+Test(router_limits, where_no_place_is_free_nothing_is_counted)
+{
+    struct router *router = stage.router;
+    uint32_t nops = router->nops;
+    uint32_t nfree = router->nfree;
+
+    limit_rate(1, 1);
+    users[FLOOD - 1].limits.in_flight = IN_FLIGHT;
+    learn(3);
+    router->nops = ROUTER_MAX_OPS;
+    router->nfree = 0;
+    come(FLOOD, ++correlation, KEYS, 1);
+    turn();
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_OVERLOADED);
+    cr_assert_eq(under_way(FLOOD), 0);
+    cr_assert_eq(router_stage_counter(&stage, "overloaded_total"), 1);
+    router->nops = nops;
+    router->nfree = nfree;
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OK);
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OVERLOADED);
+}
+
 /* ---- bytes under way ---- */
 
 Test(router_limits, bytes_under_way_are_bounded_and_come_back)
@@ -196,6 +299,53 @@ Test(router_limits, bytes_under_way_are_bounded_and_come_back)
     cr_assert_eq(usages_find(&stage.router->usages, FLOOD)->in_flight, 0);
     cr_assert_eq(ask(FLOOD, KEYS), STATUS_OK);
     expect_all_answered();
+}
+
+/* Also whoever has no limit leaves as much as it takes. */
+Test(router_limits, what_is_under_way_of_one_leaves_room_for_others)
+{
+    struct router_told told;
+    unsigned count = 0;
+
+    while (stage.ntold == 0 && count < 2 * ROUTER_STAGE_MAX_INFLIGHT / LARGE_BYTES / KEYS) {
+        come(FLOOD, ++correlation, KEYS, LARGE_BYTES);
+        turn();
+        turn();
+        count++;
+    }
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_OVERLOADED);
+    cr_assert_not_null(strstr(told.message, "as much of the router's max_inflight as is free"),
+                       "%s", told.message);
+    cr_assert_geq(stage.router->inflight_bytes, ROUTER_STAGE_MAX_INFLIGHT * 4 / 10);
+    cr_assert_leq(stage.router->inflight_bytes, ROUTER_STAGE_MAX_INFLIGHT / 2);
+    cr_assert_eq(ask(CALM, KEYS), STATUS_OK);
+    cr_assert_eq(ask(CALM, KEYS), STATUS_OK);
+    expect_all_answered();
+    cr_assert_eq(stage.router->inflight_bytes, 0);
+    cr_assert_eq(ask(FLOOD, KEYS), STATUS_OK);
+}
+
+/* ---- users of the RESP door, who have had their turn there ---- */
+
+Test(router_limits, users_of_the_resp_door_have_limits)
+{
+    at_the_resp_door = true;
+    users[FLOOD - 1].limits = (struct user_limits){.keys_per_s = 1, .in_flight = IN_FLIGHT};
+    learn(2);
+    come(FLOOD, ++correlation, KEYS, 1);
+    cr_assert_eq(stage.router->nused, 1, "it waits for no turn");
+    cr_assert_gt(under_way(FLOOD), 0);
+    cr_assert_eq(ask(FLOOD, 1), STATUS_OVERLOADED);
+    cr_assert_eq(router_stage_counter(&stage, "user_rate_total"), 1);
+    cr_assert_eq(ask(CALM, KEYS), STATUS_OK);
+    expect_all_answered();
+    cr_assert_eq(under_way(FLOOD), 0);
+    limit_rate(0, 1);
+    cr_assert_eq(ask(FLOOD, KEYS), STATUS_OK);
+    cr_assert_eq(ask(FLOOD, KEYS), STATUS_OK);
+    cr_assert_eq(ask(FLOOD, KEYS), STATUS_OVERLOADED);
+    cr_assert_eq(router_stage_counter(&stage, "user_in_flight_total"), 1);
 }
 
 /* ---- turns ---- */
@@ -232,6 +382,102 @@ Test(router_limits, who_comes_after_a_flood_is_served_in_its_first_turn)
     cr_assert_eq(stage.ntold, 0, "all are under way");
 }
 
+/* A question about the filter. */
+static void wonder(uint32_t user, uint64_t number)
+{
+    const struct peer peer = {.size = 4, .id = {(uint8_t)user, 9, 9, 9}, .user = user};
+    const struct frame frame = {.kind = FRAME_INFO_REQUEST,
+                                .correlation = number,
+                                .body.info_request = {.filter = "urls", .timeout_ms = 1000}};
+    struct buffer bytes;
+
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    stage.actor.on_request(stage.actor.self, stage.now_us, &peer, buffer_span(&bytes));
+    buffer_fini(&bytes);
+}
+
+/* So many answers to nodes' questions about the filter are awaited. */
+static size_t questions(void)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < ROUTER_MAX_INFOS; i++) {
+        count += stage.router->infos[i].used;
+    }
+    return count;
+}
+
+Test(router_limits, questions_have_turns_too)
+{
+    for (uint64_t i = 0; i < 10; i++) {
+        come(FLOOD, i + 1, KEYS, 400);
+    }
+    wonder(FLOOD, 50);
+    wonder(CALM, 51);
+    cr_assert_eq(questions(), 0, "all wait for the turn");
+    turn();
+    cr_assert_eq(questions(), 1);
+    cr_assert_eq(stage.router->infos[0].client.user, CALM);
+    for (int i = 0; i < 10; i++) {
+        turn();
+    }
+    cr_assert_eq(questions(), 2, "in the order of a user's requests");
+}
+
+Test(router_limits, without_users_no_question_waits)
+{
+    user_list_fini(&stage.router->documents.users);
+    wonder(0, 1);
+    cr_assert_eq(questions(), 1);
+}
+
+Test(router_limits, what_has_waited_for_its_turn_has_the_rest_of_its_time)
+{
+    struct router_told told;
+
+    come(FLOOD, 1, 1, 1);
+    stage.now_us += TIMEOUT_US * 3 / 4;
+    turn();
+    cr_assert_neq(place_of(FLOOD), SIZE_MAX);
+    router_stage_pass(&stage, TIMEOUT_US / 8);
+    cr_assert_eq(stage.ntold, 0);
+    router_stage_pass(&stage, TIMEOUT_US / 4);
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_UNAVAILABLE, "no node has answered");
+    cr_assert_eq(stage.router->nused, 0);
+}
+
+Test(router_limits, what_has_waited_for_too_long_is_not_begun)
+{
+    struct router_told told;
+
+    come(FLOOD, 1, 1, 1);
+    stage.now_us += TIMEOUT_US;
+    turn();
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.correlation, 1);
+    cr_assert_eq(told.status, STATUS_OVERLOADED);
+    cr_assert_not_null(strstr(told.message, "waited for its turn until its time-out was over"),
+                       "%s", told.message);
+    cr_assert_eq(stage.nasked, 0);
+    cr_assert_eq(router_stage_counter(&stage, "deadlines_total"), 1);
+}
+
+/* Also what has to wait for the store then. */
+Test(router_limits, turns_and_the_store_are_waited_for_in_one_time)
+{
+    filter = "unknown";
+    come(FLOOD, 1, 1, 1);
+    stage.now_us += TIMEOUT_US * 3 / 4;
+    turn();
+    cr_assert_eq(stage.router->nwaiting, 1);
+    router_stage_pass(&stage, TIMEOUT_US / 8);
+    cr_assert_eq(stage.ntold, 0);
+    router_stage_pass(&stage, TIMEOUT_US / 4);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAVAILABLE);
+}
+
 Test(router_limits, a_message_to_a_node_is_one_users)
 {
     come(FLOOD, 1, 1, 1);
@@ -264,6 +510,35 @@ Test(router_limits, a_flood_leaves_room_for_others)
     turn(); /* One of the flood's is more than a turn. */
     turn();
     cr_assert_neq(place_of(CALM), SIZE_MAX);
+}
+
+Test(router_limits, what_waits_is_not_answered_yet)
+{
+    uint64_t waiting;
+
+    come(FLOOD, 1, KEYS, LARGE_BYTES);
+    come(CALM, 2, KEYS, LARGE_BYTES);
+    waiting = router_stage_counter(&stage, "inflight_bytes");
+    cr_assert_geq(waiting, 2 * KEYS * LARGE_BYTES);
+    turn();
+    turn();
+    cr_assert_geq(router_stage_counter(&stage, "inflight_bytes"), 2 * KEYS * LARGE_BYTES);
+    expect_all_answered();
+    cr_assert_eq(router_stage_counter(&stage, "inflight_bytes"), 0);
+}
+
+/* Who has nothing waiting is not blamed. */
+Test(router_limits, what_finds_no_room_is_told_whose_fault_it_is)
+{
+    struct router_told told;
+
+    stage.router->arrivals.most_bytes = KEYS * LARGE_BYTES;
+    come(CALM, 1, KEYS, LARGE_BYTES);
+    router_stage_pass(&stage, 1);
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_OVERLOADED);
+    cr_assert_not_null(strstr(told.message, "max_inflight"), "%s", told.message);
+    cr_assert_null(strstr(told.message, "this user"), "%s", told.message);
 }
 
 /* Without users all is served as it comes. */
