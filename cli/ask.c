@@ -32,8 +32,8 @@ int cmd_ask_again(const struct flags_common *common, const struct frame *frame, 
     struct question question = {.show = show, .context = context, .conflict = conflict};
     struct channel_options options = {.routers = common->routers,
                                       .coordinators = common->coordinators,
-.credential = common->credential,
-.held = common->held};
+                                      .credential = common->credential,
+                                      .held = common->held};
     struct channel *channel = NULL;
     char reason[CHANNEL_REASON_BYTES];
     enum status status = channel_open(&options, &channel, reason);

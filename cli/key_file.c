@@ -1,4 +1,5 @@
-/* Works on the lines of the file, once all of it was found right: what a key is decides lib/map/seal.
+/* Works on the lines of the file, once all of it was found right: what a key is decides
+ * lib/map/seal.
  */
 #include "cli/key_file.h"
 
@@ -66,8 +67,10 @@ enum status key_file_open(struct key_file *self, const char *path)
     status = file_read_secret(&file_cluster_key, path, take, self);
     if (status == STATUS_OK && stat(path, &about) == 0 && about.st_uid != geteuid()) {
         status = STATUS_INVALID;
-        (void)cmd_fail(status, "%s belongs to another user, who could not read it any more; run "
-                       "this as its owner", path);
+        (void)cmd_fail(status,
+                       "%s belongs to another user, who could not read it any more; run "
+                       "this as its owner",
+                       path);
     }
     if (status == STATUS_OK) {
         find_lines(self);
@@ -100,9 +103,8 @@ enum status key_file_add(struct key_file *self)
     enum status status = STATUS_OK;
 
     if (self->key.count == CLUSTER_KEY_MAX) {
-        (void)cmd_fail(STATUS_TOO_LARGE,
-                       "%s holds %d keys, which is all it may; retire one first", self->path,
-                       CLUSTER_KEY_MAX);
+        (void)cmd_fail(STATUS_TOO_LARGE, "%s holds %d keys, which is all it may; retire one first",
+                       self->path, CLUSTER_KEY_MAX);
         return STATUS_TOO_LARGE;
     }
     if (!keygen_draw(line)) {

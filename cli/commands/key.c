@@ -1,5 +1,5 @@
-/* `orbloom key`: changes a cluster key file step by step while the cluster runs. A key goes only when
- * every coordinator says that nothing is signed with it any more. */
+/* `orbloom key`: changes a cluster key file step by step while the cluster runs. A key goes only
+ * when every coordinator says that nothing is signed with it any more. */
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/key_file.h"
@@ -73,13 +73,15 @@ static int promote(struct key_file *file, const struct key_settings *settings)
 
     (void)settings;
     if (count < 2) {
-        return cmd_fail(STATUS_NOT_FOUND, "%s holds one key only; add one first: orbloom key add %s",
-                        file->path, file->path);
+        return cmd_fail(STATUS_NOT_FOUND,
+                        "%s holds one key only; add one first: orbloom key add %s", file->path,
+                        file->path);
     }
     if (key_file_promote(file) != STATUS_OK) {
         return CMD_PARTIAL;
     }
-    (void)printf("%016" PRIx64 " signs; bring %s to all processes, send them SIGHUP, and wait until "
+    (void)printf("%016" PRIx64
+                 " signs; bring %s to all processes, send them SIGHUP, and wait until "
                  "`orbloom status` tells of no older key, then: orbloom key retire\n",
                  seal_key_tag(&file->key.keys[count - 1]), file->path);
     return cmd_close_output(CMD_OK);
@@ -107,7 +109,8 @@ static const struct node_summary *silent_node(const struct admin_reply *reply)
 static int refuse_behind(const struct witness *self, const struct key_use *one)
 {
     return cmd_fail(STATUS_CONFLICT,
-                    "%s %.128s serves and signs with key %016" PRIx64 " still, and the first one of %s "
+                    "%s %.128s serves and signs with key %016" PRIx64
+                    " still, and the first one of %s "
                     "is %016" PRIx64 ": bring the file to it and send it SIGHUP first",
                     one->kind == PROCESS_ROUTER ? "router" : "node", one->name, one->key,
                     self->file->path, cluster_key_tag(&self->file->key));
@@ -181,15 +184,19 @@ static int retire(struct key_file *file, const struct key_settings *settings)
     int code = CMD_OK;
 
     if (count < 2) {
-        return cmd_fail(STATUS_NOT_FOUND, "%s holds one key only, which is in use; add one first: "
-                        "orbloom key add %s", file->path, file->path);
+        return cmd_fail(STATUS_NOT_FOUND,
+                        "%s holds one key only, which is in use; add one first: "
+                        "orbloom key add %s",
+                        file->path, file->path);
     }
     if (!settings->force) {
         code = ask_all(file, settings);
     }
     if (code != CMD_OK) {
-        (void)fprintf(stderr, "orbloom: %s is as it was; --force retires the key all the same: what "
-                      "is signed with it can't be read any more\n", file->path);
+        (void)fprintf(stderr,
+                      "orbloom: %s is as it was; --force retires the key all the same: what "
+                      "is signed with it can't be read any more\n",
+                      file->path);
         return code;
     }
     if (key_file_retire(file) != STATUS_OK) {

@@ -2,10 +2,10 @@
  * told, and asked for as such: see cli/users/record.h. */
 #include "base/number.h"
 #include "cli/cmd.h"
-#include "cli/users/credentials.h"
 #include "cli/output.h"
 #include "cli/show/users.h"
 #include "cli/users/apply.h"
+#include "cli/users/credentials.h"
 #include "cli/users/file.h"
 #include "cli/users/record.h"
 #include "cli/users/token.h"
@@ -252,7 +252,7 @@ struct creation {
     struct user_wish wishes[2];
     size_t nwishes;
     struct credential_draft *credential; /* NULL: none */
-    bool asked; /* at least once: the user who is there may be ours */
+    bool asked;                          /* at least once: the user who is there may be ours */
 };
 
 static int plan_creation(void *context, const struct users_record *record,
@@ -324,16 +324,16 @@ static int run_create(const struct user_settings *settings, const struct option_
 
     if (code == CMD_OK && wants_token(settings)) {
         code = user_token_make(settings->token_file, &token);
-        creation.wishes[creation.nwishes++] =
-            (struct user_wish){.user = name,
-                               .token = span_of(token.text, token.size),
-                               .expires_ms = expiry_of(settings)};
+        creation.wishes[creation.nwishes++] = (struct user_wish){
+            .user = name,
+            .token = span_of(token.text, token.size),
+            .expires_ms = expiry_of(settings)};
     }
     if (code == CMD_OK && credential.path != NULL) {
         code = credentials_make(&credential, &settings->common);
         creation.credential = &credential;
-        creation.wishes[creation.nwishes++] =
-            credentials_wish(&credential, name, expiry_of(settings));
+        creation.wishes[creation.nwishes++] = credentials_wish(&credential, name,
+                                                               expiry_of(settings));
     }
     if (code == CMD_OK) {
         code = users_edit(&settings->common, false, plan_creation, &creation);
@@ -445,9 +445,8 @@ static int add_token(const struct user_settings *settings, const char *name)
     struct addition addition;
     int code = user_token_make(settings->token_file, &token);
 
-    addition.wish = (struct user_wish){.user = name,
-                                       .token = span_of(token.text, token.size),
-                                       .expires_ms = expiry_of(settings)};
+    addition.wish = (struct user_wish){
+        .user = name, .token = span_of(token.text, token.size), .expires_ms = expiry_of(settings)};
     if (code == CMD_OK) {
         code = users_edit(&settings->common, false, plan_addition, &addition);
     }
@@ -705,9 +704,10 @@ static int run(int argc, char **argv)
             return run_action(i, &settings, &words);
         }
     }
-    return cmd_fail(STATUS_USAGE,
-                    "user takes create, list, show, delete, apply, token, key or renew, not \"%.60s\"",
-                    words.items[0]);
+    return cmd_fail(
+        STATUS_USAGE,
+        "user takes create, list, show, delete, apply, token, key or renew, not \"%.60s\"",
+        words.items[0]);
 }
 
 static const struct command command = {.flags = &table, .run = run};

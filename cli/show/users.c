@@ -159,8 +159,8 @@ void users_show_json(struct json *json, const struct users_record *record, const
     json_end(json, '}');
     json_begin(json, "credentials", '[');
     for (size_t i = 0; i < user->ntokens; i++) {
-        credential_json(json, record, user, "token", user->tokens[i].id,
-                        user->tokens[i].created_ms, user->tokens[i].expires_ms);
+        credential_json(json, record, user, "token", user->tokens[i].id, user->tokens[i].created_ms,
+                        user->tokens[i].expires_ms);
     }
     for (size_t i = 0; i < user->nkeys; i++) {
         credential_json(json, record, user, "key", user->keys[i].id, user->keys[i].created_ms,

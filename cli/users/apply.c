@@ -1,5 +1,5 @@
-/* The difference between a file and the record, told as it is planned: + is made, ~ is changed, - is
- * not in the file. Where somebody else was first all is planned and told anew. */
+/* The difference between a file and the record, told as it is planned: + is made, ~ is changed, -
+ * is not in the file. Where somebody else was first all is planned and told anew. */
 #include "cli/users/apply.h"
 
 #include "base/heap.h"
@@ -22,7 +22,8 @@ struct application {
 static void differences(const struct user *a, const struct user *b, char *text, size_t size)
 {
     (void)snprintf(text, size, "%s%s%s%s%s", a->role != b->role ? ", role" : "",
-                   user_same_grants(a, b) ? "" : ", rights", a->create != b->create ? ", create" : "",
+                   user_same_grants(a, b) ? "" : ", rights",
+                   a->create != b->create ? ", create" : "",
                    user_same_limits(&a->limits, &b->limits) ? "" : ", limits",
                    strcmp(a->subject, b->subject) != 0 ? ", tls_subject" : "");
 }

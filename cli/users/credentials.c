@@ -101,7 +101,7 @@ int credentials_make(struct credential_draft *self, const struct flags_common *c
 }
 
 struct user_wish credentials_wish(const struct credential_draft *self, const char *name,
-                                        uint64_t expires_ms)
+                                  uint64_t expires_ms)
 {
     struct user_wish wish = {.user = name, .token = span_of("", 0), .expires_ms = expires_ms};
 

@@ -21,9 +21,8 @@ void users_record_fini(struct users_record *self)
 static int take(void *context, const struct frame *frame)
 {
     const struct user_page *page = &frame->body.admin_reply.users;
-    const struct user_list list = {.revision = page->revision,
-                                   .users = (struct user *)page->users,
-                                   .count = page->nusers};
+    const struct user_list list = {
+        .revision = page->revision, .users = (struct user *)page->users, .count = page->nusers};
     struct users_record *out = context;
     enum status status = user_list_copy(&list, &out->list);
 

@@ -1,5 +1,5 @@
-/* record.h - the cluster's users, for commands that show and change them: asked of a coordinator, and
- * changed as they were seen; with others changing them meanwhile the command looks again.
+/* record.h - the cluster's users, for commands that show and change them: asked of a coordinator,
+ * and changed as they were seen; with others changing them meanwhile the command looks again.
  *
  * Errors:  printed; exit codes are returned.
  * Owner:   users_record_fini() frees what a record has; it copies what was answered.

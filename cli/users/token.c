@@ -52,8 +52,9 @@ int user_token_make(const char *path, struct user_secret *out)
 void user_token_print(const char *name, const struct user_secret *token)
 {
     if (token->drawn) {
-        (void)fprintf(stderr, "the token of %s is shown this once: keep it where only %s reads it\n",
-                      name, name);
+        (void)fprintf(stderr,
+                      "the token of %s is shown this once: keep it where only %s reads it\n", name,
+                      name);
         (void)printf("%.*s\n", (int)token->size, token->text);
     }
 }
