@@ -439,8 +439,9 @@ static int plan_addition(void *context, const struct users_record *record,
     return CMD_OK;
 }
 
-static int add_token(const struct user_settings *settings, const char *name)
+static int run_token_add(const struct user_settings *settings, const struct option_words *words)
 {
+    const char *name = words->items[1];
     struct user_secret token = {.drawn = false};
     struct addition addition;
     int code = user_token_make(settings->token_file, &token);
@@ -499,8 +500,11 @@ static int plan_removal(void *context, const struct users_record *record,
     return CMD_OK;
 }
 
-static int remove_token(const struct user_settings *settings, const char *name, const char *text)
+/* Of a token as of a key: their ids are of one row. */
+static int run_remove(const struct user_settings *settings, const struct option_words *words)
 {
+    const char *name = words->items[1];
+    const char *text = words->items[3];
     struct removal removal = {.name = name};
     uint64_t id;
     int code;
@@ -537,8 +541,9 @@ static int plan_key(void *context, const struct users_record *record, struct use
     return credentials_put(&self->credential, user->name, user->role);
 }
 
-static int add_key(const struct user_settings *settings, const char *name)
+static int run_key_add(const struct user_settings *settings, const struct option_words *words)
 {
+    const char *name = words->items[1];
     struct key_addition addition = {.credential = {.path = settings->file}};
     int code;
 
@@ -554,20 +559,6 @@ static int add_key(const struct user_settings *settings, const char *name)
     return code;
 }
 
-static int run_key(const struct user_settings *settings, const struct option_words *words)
-{
-    const char *action = words->items[2];
-
-    if (strcmp(action, "add") == 0 && words->count == 3) {
-        return add_key(settings, words->items[1]);
-    }
-    if (strcmp(action, "remove") == 0 && words->count == 4) {
-        return remove_token(settings, words->items[1], words->items[3]);
-    }
-    return cmd_fail(STATUS_USAGE, "usage: orbloom user key NAME add --credential FILE | key NAME "
-                                  "remove ID");
-}
-
 static int run_renew(const struct user_settings *settings, const struct option_words *words)
 {
     const char *path = settings->common.credential != NULL ? settings->common.credential
@@ -578,19 +569,6 @@ static int run_renew(const struct user_settings *settings, const struct option_w
         return cmd_fail(STATUS_USAGE, "which file is to be written anew? --credential FILE");
     }
     return credentials_renew(&settings->common, path);
-}
-
-static int run_token(const struct user_settings *settings, const struct option_words *words)
-{
-    const char *action = words->items[2];
-
-    if (strcmp(action, "add") == 0 && words->count == 3) {
-        return add_token(settings, words->items[1]);
-    }
-    if (strcmp(action, "remove") == 0 && words->count == 4) {
-        return remove_token(settings, words->items[1], words->items[3]);
-    }
-    return cmd_fail(STATUS_USAGE, "usage: orbloom user token NAME add | token NAME remove ID");
 }
 
 /* ---- apply ---- */
@@ -604,22 +582,24 @@ static int run_apply(const struct user_settings *settings, const struct option_w
 
 enum { CREATES = 1, TOKENS = 2, APPLIES = 4, SHOWS = 8, EXPIRES = 16, WRITES = 32 };
 
-static const struct {
+static const struct action {
     const char *word;
-    size_t min_words;
-    size_t max_words;
+    const char *then; /* the word after the user's name; NULL: none */
+    size_t words;
     bool named; /* the second word is a user */
     unsigned flags;
     int (*run)(const struct user_settings *settings, const struct option_words *words);
 } actions[] = {
-    {"create", 2, 2, true, CREATES | TOKENS | EXPIRES | WRITES, run_create},
-    {"list", 1, 1, false, SHOWS, run_list},
-    {"show", 2, 2, true, SHOWS, run_show},
-    {"delete", 2, 2, true, 0, run_delete},
-    {"apply", 2, 2, false, APPLIES, run_apply},
-    {"token", 3, 4, true, TOKENS | EXPIRES, run_token},
-    {"key", 3, 4, true, EXPIRES | WRITES, run_key},
-    {"renew", 1, 1, false, 0, run_renew},
+    {"create", NULL, 2, true, CREATES | TOKENS | EXPIRES | WRITES, run_create},
+    {"list", NULL, 1, false, SHOWS, run_list},
+    {"show", NULL, 2, true, SHOWS, run_show},
+    {"delete", NULL, 2, true, 0, run_delete},
+    {"apply", NULL, 2, false, APPLIES, run_apply},
+    {"token", "add", 3, true, TOKENS | EXPIRES, run_token_add},
+    {"token", "remove", 4, true, 0, run_remove},
+    {"key", "add", 3, true, EXPIRES | WRITES, run_key_add},
+    {"key", "remove", 4, true, 0, run_remove},
+    {"renew", NULL, 1, false, 0, run_renew},
 };
 
 /* A flag that this action does not have; NULL: none. */
@@ -656,25 +636,58 @@ static const char *stray_flag(const struct user_settings *settings, unsigned fla
     return NULL;
 }
 
-static int run_action(size_t at, struct user_settings *settings, const struct option_words *words)
+static bool is_called(const struct action *self, const struct option_words *words)
+{
+    return strcmp(words->items[0], self->word) == 0 &&
+           (self->then == NULL || (words->count > 2 && strcmp(words->items[2], self->then) == 0));
+}
+
+/* NULL: there is none, and it was said what there is. */
+static const struct action *find_action(const struct option_words *words)
+{
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
+        if (is_called(&actions[i], words)) {
+            return &actions[i];
+        }
+    }
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
+        if (strcmp(words->items[0], actions[i].word) == 0) {
+            (void)cmd_fail(STATUS_USAGE, "user %s takes NAME add, or NAME remove ID",
+                           actions[i].word);
+            return NULL;
+        }
+    }
+    (void)cmd_fail(
+        STATUS_USAGE,
+        "user takes create, list, show, delete, apply, token, key or renew, not \"%.60s\"",
+        words->items[0]);
+    return NULL;
+}
+
+static int check_call(const struct action *action, const struct user_settings *settings,
+                      const struct option_words *words)
+{
+    const char *stray = stray_flag(settings, action->flags);
+
+    if (words->count != action->words) {
+        return cmd_fail(STATUS_USAGE, "too %s words; usage: orbloom user %s [FLAGS]",
+                        words->count < action->words ? "few" : "many", table.words);
+    }
+    if (stray != NULL) {
+        return cmd_fail(STATUS_USAGE, "--%s is not for user %s%s%s; leave it out", stray,
+                        action->word, action->then != NULL ? " NAME " : "",
+                        action->then != NULL ? action->then : "");
+    }
+    return action->named && !check_name(words->items[1]) ? CMD_USAGE : CMD_OK;
+}
+
+static int run_action(const struct action *action, struct user_settings *settings,
+                      const struct option_words *words)
 {
     struct credential held;
     int code = CMD_OK;
 
-    const char *stray = stray_flag(settings, actions[at].flags);
-
-    if (words->count < actions[at].min_words || words->count > actions[at].max_words) {
-        return cmd_fail(STATUS_USAGE, "too %s words; usage: orbloom user %s [FLAGS]",
-                        words->count < actions[at].min_words ? "few" : "many", table.words);
-    }
-    if (stray != NULL) {
-        return cmd_fail(STATUS_USAGE, "--%s is not for user %s; leave it out", stray,
-                        actions[at].word);
-    }
-    if (actions[at].named && !check_name(words->items[1])) {
-        return CMD_USAGE;
-    }
-    if ((actions[at].flags & WRITES) != 0) {
+    if ((action->flags & WRITES) != 0) {
         settings->file = settings->common.credential;
         settings->common.credential = settings->as;
     }
@@ -683,7 +696,7 @@ static int run_action(size_t at, struct user_settings *settings, const struct op
         settings->common.held = &held;
     }
     if (code == CMD_OK) {
-        code = cmd_close_output(actions[at].run(settings, words));
+        code = cmd_close_output(action->run(settings, words));
     }
     if (settings->cluster_key != NULL) {
         credential_wipe(&held);
@@ -695,19 +708,18 @@ static int run(int argc, char **argv)
 {
     struct user_settings settings = {0};
     struct option_words words;
+    const struct action *action;
+    int code;
 
     if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
-    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
-        if (strcmp(words.items[0], actions[i].word) == 0) {
-            return run_action(i, &settings, &words);
-        }
+    action = find_action(&words);
+    if (action == NULL) {
+        return CMD_USAGE;
     }
-    return cmd_fail(
-        STATUS_USAGE,
-        "user takes create, list, show, delete, apply, token, key or renew, not \"%.60s\"",
-        words.items[0]);
+    code = check_call(action, &settings, &words);
+    return code == CMD_OK ? run_action(action, &settings, &words) : code;
 }
 
 static const struct command command = {.flags = &table, .run = run};

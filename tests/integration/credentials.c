@@ -291,6 +291,15 @@ Test(credentials, a_monitor_sees_how_the_cluster_does_and_no_key)
     MAY_NOT(WATCH, "user", "list");
 }
 
+/* The file is who asks, and is not written; nobody else is named. */
+Test(credentials, a_key_is_removed_by_the_credential_that_is_given)
+{
+    cr_assert_eq(unsetenv("ORBLOOM_CREDENTIAL"), 0);
+    MAY(ROOT, "user", "key", "crawler", "remove", "1");
+    MAY_NOT(CRAWLER, "status");
+    MAY(ROOT, "user", "show", "crawler");
+}
+
 /* ---- who is not let in: at once, with what to do, and never a DEADLINE ---- */
 
 Test(credentials, whoever_is_not_let_in_is_told_why)
