@@ -145,7 +145,8 @@ static enum status put_uses(const struct users_held *held, struct buffer *out)
     return status;
 }
 
-/* Where another coordinator was first, what it has written is joined by now. */
+/* Where another coordinator was first, what it has written is joined by now. What is heard of while
+ * the store writes is not in it, and is written the next time. */
 static void write_uses(struct coordinator *self)
 {
     struct store_swap swap = {.key = USERS_USES_KEY, .expected = self->users.version};
@@ -154,10 +155,11 @@ static void write_uses(struct coordinator *self)
 
     buffer_init(&value, STORE_MAX_VALUE_BYTES);
     users_forget_uses(self);
+    self->users.unwritten = false;
     status = put_uses(&self->users, &value);
     swap.value = buffer_span(&value);
     status = status == STATUS_OK ? records_swap(self, &swap, 1) : status;
-    self->users.unwritten = status != STATUS_OK;
+    self->users.unwritten = self->users.unwritten || status != STATUS_OK;
     buffer_fini(&value);
 }
 

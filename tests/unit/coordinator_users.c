@@ -427,6 +427,31 @@ Test(coordinator_users, other_coordinators_hear_of_uses_by_the_store)
     coordinator_stage_fini(&other);
 }
 
+/* With it in the store's hands somebody comes in once more. */
+static void use_again(void *context)
+{
+    const struct user_use second = {1, 1, 900};
+
+    (void)context;
+    users_note_uses(stage.coordinator, &second, 1);
+}
+
+Test(coordinator_users, a_use_heard_of_during_a_write_is_written_later)
+{
+    const struct user_use first = {1, 1, 500};
+    struct coordinator_stage other;
+
+    make("crawler", TOKEN_A);
+    users_note_uses(stage.coordinator, &first, 1);
+    store.before_swap = use_again;
+    coordinator_stage_turn(&stage);
+    coordinator_stage_pass(&stage, 61000000);
+    coordinator_stage_turn(&stage);
+    coordinator_stage_init(&other, &store.store);
+    cr_assert_eq(other.coordinator->users.uses[0].at_ms, 900);
+    coordinator_stage_fini(&other);
+}
+
 /* ---- a coordinator that comes later, and another key ---- */
 
 Test(coordinator_users, are_known_to_a_coordinator_that_starts)
