@@ -351,6 +351,7 @@ static const char *question_word(enum admin_action action)
 {
     return action == ADMIN_LOOK             ? "look"
            : action == ADMIN_USER_LIST      ? "user list"
+           : action == ADMIN_PROCESS_KEYS   ? "process keys"
            : action == ADMIN_UPGRADE_STATUS ? "upgrade status"
                                             : "status";
 }

@@ -442,9 +442,10 @@ uint64_t heard_most_keys(const struct coordinator *self, uint64_t filter_id, uin
 
 /* ---- view/status.c ---- */
 
-/* `doubt`: why what it tells may not be so any more; "": it is. Changes nothing. */
+/* `read`: how the last look at the store ended, or STATUS_UNAVAILABLE: it has not; `doubt`: why
+ * what it tells may not be so any more; "": it is. Changes nothing. */
 void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame, const char *doubt);
+                           const struct frame *frame, enum status read, const char *doubt);
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,
                           const struct frame *frame);
 

@@ -515,8 +515,27 @@ const char *users_name(const struct users_asker *asker, const struct admin_reque
     return asker->user != NULL ? asker->user->name : named ? request->user : NULL;
 }
 
+/* "user x may not do this to "y"; ...". */
+static void explain(const struct users_asker *asker, const struct admin_request *request,
+                    char *message)
+{
+    bool named = request->name[0] != '\0';
+
+    if (asker->unknown) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "the user who asks is not one of the cluster's, or not any more, or asks in "
+                       "another one's name; see `orbloom user list`");
+        return;
+    }
+    (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                   "user %.64s may not do this%s%.128s%s; an administrator grants what is to be "
+                   "allowed: right c for the names of filters, role admin for the rest (`orbloom "
+                   "user apply`)",
+                   asker->user->name, named ? " to \"" : "", request->name, named ? "\"" : "");
+}
+
 enum status users_judge(struct coordinator *self, const struct peer *from,
-                        const struct admin_request *request, char *message)
+                        const struct admin_request *request, enum status read, char *message)
 {
     struct users_asker asker = users_asker(self, from, request);
     enum peer_role role = (enum peer_role)from->role;
@@ -524,28 +543,18 @@ enum status users_judge(struct coordinator *self, const struct peer *from,
     if (!gate_admits_action(role, request->action)) {
         char why[GATE_REASON_BYTES];
 
-        coordinator_count(self, COORDINATOR_not_permitted_total);
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES, "%s",
                        gate_why_action(role, request->action, why));
-        return STATUS_UNAUTHENTIC;
-    }
-    if (!asker.unknown && (asker.user == NULL || is_allowed(asker.user, request))) {
+    } else if (asker.unknown && read != STATUS_OK) {
+        records_tell(self, read, "read", message, COORDINATOR_MESSAGE_BYTES);
+        return read;
+    } else if (!asker.unknown && (asker.user == NULL || is_allowed(asker.user, request))) {
         return STATUS_OK;
+    } else {
+        explain(&asker, request, message);
     }
     coordinator_count(self, COORDINATOR_not_permitted_total);
     audit_refuse(&self->audit, from, users_name(&asker, request), request);
-    if (asker.unknown) {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                       "the user who asks is not one of the cluster's, or not any more, or asks in "
-                       "another one's name; see `orbloom user list`");
-    } else {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                       "user %.64s may not do this%s%.128s%s; an administrator grants what is to "
-                       "be allowed: right c for the names of filters, role admin for the rest "
-                       "(`orbloom user apply`)",
-                       asker.user->name, request->name[0] != '\0' ? " to \"" : "", request->name,
-                       request->name[0] != '\0' ? "\"" : "");
-    }
     return STATUS_UNAUTHENTIC;
 }
 

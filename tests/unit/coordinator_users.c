@@ -340,6 +340,21 @@ Test(coordinator_users, see_what_they_have_a_right_to)
     cr_assert_eq(status_of("", "").nfilters, 1);
 }
 
+/* It may be one that could not be read. */
+Test(coordinator_users, nobody_is_unknown_for_sure_while_the_store_is_silent)
+{
+    struct admin_request drop = plain(ADMIN_DROP, "urls");
+
+    make("crawler", TOKEN_A);
+    store.broken = true;
+    cr_assert_eq(ask("new", &drop), STATUS_IO);
+    cr_assert_eq(status_of("new", "").status, STATUS_IO);
+    cr_assert_eq(coordinator_stage_counter(&stage, "not_permitted_total"), 0);
+    cr_assert_eq(ask("crawler", &drop), STATUS_UNAUTHENTIC, "who is known is judged");
+    cr_assert_eq(status_of("crawler", "").status, STATUS_OK);
+    cr_assert_eq(coordinator_stage_counter(&stage, "not_permitted_total"), 1);
+}
+
 static enum status judge(enum peer_role role, uint32_t id, const char *named,
                          enum admin_action action)
 {
@@ -348,7 +363,7 @@ static enum status judge(enum peer_role role, uint32_t id, const char *named,
     char message[COORDINATOR_MESSAGE_BYTES];
 
     request.user = named;
-    return users_judge(stage.coordinator, &peer, &request, message);
+    return users_judge(stage.coordinator, &peer, &request, STATUS_OK, message);
 }
 
 Test(coordinator_users, are_known_by_what_their_connection_has_proved)
