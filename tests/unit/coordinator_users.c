@@ -2,6 +2,7 @@
  * refused where another record was seen; and who may ask for what. */
 #include "base/heap.h"
 #include "coordinator/private.h"
+#include "coordinator/records.h"
 #include "coordinator/users.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
@@ -156,6 +157,24 @@ Test(coordinator_users, another_record_than_was_seen_is_not_changed)
     cr_assert_eq(told.status, STATUS_CONFLICT);
     cr_assert(told.moved);
     cr_assert_eq(users()->revision, 1);
+}
+
+/* It can't become what was seen: one look is enough. */
+static size_t attempts;
+static enum status moved(struct coordinator *self, uint64_t now_us, void *context)
+{
+    (void)now_us;
+    (void)context;
+    attempts++;
+    self->order.moved = attempts > 1;
+    return STATUS_CONFLICT;
+}
+
+Test(coordinator_users, what_has_moved_is_not_attempted_again)
+{
+    cr_assert_eq(records_change(stage.coordinator, stage.now_us, moved, NULL), STATUS_CONFLICT);
+    cr_assert_eq(attempts, 2);
+    stage.coordinator->order.moved = false;
 }
 
 Test(coordinator_users, a_dry_run_changes_nothing)
