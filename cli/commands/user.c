@@ -245,6 +245,17 @@ static uint64_t expiry_of(const struct user_settings *settings)
     return settings->expires_us != 0 ? date_now_ms() + settings->expires_us / MS_PER_US : 0;
 }
 
+/* What was made here can't be had again, so it is told where the user may have it by now, too. */
+static void tell_unsure(const char *name)
+{
+    (void)fprintf(
+        stderr,
+        "orbloom: it is not sure whether this was done: a coordinator may have done it, or "
+        "do so within a moment; see `orbloom user show %s`, and repeat the command if "
+        "nothing is there\n",
+        name);
+}
+
 /* ---- create ---- */
 
 struct creation {
@@ -252,23 +263,19 @@ struct creation {
     struct user_wish wishes[2];
     size_t nwishes;
     struct credential_draft *credential; /* NULL: none */
-    bool asked;                          /* at least once: the user who is there may be ours */
 };
 
 static int plan_creation(void *context, const struct users_record *record,
                          struct user_change *change)
 {
     struct creation *self = context;
-    bool exists = user_list_find(&record->list, self->user.name) != NULL;
 
-    if (!self->asked && exists) {
+    if (user_list_find(&record->list, self->user.name) != NULL) {
         return cmd_fail(STATUS_EXISTS,
                         "user %s exists; change it with `orbloom user apply FILE`, or give it "
                         "another token: `orbloom user token %s add`",
                         self->user.name, self->user.name);
     }
-    self->asked = true;
-    change->revision = exists ? UINT64_MAX : 0; /* Only if it is this very one, made before. */
     change->puts = &self->user;
     change->nputs = 1;
     change->adds = self->wishes;
@@ -278,14 +285,15 @@ static int plan_creation(void *context, const struct users_record *record,
                : CMD_OK;
 }
 
-static int refuse_setting(const char *reason)
+static int refuse_setting(enum status status, const char *reason)
 {
-    return cmd_fail(STATUS_INVALID, "%s", reason);
+    return cmd_fail(status, "%s", reason[0] != '\0' ? reason : status_meaning(status));
 }
 
 static int define(const struct user_settings *settings, const char *name, struct user *user)
 {
-    char reason[USER_REASON_BYTES];
+    char reason[USER_REASON_BYTES] = "";
+    enum status status;
 
     *user = (struct user){
         .role = USER_CLIENT,
@@ -293,19 +301,31 @@ static int define(const struct user_settings *settings, const char *name, struct
         .limits = {settings->keys_per_s, settings->filters, settings->bytes,
                    (uint32_t)settings->connections, settings->in_flight},
     };
-    if (user_file_set(user, "name", name, reason) != STATUS_OK ||
-        (settings->role != NULL &&
-         user_file_set(user, "role", settings->role, reason) != STATUS_OK) ||
-        (settings->tls_subject != NULL &&
-         user_file_set(user, "tls_subject", settings->tls_subject, reason) != STATUS_OK)) {
-        return refuse_setting(reason);
+    status = user_file_set(user, "name", name, reason);
+    if (status == STATUS_OK && settings->role != NULL) {
+        status = user_file_set(user, "role", settings->role, reason);
     }
-    for (uint32_t i = 0; i < settings->nrights; i++) {
-        if (user_file_set(user, "rights", settings->rights[i], reason) != STATUS_OK) {
-            return refuse_setting(reason);
-        }
+    if (status == STATUS_OK && settings->tls_subject != NULL) {
+        status = user_file_set(user, "tls_subject", settings->tls_subject, reason);
     }
-    return CMD_OK;
+    for (uint32_t i = 0; i < settings->nrights && status == STATUS_OK; i++) {
+        status = user_file_set(user, "rights", settings->rights[i], reason);
+    }
+    return status == STATUS_OK ? CMD_OK : refuse_setting(status, reason);
+}
+
+/* What there was none of is empty. */
+static void end_secrets(const char *name, struct new_token *token,
+                        struct credential_draft *credential, bool has, bool unsure)
+{
+    if (unsure) {
+        tell_unsure(name);
+    }
+    if (has || unsure) {
+        user_token_print(name, token);
+    }
+    credentials_end(credential, has, unsure);
+    explicit_bzero(token, sizeof *token);
 }
 
 /* Who comes with a key or a certificate needs no token. */
@@ -318,8 +338,9 @@ static int run_create(const struct user_settings *settings, const struct option_
 {
     const char *name = words->items[1];
     struct creation creation = {.nwishes = 0};
-    struct user_secret token = {.drawn = false};
+    struct new_token token = {.drawn = false};
     struct credential_draft credential = {.path = settings->file};
+    bool unsure = false;
     int code = define(settings, name, &creation.user);
 
     if (code == CMD_OK && wants_token(settings)) {
@@ -336,14 +357,12 @@ static int run_create(const struct user_settings *settings, const struct option_
                                                                expiry_of(settings));
     }
     if (code == CMD_OK) {
-        code = users_edit(&settings->common, false, plan_creation, &creation);
+        code = users_edit(&settings->common, false, plan_creation, &creation, &unsure);
     }
     if (code == CMD_OK) {
         (void)fprintf(stderr, "created user %s\n", name);
-        user_token_print(name, &token);
     }
-    credentials_end(&credential, code == CMD_OK);
-    explicit_bzero(&token, sizeof token);
+    end_secrets(name, &token, &credential, code == CMD_OK, unsure);
     user_fini(&creation.user);
     return code;
 }
@@ -412,7 +431,8 @@ static int plan_deletion(void *context, const struct users_record *record,
 static int run_delete(const struct user_settings *settings, const struct option_words *words)
 {
     struct deletion deletion = {.name = words->items[1]};
-    int code = users_edit(&settings->common, false, plan_deletion, &deletion);
+    bool unsure;
+    int code = users_edit(&settings->common, false, plan_deletion, &deletion, &unsure);
 
     if (code == CMD_OK) {
         (void)printf("deleted user %s\n", deletion.name);
@@ -420,42 +440,46 @@ static int run_delete(const struct user_settings *settings, const struct option_
     return code;
 }
 
-/* ---- token ---- */
+/* ---- tokens and keys ---- */
 
 struct addition {
     struct user_wish wish;
+    struct credential_draft *credential; /* of a key; NULL: it is a token */
 };
 
 static int plan_addition(void *context, const struct users_record *record,
                          struct user_change *change)
 {
-    const struct addition *self = context;
+    struct addition *self = context;
+    const struct user *user = user_list_find(&record->list, self->wish.user);
 
-    if (user_list_find(&record->list, self->wish.user) == NULL) {
+    if (user == NULL) {
         return users_refuse_unknown(self->wish.user);
     }
     change->adds = &self->wish;
     change->nadds = 1;
-    return CMD_OK;
+    return self->credential != NULL ? credentials_put(self->credential, user->name, user->role)
+                                    : CMD_OK;
 }
 
 static int run_token_add(const struct user_settings *settings, const struct option_words *words)
 {
     const char *name = words->items[1];
-    struct user_secret token = {.drawn = false};
-    struct addition addition;
+    struct new_token token = {.drawn = false};
+    struct credential_draft none = {.path = NULL};
+    struct addition addition = {.credential = NULL};
+    bool unsure = false;
     int code = user_token_make(settings->token_file, &token);
 
     addition.wish = (struct user_wish){
         .user = name, .token = span_of(token.text, token.size), .expires_ms = expiry_of(settings)};
     if (code == CMD_OK) {
-        code = users_edit(&settings->common, false, plan_addition, &addition);
+        code = users_edit(&settings->common, false, plan_addition, &addition, &unsure);
     }
     if (code == CMD_OK) {
         (void)fprintf(stderr, "user %s has another token\n", name);
-        user_token_print(name, &token);
     }
-    explicit_bzero(&token, sizeof token);
+    end_secrets(name, &token, &none, code == CMD_OK, unsure);
     return code;
 }
 
@@ -506,6 +530,7 @@ static int run_remove(const struct user_settings *settings, const struct option_
     const char *name = words->items[1];
     const char *text = words->items[3];
     struct removal removal = {.name = name};
+    bool unsure;
     uint64_t id;
     int code;
 
@@ -514,48 +539,31 @@ static int run_remove(const struct user_settings *settings, const struct option_
                         name);
     }
     removal.which.credential = (uint32_t)id;
-    code = users_edit(&settings->common, false, plan_removal, &removal);
+    code = users_edit(&settings->common, false, plan_removal, &removal, &unsure);
     if (code == CMD_OK) {
         (void)printf("removed %" PRIu64 " of user %s\n", id, name);
     }
     return code;
 }
 
-/* ---- keys ---- */
-
-struct key_addition {
-    struct credential_draft credential;
-    struct user_wish wish;
-};
-
-static int plan_key(void *context, const struct users_record *record, struct user_change *change)
-{
-    struct key_addition *self = context;
-    const struct user *user = user_list_find(&record->list, self->wish.user);
-
-    if (user == NULL) {
-        return users_refuse_unknown(self->wish.user);
-    }
-    change->adds = &self->wish;
-    change->nadds = 1;
-    return credentials_put(&self->credential, user->name, user->role);
-}
-
 static int run_key_add(const struct user_settings *settings, const struct option_words *words)
 {
     const char *name = words->items[1];
-    struct key_addition addition = {.credential = {.path = settings->file}};
+    struct credential_draft credential = {.path = settings->file};
+    struct addition addition = {.credential = &credential};
+    struct new_token none = {.drawn = false};
+    bool unsure = false;
     int code;
 
     if (settings->file == NULL) {
         return cmd_fail(STATUS_USAGE, "which file is to be written? --credential FILE");
     }
-    code = credentials_make(&addition.credential, &settings->common);
-    addition.wish = credentials_wish(&addition.credential, name, expiry_of(settings));
+    code = credentials_make(&credential, &settings->common);
+    addition.wish = credentials_wish(&credential, name, expiry_of(settings));
     if (code == CMD_OK) {
-        code = users_edit(&settings->common, false, plan_key, &addition);
+        code = users_edit(&settings->common, false, plan_addition, &addition, &unsure);
     }
-    credentials_end(&addition.credential, code == CMD_OK);
+    end_secrets(name, &none, &credential, code == CMD_OK, unsure);
     return code;
 }
 

@@ -83,10 +83,11 @@ static int plan_application(void *context, const struct users_record *record,
 int user_apply(const struct flags_common *common, const char *path, bool dry_run, bool prune)
 {
     struct application application = {.prune = prune};
+    bool unsure = false; /* Who repeats the command is told what is left to do. */
     int code = CMD_USAGE;
 
     if (user_file_read(path, &application.wanted) == STATUS_OK) {
-        code = users_edit(common, dry_run, plan_application, &application);
+        code = users_edit(common, dry_run, plan_application, &application, &unsure);
     }
     if (code == CMD_OK && application.changes == 0) {
         (void)printf("nothing to do: all is as %s says\n", path);

@@ -79,7 +79,7 @@ static bool is_empty(const struct user_change *change)
 }
 
 static int attempt(const struct flags_common *common, bool dry_run, users_plan_fn plan,
-                   void *context, bool *conflict)
+                   void *context, struct cmd_outcome *outcome)
 {
     struct frame frame = {
         .kind = FRAME_ADMIN_REQUEST,
@@ -92,27 +92,28 @@ static int attempt(const struct flags_common *common, bool dry_run, users_plan_f
     struct users_record record;
     int code = users_fetch(common, "", &record);
 
-    *conflict = false;
+    *outcome = (struct cmd_outcome){.status = STATUS_OK};
     code = code == CMD_OK ? plan(context, &record, change) : code;
-    change->revision = change->revision != 0 ? change->revision : record.list.revision;
+    change->revision = record.list.revision;
     if (code == CMD_OK && !is_empty(change)) {
-        code = cmd_ask_again(common, &frame, show_nothing, NULL, conflict);
+        code = cmd_ask_quietly(common, &frame, show_nothing, NULL, outcome);
     }
     users_record_fini(&record);
     return code;
 }
 
-int users_edit(const struct flags_common *common, bool dry_run, users_plan_fn plan, void *context)
+int users_edit(const struct flags_common *common, bool dry_run, users_plan_fn plan, void *context,
+               bool *unsure)
 {
-    bool conflict = true;
+    struct cmd_outcome outcome = {.status = STATUS_CONFLICT};
     int code = CMD_PARTIAL;
 
-    for (int i = 0; conflict && i < EDIT_ATTEMPTS; i++) {
-        code = attempt(common, dry_run, plan, context, &conflict);
+    for (int i = 0; outcome.status == STATUS_CONFLICT && i < EDIT_ATTEMPTS; i++) {
+        code = attempt(common, dry_run, plan, context, &outcome);
     }
-    return conflict ? cmd_fail(STATUS_CONFLICT,
-                               "users are being changed all the time, by others or as the cluster "
-                               "key is replaced, or may not be changed now; see `orbloom status`, "
-                               "and retry")
-                    : code;
+    *unsure = outcome.unsure && !dry_run;
+    if (outcome.status != STATUS_OK) {
+        (void)cmd_fail(outcome.status, "%s", outcome.message);
+    }
+    return code;
 }

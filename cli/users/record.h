@@ -28,13 +28,14 @@ uint64_t users_seen_ms(const struct users_record *self, uint32_t user, uint32_t 
 
 /* Says what is to become of the users that there are, in *change, which begins as zeros, points to
  * what outlives the call, and may stay so: nothing is asked for then. Its revision is that of the
- * record, unless it says another one. CMD_OK, or the command's exit
- * code after an error was printed. */
+ * record. CMD_OK, or the command's exit code after an error was printed. */
 typedef int (*users_plan_fn)(void *context, const struct users_record *record,
                              struct user_change *change);
 
-/* Fetch, plan, ask for the change. */
-int users_edit(const struct flags_common *common, bool dry_run, users_plan_fn plan, void *context);
+/* Fetch, plan, ask for the change. *unsure: it failed, and may have been made all the same, or be
+ * made yet. */
+int users_edit(const struct flags_common *common, bool dry_run, users_plan_fn plan, void *context,
+               bool *unsure);
 
 /* "x" is no user: printed. */
 int users_refuse_unknown(const char *name);
