@@ -196,7 +196,7 @@ static enum status add_key(struct edit *self, struct user *user, const struct us
     }
     if (user->nkeys >= USER_MAX_KEYS) {
         return refuse(self, STATUS_TOO_LARGE, wish->user,
-                      "has 8 keys already; remove one: `orbloom user token NAME remove ID`");
+                      "has 8 keys already; remove one: `orbloom user key NAME remove ID`");
     }
     key.id = ++user->last_credential;
     memcpy(key.key, wish->key, sizeof key.key);

@@ -276,6 +276,22 @@ Test(coordinator_users, tokens_come_and_go_as_many_as_fit)
     cr_assert_eq(users()->users[0].last_credential, USER_MAX_TOKENS + 1);
 }
 
+Test(coordinator_users, keys_too_and_the_remedy_is_one_of_keys)
+{
+    struct user_wish wish = {.user = "crawler", .token = span_text("")};
+    struct coordinator_told told;
+
+    make("crawler", TOKEN_A);
+    for (int i = 1; i <= USER_MAX_KEYS + 1; i++) {
+        wish.key[0] = (uint8_t)i;
+        told = change(
+            &(struct user_change){.revision = users()->revision, .adds = &wish, .nadds = 1});
+        cr_assert_eq(told.status, i <= USER_MAX_KEYS ? STATUS_OK : STATUS_TOO_LARGE);
+    }
+    cr_assert_not_null(strstr(told.message, "`orbloom user key NAME remove ID`"), "%s",
+                       told.message);
+}
+
 /* ---- who may ask for what ---- */
 
 static enum status ask(const char *user, const struct admin_request *request)
