@@ -31,12 +31,6 @@ static uint64_t date_ms(const struct coordinator *self)
     return self->effects.date_ms != NULL ? self->effects.date_ms(self->effects.context) : 0;
 }
 
-static bool same_definition(const struct user *a, const struct user *b)
-{
-    return a->role == b->role && a->create == b->create && strcmp(a->subject, b->subject) == 0 &&
-           user_same_limits(&a->limits, &b->limits) && user_same_grants(a, b);
-}
-
 /* All but its id, its name, its tokens and its keys. */
 static enum status define(struct user *user, const struct user *wish)
 {
@@ -118,7 +112,7 @@ static enum status put(struct edit *self, const struct user *wish)
     if (user == NULL) {
         return make(self, wish);
     }
-    if (same_definition(user, wish)) {
+    if (user_differences(user, wish) == 0) {
         return STATUS_OK;
     }
     if (wish->id != user->id) {

@@ -488,19 +488,6 @@ struct removal {
     struct user_use which;
 };
 
-static bool has_credential(const struct user *user, uint32_t id)
-{
-    bool found = false;
-
-    for (size_t i = 0; i < user->ntokens; i++) {
-        found = found || user->tokens[i].id == id;
-    }
-    for (size_t i = 0; i < user->nkeys; i++) {
-        found = found || user->keys[i].id == id;
-    }
-    return found;
-}
-
 static int plan_removal(void *context, const struct users_record *record,
                         struct user_change *change)
 {
@@ -511,7 +498,7 @@ static int plan_removal(void *context, const struct users_record *record,
     if (user == NULL && first) {
         return users_refuse_unknown(self->name);
     }
-    if (first && !has_credential(user, self->which.credential)) {
+    if (first && !user_has_credential(user, self->which.credential)) {
         return cmd_fail(STATUS_NOT_FOUND,
                         "user %s has no token or key of id %" PRIu32 "; see `orbloom user show %s`",
                         self->name, self->which.credential, self->name);

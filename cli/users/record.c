@@ -5,6 +5,7 @@
 #include "cli/ask.h"
 #include "cli/cmd.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { EDIT_ATTEMPTS = 8 };
@@ -49,14 +50,24 @@ int users_fetch(const struct flags_common *common, const char *name, struct user
     return cmd_ask(common, &frame, take, out);
 }
 
+static int by_credential(const void *a, const void *b)
+{
+    const struct user_use *left = a;
+    const struct user_use *right = b;
+    int order = (left->user > right->user) - (left->user < right->user);
+
+    return order != 0
+               ? order
+               : (left->credential > right->credential) - (left->credential < right->credential);
+}
+
 uint64_t users_seen_ms(const struct users_record *self, uint32_t user, uint32_t credential)
 {
-    for (size_t i = 0; i < self->nuses; i++) {
-        if (self->uses[i].user == user && self->uses[i].credential == credential) {
-            return self->uses[i].at_ms;
-        }
-    }
-    return 0;
+    const struct user_use key = {.user = user, .credential = credential};
+    const struct user_use *found =
+        self->nuses > 0 ? bsearch(&key, self->uses, self->nuses, sizeof key, by_credential) : NULL;
+
+    return found != NULL ? found->at_ms : 0;
 }
 
 int users_refuse_unknown(const char *name)

@@ -13,7 +13,7 @@
 
 struct users_record {
     struct user_list list; /* without hashes of tokens */
-    struct user_use *uses;
+    struct user_use *uses; /* in order of users and credentials */
     size_t nuses;
     uint64_t now_ms; /* by the coordinator's clock; 0: it has none */
 };

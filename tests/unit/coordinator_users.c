@@ -147,6 +147,25 @@ Test(coordinator_users, what_is_so_already_is_no_change)
     cr_assert_eq(users()->users[0].ntokens, 1);
 }
 
+/* Grants are what is there, and in their order. */
+Test(coordinator_users, other_grants_are_a_change)
+{
+    const struct user_grant turned[] = {crawl[1], crawl[0]};
+    struct user user = client("crawler");
+
+    cr_assert(put(&user).created);
+    user.id = users()->users[0].id;
+    cr_assert(!put(&user).created);
+    user.grants = (struct user_grant *)turned;
+    cr_assert(put(&user).created);
+    user.ngrants = 1;
+    cr_assert(put(&user).created);
+    cr_assert_eq(users()->revision, 3);
+    cr_assert(!user_may(&users()->users[0], USER_CREATE, "crawl:x"));
+    user.id = 0;
+    cr_assert(!put(&user).created, "so it is already, whoever made it");
+}
+
 Test(coordinator_users, another_record_than_was_seen_is_not_changed)
 {
     struct user user = client("other");
@@ -475,6 +494,33 @@ Test(coordinator_users, other_coordinators_hear_of_uses_by_the_store)
     coordinator_stage_init(&other, &store.store);
     cr_assert_eq(other.coordinator->users.uses[0].at_ms, 900);
     coordinator_stage_fini(&other);
+}
+
+/* Ids are in another order than names. */
+Test(coordinator_users, uses_of_what_is_gone_are_forgotten)
+{
+    const struct user_use told[] = {{1, 1, 500}, {2, 1, 300}, {3, 1, 400}, {3, 2, 600}};
+    const struct user_wish second = token("b", TOKEN_B);
+    const struct user_use which = {3, 1, 0};
+    const uint32_t gone = 2;
+
+    make("c", TOKEN_A);
+    make("a", TOKEN_A);
+    make("b", TOKEN_A);
+    cr_assert_eq(change(&(struct user_change){.revision = 3, .adds = &second, .nadds = 1}).status,
+                 STATUS_OK);
+    users_note_uses(stage.coordinator, told, 4);
+    cr_assert_eq(stage.coordinator->users.nuses, 4);
+    cr_assert_eq(
+        change(
+            &(struct user_change){
+                .revision = 4, .removes = &which, .nremoves = 1, .deletes = &gone, .ndeletes = 1})
+            .status,
+        STATUS_OK);
+    users_forget_uses(stage.coordinator);
+    cr_assert_eq(stage.coordinator->users.nuses, 2);
+    cr_assert_eq(used_ms(1, 1), 500);
+    cr_assert_eq(used_ms(3, 2), 600);
 }
 
 /* With it in the store's hands somebody comes in once more. */
