@@ -138,7 +138,7 @@ static void collect_filters(struct coordinator *self, uint64_t now_us, const cha
 static bool is_about(const struct coordinator *self, const struct overview *overview,
                      const struct replica_report *report, const char *name)
 {
-    bool all = name[0] == '\0' && overview->asker.user == NULL;
+    bool all = name[0] == '\0' && sees_all(&overview->asker);
     const struct document_entry *entry =
         all ? NULL : document_cache_find(&self->documents, report->filter_id);
 

@@ -185,6 +185,27 @@ Test(coordinator_audit, parameters_that_matter_are_told)
     close_stage();
 }
 
+Test(coordinator_audit, who_becomes_an_admin_is_told)
+{
+    struct user puts[3] = {{.name = "app", .role = USER_CLIENT},
+                           {.name = "root", .role = USER_ADMIN},
+                           {.id = 7, .name = "second", .role = USER_ADMIN}};
+    struct admin_request request = {.action = ADMIN_USER_CHANGE,
+                                    .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+                                    .name = "",
+                                    .successor = "",
+                                    .users = {.puts = puts, .nputs = 2}};
+
+    open_stage();
+    coordinator_stage_report(&stage, 3, 0, 0, REPLICA_NONE);
+    coordinator_stage_ask(&stage, 3, &request);
+    EXPECT_LINE(1, "\"created\":[\"app\",\"root\"],\"admins\":[\"root\"]", "\"outcome\":\"OK\"");
+    request.users.nputs = 3;
+    coordinator_stage_ask(&stage, 3, &request);
+    EXPECT_LINE(2, "\"changed\":[\"second\"],\"admins\":[\"root\",\"second\"]");
+    close_stage();
+}
+
 /* Names are plain by rule; whoever speaks to the port need not keep to it. */
 Test(coordinator_audit, a_name_can_not_make_a_second_line)
 {

@@ -266,6 +266,25 @@ Test(coordinator_users, what_can_not_be_is_refused_and_all_of_it_left)
     cr_assert_eq(users()->count, 2);
 }
 
+Test(coordinator_users, tokens_and_keys_must_be_of_use_for_a_while)
+{
+    struct user_wish wish = token("crawler", TOKEN_B);
+
+    make("crawler", TOKEN_A);
+    stage.fake.date_ms = 5000;
+    wish.expires_ms = 5000;
+    refused(&(struct user_change){.revision = 1, .adds = &wish, .nadds = 1}, STATUS_INVALID);
+    wish.expires_ms = 5001;
+    cr_assert_eq(change(&(struct user_change){.revision = 1, .adds = &wish, .nadds = 1}).status,
+                 STATUS_OK);
+    cr_assert_eq(users()->users[0].tokens[1].expires_ms, 5001);
+    wish.expires_ms = 9000;
+    cr_assert_eq(change(&(struct user_change){.revision = 2, .adds = &wish, .nadds = 1}).status,
+                 STATUS_OK);
+    cr_assert_eq(users()->users[0].tokens[1].expires_ms, 9000, "it is the same token");
+    cr_assert_eq(users()->users[0].ntokens, 2);
+}
+
 Test(coordinator_users, tokens_come_and_go_as_many_as_fit)
 {
     char text[] = "0000000000000000";
@@ -409,6 +428,22 @@ Test(coordinator_users, nobody_is_unknown_for_sure_while_the_store_is_silent)
     cr_assert_eq(coordinator_stage_counter(&stage, "not_permitted_total"), 1);
 }
 
+/* All of it, and of every filter. */
+Test(coordinator_users, who_monitor_see_all)
+{
+    struct user watch = client("watch");
+
+    watch.role = USER_MONITOR;
+    watch.ngrants = 0;
+    cr_assert_eq(put(&watch).status, STATUS_OK);
+    cr_assert_eq(status_of("watch", "").nfilters, 1);
+    cr_assert_eq(status_of("watch", "").nreplicas, status_of("", "").nreplicas);
+    cr_assert_eq(status_of("watch", "urls").nreplicas, 3);
+    coordinator_stage_report(&stage, 1, 99, 1, REPLICA_FULL); /* Of a filter that is not here. */
+    cr_assert_eq(status_of("", "").nreplicas, 3);
+    cr_assert_eq(status_of("watch", "").nreplicas, 3);
+}
+
 static enum status judge(enum peer_role role, uint32_t id, const char *named,
                          enum admin_action action)
 {
@@ -445,6 +480,90 @@ Test(coordinator_users, are_known_by_what_their_connection_has_proved)
     cr_assert_eq(judge(PEER_ROUTER, 0, "crawler", ADMIN_DROP), STATUS_UNAUTHENTIC);
     cr_assert_eq(judge(PEER_ROUTER, 0, "", ADMIN_DROP), STATUS_OK);
     cr_assert_eq(judge(PEER_ANYBODY, 0, "", ADMIN_USER_CHANGE), STATUS_OK);
+}
+
+/* Grants of "crawler" are rwc crawl:*, r urls. */
+static enum status judge_request(uint32_t id, const struct admin_request *request)
+{
+    const struct peer peer = {.size = 1, .role = PEER_CLIENT, .user = id};
+    char message[COORDINATOR_MESSAGE_BYTES];
+
+    return users_judge(stage.coordinator, &peer, request, STATUS_OK, message);
+}
+
+Test(coordinator_users, who_feeds_a_list_tells_how_much_and_may_not_begin_a_rebuild)
+{
+    static const struct user_grant feed[] = {{USER_WRITE, "urls"}};
+    struct admin_request request = plain(ADMIN_REBUILD, "urls");
+    struct user feeder = client("feeder");
+    uint32_t id;
+
+    feeder.grants = (struct user_grant *)feed;
+    feeder.ngrants = 1;
+    cr_assert_eq(put(&feeder).status, STATUS_OK);
+    id = users()->users[0].id;
+    for (int step = REBUILD_BEGIN; step <= REBUILD_ABORT; step++) {
+        request.rebuild.step = (enum rebuild_step)step;
+        cr_assert_eq(judge_request(id, &request),
+                     step == REBUILD_FED ? STATUS_OK : STATUS_UNAUTHENTIC, "%d", step);
+    }
+    request.name = "other";
+    request.rebuild.step = REBUILD_FED;
+    cr_assert_eq(judge_request(id, &request), STATUS_UNAUTHENTIC);
+}
+
+Test(coordinator_users, look_at_what_they_see)
+{
+    struct admin_request request = plain(ADMIN_LOOK, "urls");
+    uint32_t id;
+
+    make("crawler", TOKEN_A);
+    id = users()->users[0].id;
+    cr_assert_eq(judge_request(id, &request), STATUS_OK, "any right to it");
+    request.rename.name = "crawl:a";
+    cr_assert_eq(judge_request(id, &request), STATUS_OK);
+    request.rename.name = "hidden";
+    cr_assert_eq(judge_request(id, &request), STATUS_UNAUTHENTIC, "both names");
+    request.name = "hidden";
+    request.rename.name = "urls";
+    cr_assert_eq(judge_request(id, &request), STATUS_UNAUTHENTIC);
+}
+
+/* The door lets routers and admins ask for it; a router names the user. */
+Test(coordinator_users, load_a_dump_as_they_create)
+{
+    struct admin_request request = plain(ADMIN_LOAD, "crawl:a");
+    const struct peer router = {.size = 1, .role = PEER_ROUTER};
+    char message[COORDINATOR_MESSAGE_BYTES];
+
+    make("crawler", TOKEN_A);
+    request.user = "crawler";
+    cr_assert_eq(users_judge(stage.coordinator, &router, &request, STATUS_OK, message), STATUS_OK);
+    request.name = "urls";
+    cr_assert_eq(users_judge(stage.coordinator, &router, &request, STATUS_OK, message),
+                 STATUS_UNAUTHENTIC, "r alone");
+}
+
+/* What the connection has proved is of before. */
+Test(coordinator_users, are_what_the_record_says_now)
+{
+    struct user root = client("root");
+    struct user watch = client("watch");
+    uint32_t id;
+
+    root.role = USER_ADMIN;
+    watch.role = USER_MONITOR;
+    cr_assert_eq(put(&root).status, STATUS_OK);
+    cr_assert_eq(put(&watch).status, STATUS_OK);
+    root.id = id = user_list_find(users(), "root")->id;
+    cr_assert_eq(judge(PEER_ADMIN, id, "watch", ADMIN_STATUS), STATUS_OK, "for another one");
+    root.role = USER_CLIENT;
+    cr_assert_eq(put(&root).status, STATUS_OK);
+    cr_assert_eq(judge(PEER_ADMIN, id, "", ADMIN_MAP_BACKUP), STATUS_UNAUTHENTIC);
+    cr_assert_eq(judge(PEER_ADMIN, id, "", ADMIN_USER_LIST), STATUS_UNAUTHENTIC);
+    cr_assert_eq(judge(PEER_ADMIN, id, "", ADMIN_DROP), STATUS_UNAUTHENTIC, "r to urls");
+    cr_assert_eq(judge(PEER_ADMIN, id, "watch", ADMIN_STATUS), STATUS_UNAUTHENTIC);
+    cr_assert_eq(judge(PEER_ADMIN, id, "", ADMIN_STATUS), STATUS_OK);
 }
 
 /* ---- when credentials were used ---- */
@@ -577,6 +696,27 @@ Test(coordinator_users, followers_get_the_record)
     synced = coordinator_stage_send(&stage, 50, &request);
     cr_assert_eq(synced.ndocuments, 1);
     cr_assert_eq(synced.nsecrets, 0);
+}
+
+/* Each gives its users a share of their limits. */
+Test(coordinator_users, routers_hear_how_many_of_them_live)
+{
+    struct sync_request request = {.role = SYNC_ROUTER,
+                                   .name = "r1",
+                                   .endpoint = "",
+                                   .host = "",
+                                   .zone = "",
+                                   .since = stage.coordinator->change};
+
+    cr_assert_eq(coordinator_stage_send(&stage, 50, &request).routers, 1);
+    request.name = "r2";
+    cr_assert_eq(coordinator_stage_send(&stage, 51, &request).routers, 2);
+    request.name = "r1";
+    cr_assert_eq(coordinator_stage_send(&stage, 50, &request).routers, 2, "nodes are none");
+    stage.now_us += 10000000;
+    cr_assert_eq(coordinator_stage_send(&stage, 51, &request).routers, 2, "node_timeout");
+    stage.now_us += 1;
+    cr_assert_eq(coordinator_stage_send(&stage, 51, &request).routers, 1);
 }
 
 /* ---- how much they may have ---- */
