@@ -3,10 +3,14 @@
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/key_file.h"
+#include "cli/show/users.h"
+#include "cli/users/record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { WARNING_US = 2000000 }; /* that a warning may wait for what the cluster knows */
 
 struct key_settings {
     struct flags_common common;
@@ -18,7 +22,8 @@ static const struct option options[] = {
         .name = "force",
         .kind = OPTION_SWITCH,
         .offset = offsetof(struct key_settings, force),
-        .help = "retire: do not ask the cluster whether the key is in use",
+        .help = "retire: do not ask the cluster whether the key is in use; promote: nor who its "
+                "users with keys are",
     },
     FLAGS_COMMON,
 };
@@ -67,11 +72,39 @@ static int add(struct key_file *file, const struct key_settings *settings)
     return cmd_close_output(CMD_OK);
 }
 
+/* Which public keys a client's file lists the cluster does not know: only the client's machine has
+ * it. So all users are named who may have such a file. */
+static void warn_of_credentials(const struct key_settings *settings)
+{
+    static const char warning[] =
+        "orbloom: before processes have this file: a credential that was not renewed since "
+        "`orbloom "
+        "key add` is refused from then on, and which were the cluster can't tell. Each user renews "
+        "its own: orbloom user renew --credential FILE\n";
+    struct flags_common common = settings->common;
+    struct cmd_outcome outcome = {.message = "--force asks nobody"};
+    struct users_record record = {0};
+    int code = CMD_PARTIAL;
+
+    common.timeout_us = common.timeout_us < WARNING_US ? common.timeout_us : WARNING_US;
+    if (!settings->force) {
+        code = users_fetch_quietly(&common, "", &record, &outcome);
+    }
+    if (code != CMD_OK) {
+        (void)fprintf(stderr,
+                      "%s  `orbloom user list` tells who has a key, and when it was last "
+                      "seen; it is not known here: %s\n",
+                      warning, outcome.message);
+    } else {
+        users_show_keys(warning, &record);
+    }
+    users_record_fini(&record);
+}
+
 static int promote(struct key_file *file, const struct key_settings *settings)
 {
     uint32_t count = file->key.count;
 
-    (void)settings;
     if (count < 2) {
         return cmd_fail(STATUS_NOT_FOUND,
                         "%s holds one key only; add one first: orbloom key add %s", file->path,
@@ -84,6 +117,8 @@ static int promote(struct key_file *file, const struct key_settings *settings)
                  " signs; bring %s to all processes, send them SIGHUP, and wait until "
                  "`orbloom status` tells of no older key, then: orbloom key retire\n",
                  seal_key_tag(&file->key.keys[count - 1]), file->path);
+    (void)fflush(stdout);
+    warn_of_credentials(settings);
     return cmd_close_output(CMD_OK);
 }
 

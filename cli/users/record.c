@@ -2,7 +2,6 @@
 #include "cli/users/record.h"
 
 #include "base/heap.h"
-#include "cli/ask.h"
 #include "cli/cmd.h"
 
 #include <stdlib.h>
@@ -39,7 +38,8 @@ static int take(void *context, const struct frame *frame)
     return CMD_OK;
 }
 
-int users_fetch(const struct flags_common *common, const char *name, struct users_record *out)
+int users_fetch_quietly(const struct flags_common *common, const char *name,
+                        struct users_record *out, struct cmd_outcome *outcome)
 {
     const struct frame frame = {
         .kind = FRAME_ADMIN_REQUEST,
@@ -47,7 +47,18 @@ int users_fetch(const struct flags_common *common, const char *name, struct user
     };
 
     *out = (struct users_record){0};
-    return cmd_ask(common, &frame, take, out);
+    return cmd_ask_quietly(common, &frame, take, out, outcome);
+}
+
+int users_fetch(const struct flags_common *common, const char *name, struct users_record *out)
+{
+    struct cmd_outcome outcome;
+    int code = users_fetch_quietly(common, name, out, &outcome);
+
+    if (outcome.status != STATUS_OK) {
+        (void)cmd_fail(outcome.status, "%s", outcome.message);
+    }
+    return code;
 }
 
 static int by_credential(const void *a, const void *b)

@@ -8,7 +8,7 @@
 #ifndef ORBLOOM_CLI_USERS_RECORD_H
 #define ORBLOOM_CLI_USERS_RECORD_H
 
-#include "cli/flags.h"
+#include "cli/ask.h"
 #include "proto/admin_message.h"
 
 struct users_record {
@@ -22,6 +22,10 @@ void users_record_fini(struct users_record *self);
 
 /* `name`: of one user, who must be there; "": all. */
 int users_fetch(const struct flags_common *common, const char *name, struct users_record *out);
+
+/* The same; that it was refused, or not answered, is not printed. */
+int users_fetch_quietly(const struct flags_common *common, const char *name,
+                        struct users_record *out, struct cmd_outcome *outcome);
 
 /* When the token or key was used last, as far as is known; 0: never. */
 uint64_t users_seen_ms(const struct users_record *self, uint32_t user, uint32_t credential);
