@@ -2,7 +2,6 @@
 #include "cli/ask.h"
 
 #include "cli/cmd.h"
-#include "client/shell_channel.h"
 
 #include <stdio.h>
 
@@ -45,10 +44,7 @@ int cmd_ask_quietly(const struct flags_common *common, const struct frame *frame
                     void *context, struct cmd_outcome *outcome)
 {
     struct question question = {.show = show, .context = context, .outcome = outcome};
-    struct channel_options options = {.routers = common->routers,
-                                      .coordinators = common->coordinators,
-                                      .credential = common->credential,
-                                      .held = common->held};
+    struct channel_options options = flags_channel(common);
     struct channel *channel = NULL;
     char reason[CHANNEL_REASON_BYTES];
     enum status status = channel_open(&options, &channel, reason);

@@ -9,6 +9,7 @@
 #define ORBLOOM_CLI_FLAGS_H
 
 #include "client/endpoint_list.h"
+#include "client/shell_channel.h"
 #include "map/credential.h"
 #include "runtime/options/options.h"
 
@@ -22,6 +23,9 @@ struct flags_common {
 
 /* tcp://HOST:PORT, at most as many as a channel may have, separated by commas. */
 bool flags_endpoints_valid(const char *text);
+
+/* Whom a channel leads to, and who asks there; borrows the texts. */
+struct channel_options flags_channel(const struct flags_common *common);
 
 #define FLAG_ENDPOINTS(flag, member, text)                                                    \
     {                                                                                         \

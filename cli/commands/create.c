@@ -9,7 +9,6 @@
 #include "cli/commands/interrupt.h"
 #include "cli/progress.h"
 #include "cli/summary.h"
-#include "client/shell_channel.h"
 #include "filter/sizing.h"
 #include "map/window.h"
 #include "runtime/hub.h"
@@ -202,9 +201,7 @@ static int ask_and_wait(const struct flags_common *common, const struct frame *f
                         cmd_show_fn show, void *context)
 {
     struct wait self = {.frame = frame, .show = show, .context = context};
-    struct channel_options options = {.routers = common->routers,
-                                      .coordinators = common->coordinators,
-                                      .credential = common->credential};
+    struct channel_options options = flags_channel(common);
     char reason[CHANNEL_REASON_BYTES];
     enum status status = channel_open(&options, &self.channel, reason);
 

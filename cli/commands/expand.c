@@ -7,7 +7,6 @@
 #include "cli/cmd.h"
 #include "cli/commands/interrupt.h"
 #include "cli/progress.h"
-#include "client/shell_channel.h"
 #include "filter/sizing.h"
 #include "runtime/hub.h"
 
@@ -176,9 +175,7 @@ static int watch(const struct flags_common *common, const char *name, uint64_t f
     struct watch self = {.name = name, .filter_id = filter_id, .wanted = wanted};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
                           .body.admin_request = {.action = ADMIN_STATUS, .name = name}};
-    struct channel_options options = {.routers = common->routers,
-                                      .coordinators = common->coordinators,
-                                      .credential = common->credential};
+    struct channel_options options = flags_channel(common);
     struct channel *channel = NULL;
     char reason[CHANNEL_REASON_BYTES];
     enum status status = channel_open(&options, &channel, reason);

@@ -5,7 +5,6 @@
 #include "cli/cmd.h"
 #include "cli/flags.h"
 #include "cli/stream.h"
-#include "client/shell_channel.h"
 #include "proto/codec.h"
 #include "runtime/hub.h"
 
@@ -184,9 +183,7 @@ static int do_step(const struct rebuild_ask *self, enum rebuild_step step, bool 
     const struct rebuild_parameters wanted = {
         .step = step, .keyset = meant(self, step), .empty = yes};
     struct frame frame = frame_of(self, &wanted);
-    struct channel_options options = {.routers = self->common->routers,
-                                      .coordinators = self->common->coordinators,
-                                      .credential = self->common->credential};
+    struct channel_options options = flags_channel(self->common);
     struct waiting waiting = {.name = self->name,
                               .step = step,
                               .joins = (self->open != 0) == (step == REBUILD_BEGIN),
