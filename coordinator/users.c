@@ -26,11 +26,6 @@ struct edit {
     char *message;
 };
 
-static uint64_t date_ms(const struct coordinator *self)
-{
-    return self->effects.date_ms != NULL ? self->effects.date_ms(self->effects.context) : 0;
-}
-
 /* All but its id, its name, its tokens and its keys. */
 static enum status define(struct user *user, const struct user *wish)
 {
@@ -361,7 +356,7 @@ void coordinator_on_user_change(struct coordinator *self, uint64_t now_us, const
     const struct admin_request *request = &frame->body.admin_request;
     char message[COORDINATOR_MESSAGE_BYTES] = "";
     struct edit edit = {.change = &request->users,
-                        .date_ms = date_ms(self),
+                        .date_ms = coordinator_date_ms(self),
                         .dry_run = request->dry_run,
                         .message = message};
     enum status status = records_change(self, now_us, attempt, &edit);
@@ -392,7 +387,7 @@ static void tell_users(struct coordinator *self, const char *name, struct user_l
     users_forget_uses(self);
     *page = (struct user_page){
         .revision = list->revision,
-        .now_ms = date_ms(self),
+        .now_ms = coordinator_date_ms(self),
         .users = one != NULL ? one : list->users,
         .nusers = one != NULL ? 1 : list->count,
         .uses = self->users.uses,
