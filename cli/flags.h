@@ -9,6 +9,7 @@
 #define ORBLOOM_CLI_FLAGS_H
 
 #include "client/endpoint_list.h"
+#include "client/shell_channel.h"
 #include "map/credential.h"
 #include "runtime/options/options.h"
 
@@ -23,20 +24,22 @@ struct flags_common {
 /* tcp://HOST:PORT, at most as many as a channel may have, separated by commas. */
 bool flags_endpoints_valid(const char *text);
 
-#define FLAG_ENDPOINTS(flag, member, text)                                             \
-    {                                                                                  \
-        .name = (flag), .kind = OPTION_TEXT,                                           \
-        .offset = offsetof(struct flags_common, member), .accepts = flags_endpoints_valid, \
-        .sample = "ENDPOINTS", .range = "tcp://HOST:PORT, several by commas",          \
-        .help = (text),                                                                \
+/* Whom a channel leads to, and who asks there; borrows the texts. */
+struct channel_options flags_channel(const struct flags_common *common);
+
+#define FLAG_ENDPOINTS(flag, member, text)                                                    \
+    {                                                                                         \
+        .name = (flag), .kind = OPTION_TEXT, .offset = offsetof(struct flags_common, member), \
+        .accepts = flags_endpoints_valid, .sample = "ENDPOINTS",                              \
+        .range = "tcp://HOST:PORT, several by commas", .help = (text),                        \
     }
 
 /* A time to wait, at `at` in the settings. */
-#define FLAG_TIMEOUT(at)                                                                       \
-    {                                                                                          \
-        .name = "timeout", .kind = OPTION_DURATION, .offset = (at), .min = 1000,               \
-        .max = UINT64_C(3600000000), .sample = "TIME", .range = "1ms to 1h", .value = "5s",    \
-        .help = "no answer after this is an error",                                            \
+#define FLAG_TIMEOUT(at)                                                                    \
+    {                                                                                       \
+        .name = "timeout", .kind = OPTION_DURATION, .offset = (at), .min = 1000,            \
+        .max = UINT64_C(3600000000), .sample = "TIME", .range = "1ms to 1h", .value = "5s", \
+        .help = "no answer after this is an error",                                         \
     }
 
 /* Who asks, at `at` in the settings. */
@@ -47,13 +50,13 @@ bool flags_endpoints_valid(const char *text);
         .help = "the user who asks, where the cluster speaks CURVE; else $ORBLOOM_CREDENTIAL", \
     }
 
-#define FLAGS_COMMON                                                                             \
-    FLAG_ENDPOINTS("router", routers,                                                            \
-                   "routers to ask; else $ORBLOOM_ROUTER, else " ENDPOINT_DEFAULT_ROUTER),       \
-        FLAG_ENDPOINTS("coordinator", coordinators,                                              \
-                       "coordinators to ask; else $ORBLOOM_COORDINATOR, else "                   \
-                       ENDPOINT_DEFAULT_COORDINATOR),                                            \
-        FLAG_CREDENTIAL(offsetof(struct flags_common, credential)),                              \
+#define FLAGS_COMMON                                                                               \
+    FLAG_ENDPOINTS("router", routers,                                                              \
+                   "routers to ask; else $ORBLOOM_ROUTER, else " ENDPOINT_DEFAULT_ROUTER),         \
+        FLAG_ENDPOINTS(                                                                            \
+            "coordinator", coordinators,                                                           \
+            "coordinators to ask; else $ORBLOOM_COORDINATOR, else " ENDPOINT_DEFAULT_COORDINATOR), \
+        FLAG_CREDENTIAL(offsetof(struct flags_common, credential)),                                \
         FLAG_TIMEOUT(offsetof(struct flags_common, timeout_us))
 
 /* The rates that a filter may have: SIZING_RATE_MIN to SIZING_RATE_MAX. */

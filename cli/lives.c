@@ -2,8 +2,8 @@
  * vouched for. */
 #include "cli/lives.h"
 
-#include "cli/cmd.h"
 #include "cli/ask.h"
+#include "cli/cmd.h"
 
 #include <inttypes.h>
 

@@ -27,25 +27,25 @@ struct stream_settings {
 
 #define STREAM_FLAG_NUL                                         \
     {                                                           \
-        .name = "null", .letter = '0', .kind = OPTION_SWITCH,     \
+        .name = "null", .letter = '0', .kind = OPTION_SWITCH,   \
         .offset = offsetof(struct stream_settings, nul),        \
         .help = "keys end with a NUL byte, not with a newline", \
     }
-#define STREAM_FLAG_QUIET                                    \
-    {                                                        \
+#define STREAM_FLAG_QUIET                                      \
+    {                                                          \
         .name = "quiet", .letter = 'q', .kind = OPTION_SWITCH, \
-        .offset = offsetof(struct stream_settings, quiet),   \
-        .help = "no summary and no progress on stderr",      \
+        .offset = offsetof(struct stream_settings, quiet),     \
+        .help = "no summary and no progress on stderr",        \
     }
-#define STREAM_FLAG_BATCH                                                                       \
-    {                                                                                           \
+#define STREAM_FLAG_BATCH                                                                         \
+    {                                                                                             \
         .name = "batch", .kind = OPTION_COUNT, .offset = offsetof(struct stream_settings, batch), \
-        .min = 1, .max = 65536, .sample = "KEYS", .range = "1 to 65536", .value = "1000",       \
-        .help = "keys in one request",                                                          \
+        .min = 1, .max = 65536, .sample = "KEYS", .range = "1 to 65536", .value = "1000",         \
+        .help = "keys in one request",                                                            \
     }
 #define STREAM_FLAG_IN_FLIGHT                                                         \
     {                                                                                 \
-        .name = "in-flight", .kind = OPTION_COUNT,                                      \
+        .name = "in-flight", .kind = OPTION_COUNT,                                    \
         .offset = offsetof(struct stream_settings, in_flight), .min = 1, .max = 1024, \
         .sample = "N", .range = "1 to 1024", .value = "16",                           \
         .help = "requests sent before the first is answered",                         \
@@ -75,7 +75,7 @@ struct stream {
     const char *filter;
     enum orbloom_operation operation;
     uint32_t replicas; /* checks: bit set of slots; 0: all */
-    uint32_t keyset;    /* feeds: which rebuild is meant; 0: whichever is open */
+    uint32_t keyset;   /* feeds: which rebuild is meant; 0: whichever is open */
     stream_line_fn line;
     void *context;
 };

@@ -2,8 +2,8 @@
 #include "cli/summary.h"
 
 #include "base/number.h"
-#include "cli/show/expiry.h"
 #include "cli/show/expansion.h"
+#include "cli/show/expiry.h"
 #include "cli/show/load.h"
 #include "cli/show/rebuild.h"
 #include "cli/show/window.h"
@@ -186,16 +186,16 @@ void summary_keys_text(const struct admin_reply *reply)
     uint64_t left = reply->keys.records_left;
 
     if (left > 0) {
-        (void)printf("\n%" PRIu64 " record%s of the store %s signed with an older cluster key still; "
+        (void)printf("\n%" PRIu64
+                     " record%s of the store %s signed with an older cluster key still; "
                      "coordinators sign them anew\n",
                      left, left == 1 ? "" : "s", left == 1 ? "is" : "are");
     }
     for (size_t i = 0; i < reply->keys.nbehind; i++) {
         const struct key_use *one = &reply->keys.behind[i];
 
-        (void)printf("%s%s %s has another cluster key first: %016" PRIx64 "\n",
-                     i == 0 ? "\n" : "", one->kind == PROCESS_ROUTER ? "router" : "node", one->name,
-                     one->key);
+        (void)printf("%s%s %s has another cluster key first: %016" PRIx64 "\n", i == 0 ? "\n" : "",
+                     one->kind == PROCESS_ROUTER ? "router" : "node", one->name, one->key);
     }
 }
 

@@ -241,14 +241,28 @@ static void put_end(struct audit_entry *self, size_t count)
     put(self, "%s", count > 0 ? "]" : "");
 }
 
-/* Those that are new, or those that are not. */
+static bool is_new(const struct user *user)
+{
+    return user->id == 0;
+}
+
+static bool is_old(const struct user *user)
+{
+    return user->id != 0;
+}
+
+static bool is_admin(const struct user *user)
+{
+    return user->role == USER_ADMIN;
+}
+
 static void put_names(struct audit_entry *self, const char *name, const struct user_change *change,
-                      bool fresh)
+                      bool (*is_meant)(const struct user *user))
 {
     size_t shown = 0;
 
     for (size_t i = 0; i < change->nputs && shown < SHOWN_USERS; i++) {
-        if ((change->puts[i].id == 0) == fresh) {
+        if (is_meant(&change->puts[i])) {
             put_item(self, name, shown++);
             put_quoted(self, change->puts[i].name);
         }
@@ -264,8 +278,9 @@ static void put_users(struct audit_entry *self, const struct user_change *change
     size_t ndeletes = change->ndeletes < SHOWN_USERS ? change->ndeletes : SHOWN_USERS;
 
     put_count(self, "users", change->nputs + change->nadds + change->nremoves + change->ndeletes);
-    put_names(self, "created", change, true);
-    put_names(self, "changed", change, false);
+    put_names(self, "created", change, is_new);
+    put_names(self, "changed", change, is_old);
+    put_names(self, "admins", change, is_admin);
     for (size_t i = 0; i < nadds; i++) {
         put_item(self, "credentials_added", i);
         put_quoted(self, change->adds[i].user);
@@ -351,6 +366,7 @@ static const char *question_word(enum admin_action action)
 {
     return action == ADMIN_LOOK             ? "look"
            : action == ADMIN_USER_LIST      ? "user list"
+           : action == ADMIN_PROCESS_KEYS   ? "process keys"
            : action == ADMIN_UPGRADE_STATUS ? "upgrade status"
                                             : "status";
 }

@@ -162,11 +162,10 @@ static bool admit(struct coordinator *self, uint64_t now_us, const struct peer *
 {
     const struct admin_request *request = &frame->body.admin_request;
     char message[COORDINATOR_MESSAGE_BYTES] = "";
-    enum status status = users_judge(self, from, request, message);
-    bool unknown = users_asker(self, from, request).unknown;
+    enum status status = users_judge(self, from, request, read, message);
 
-    if (status != STATUS_OK && !(unknown && read != STATUS_OK)) {
-        /* Whatever can be read: by the record as it was known last. */
+    if (status != STATUS_OK) {
+        /* It was said why. */
     } else if (read != STATUS_OK) {
         status = read;
         records_tell(self, status, "read", message, sizeof message);
@@ -236,12 +235,7 @@ static void on_status(struct coordinator *self, uint64_t now_us, const struct pe
     if (read != STATUS_OK) {
         records_tell(self, read, "read, so this is what was known before", doubt, sizeof doubt);
     }
-    if (read != STATUS_OK && users_asker(self, from, &frame->body.admin_request).unknown) {
-        /* It may be one that could not be read. */
-        coordinator_answer(self, from, frame->correlation, read, false, doubt);
-        return;
-    }
-    coordinator_on_status(self, now_us, from, frame, doubt);
+    coordinator_on_status(self, now_us, from, frame, read, doubt);
 }
 
 static void carry_out(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -356,7 +350,7 @@ static void refuse_aside(struct coordinator *self, uint64_t now_us, const struct
         (void)snprintf(message, sizeof message,
                        "the store has not answered for %s, so this is what was known before",
                        waited);
-        coordinator_on_status(self, now_us, &item->from, &frame, message);
+        coordinator_on_status(self, now_us, &item->from, &frame, STATUS_UNAVAILABLE, message);
         return;
     }
     (void)snprintf(message, sizeof message,

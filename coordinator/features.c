@@ -107,8 +107,7 @@ static void visit_all(const struct coordinator *self, visit_fn visit, void *cont
                                                  .features = told_by(one->features),
                                                  .heard = true};
 
-        if (one->peer.size > 0 && one->name[0] != '\0' &&
-            coordinator_lately(self, self->now_us, one->last_us) && !visit(context, &process)) {
+        if (coordinator_follows_router(self, one, self->now_us) && !visit(context, &process)) {
             return;
         }
     }

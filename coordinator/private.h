@@ -295,11 +295,25 @@ static inline void coordinator_count(struct coordinator *self, enum coordinator_
     self->counters[counter]++;
 }
 
+/* Since 1970; 0: there is no clock. */
+static inline uint64_t coordinator_date_ms(const struct coordinator *self)
+{
+    return self->effects.date_ms != NULL ? self->effects.date_ms(self->effects.context) : 0;
+}
+
 /* Heard of within node_timeout? It may have been after the work under way began. */
 static inline bool coordinator_lately(const struct coordinator *self, uint64_t now_us,
                                       uint64_t last_us)
 {
     return now_us <= last_us || now_us - last_us <= self->config.node_timeout_us;
+}
+
+/* A router that has asked lately? */
+static inline bool coordinator_follows_router(const struct coordinator *self,
+                                              const struct follower *one, uint64_t now_us)
+{
+    return one->peer.size > 0 && one->name[0] != '\0' &&
+           coordinator_lately(self, now_us, one->last_us);
 }
 
 /* ---- answers.c ---- */
@@ -444,9 +458,10 @@ uint64_t heard_most_keys(const struct coordinator *self, uint64_t filter_id, uin
 
 /* ---- view/status.c ---- */
 
-/* `doubt`: why what it tells may not be so any more; "": it is. Changes nothing. */
+/* `read`: how the last look at the store ended, or STATUS_UNAVAILABLE: it has not; `doubt`: why
+ * what it tells may not be so any more; "": it is. Changes nothing. */
 void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame, const char *doubt);
+                           const struct frame *frame, enum status read, const char *doubt);
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,
                           const struct frame *frame);
 

@@ -1,4 +1,5 @@
-/* Sums over all documents: it is asked for when a filter is made or grows, which is seldom. */
+/* Sums over all documents: it is asked for when a filter is made, grows or is rebuilt, which is
+ * seldom. */
 #include "coordinator/quota.h"
 
 #include "base/number.h"
@@ -12,11 +13,15 @@ struct holding {
     uint64_t bytes;
 };
 
-/* Of so many bytes a shard. */
+/* One keyset's, of so many bytes a shard. */
+static uint64_t keyset_of(const struct filter_document *document, uint64_t shard_bytes)
+{
+    return shard_bytes * document_nshards(document) * window_sets(document->nslices);
+}
+
 static uint64_t arrays_of(const struct filter_document *document, uint64_t shard_bytes)
 {
-    return shard_bytes * document_nshards(document) * document->content.nkeysets *
-           window_sets(document->nslices);
+    return keyset_of(document, shard_bytes) * document->content.nkeysets;
 }
 
 static struct holding holding_of(const struct coordinator *self, uint32_t owner)
@@ -97,4 +102,17 @@ enum status quota_allow_growth(const struct coordinator *self,
     }
     has = holding_of(self, user->id);
     return check_bytes(user, &has, arrays_of(document, then - now), message);
+}
+
+enum status quota_allow_keyset(const struct coordinator *self,
+                               const struct filter_document *document, char *message)
+{
+    const struct user *user = owner_of(self, document);
+    struct holding has;
+
+    if (user == NULL) {
+        return STATUS_OK;
+    }
+    has = holding_of(self, user->id);
+    return check_bytes(user, &has, keyset_of(document, document_shard_bytes(document)), message);
 }

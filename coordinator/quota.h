@@ -2,8 +2,9 @@
  *
  * A filter's document names the user who made it, for good. What counts are filters that are not
  * dropped, and of each the arrays of one replica as they are wanted: of each keyset and slice, of a
- * chain all generations. Looked at where a filter is made and where it grows; a user who is gone,
- * or has no limits, is held to nothing, and what is there already is never taken away.
+ * chain all generations. Looked at where a filter is made, where it grows, and where a rebuild
+ * begins; a user who is gone, or has no limits, is held to nothing, and what is there already is
+ * never taken away.
  *
  * Errors:  STATUS_OVER_QUOTA with cause and remedy in `message`, of COORDINATOR_MESSAGE_BYTES.
  * Threads: none.
@@ -21,5 +22,9 @@ MUST_USE enum status quota_allow_filter(const struct coordinator *self,
 MUST_USE enum status quota_allow_growth(const struct coordinator *self,
                                         const struct filter_document *document,
                                         const struct generation *next, char *message);
+
+/* ... another keyset beside the one that it has. */
+MUST_USE enum status quota_allow_keyset(const struct coordinator *self,
+                                        const struct filter_document *document, char *message);
 
 #endif

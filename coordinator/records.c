@@ -318,7 +318,8 @@ enum status records_change(struct coordinator *self, uint64_t now_us, records_at
 {
     enum status status = STATUS_CONFLICT;
 
-    for (int i = 0; status == STATUS_CONFLICT && i < CHANGE_ATTEMPTS; i++) {
+    /* What has moved since it was seen stays so: whoever asks has to look. */
+    for (int i = 0; status == STATUS_CONFLICT && !self->order.moved && i < CHANGE_ATTEMPTS; i++) {
         status = attempt(self, now_us, context);
     }
     return status;

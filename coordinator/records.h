@@ -66,7 +66,7 @@ void records_put_number(uint64_t value, uint8_t bytes[8]);
 typedef enum status (*records_attempt_fn)(struct coordinator *self, uint64_t now_us, void *context);
 
 /* ... again while others are first, a few times: each loser has seen what the winner wrote.
- * STATUS_CONFLICT: they were each time. */
+ * STATUS_CONFLICT: they were each time, or what the command is about is not as it was seen. */
 MUST_USE enum status records_change(struct coordinator *self, uint64_t now_us,
                                     records_attempt_fn attempt, void *context);
 

@@ -54,10 +54,7 @@ static uint32_t living_routers(const struct coordinator *self)
     uint32_t count = 0;
 
     for (size_t i = 0; i < COORDINATOR_MAX_PEERS; i++) {
-        const struct follower *one = &self->followers[i];
-
-        count += one->peer.size > 0 && one->name[0] != '\0' &&
-                 coordinator_lately(self, self->now_us, one->last_us);
+        count += coordinator_follows_router(self, &self->followers[i], self->now_us);
     }
     return count;
 }

@@ -26,17 +26,6 @@ struct edit {
     char *message;
 };
 
-static uint64_t date_ms(const struct coordinator *self)
-{
-    return self->effects.date_ms != NULL ? self->effects.date_ms(self->effects.context) : 0;
-}
-
-static bool same_definition(const struct user *a, const struct user *b)
-{
-    return a->role == b->role && a->create == b->create && strcmp(a->subject, b->subject) == 0 &&
-           user_same_limits(&a->limits, &b->limits) && user_same_grants(a, b);
-}
-
 /* All but its id, its name, its tokens and its keys. */
 static enum status define(struct user *user, const struct user *wish)
 {
@@ -118,7 +107,7 @@ static enum status put(struct edit *self, const struct user *wish)
     if (user == NULL) {
         return make(self, wish);
     }
-    if (same_definition(user, wish)) {
+    if (user_differences(user, wish) == 0) {
         return STATUS_OK;
     }
     if (wish->id != user->id) {
@@ -196,7 +185,7 @@ static enum status add_key(struct edit *self, struct user *user, const struct us
     }
     if (user->nkeys >= USER_MAX_KEYS) {
         return refuse(self, STATUS_TOO_LARGE, wish->user,
-                      "has 8 keys already; remove one: `orbloom user token NAME remove ID`");
+                      "has 8 keys already; remove one: `orbloom user key NAME remove ID`");
     }
     key.id = ++user->last_credential;
     memcpy(key.key, wish->key, sizeof key.key);
@@ -367,7 +356,7 @@ void coordinator_on_user_change(struct coordinator *self, uint64_t now_us, const
     const struct admin_request *request = &frame->body.admin_request;
     char message[COORDINATOR_MESSAGE_BYTES] = "";
     struct edit edit = {.change = &request->users,
-                        .date_ms = date_ms(self),
+                        .date_ms = coordinator_date_ms(self),
                         .dry_run = request->dry_run,
                         .message = message};
     enum status status = records_change(self, now_us, attempt, &edit);
@@ -398,7 +387,7 @@ static void tell_users(struct coordinator *self, const char *name, struct user_l
     users_forget_uses(self);
     *page = (struct user_page){
         .revision = list->revision,
-        .now_ms = date_ms(self),
+        .now_ms = coordinator_date_ms(self),
         .users = one != NULL ? one : list->users,
         .nusers = one != NULL ? 1 : list->count,
         .uses = self->users.uses,
@@ -515,8 +504,27 @@ const char *users_name(const struct users_asker *asker, const struct admin_reque
     return asker->user != NULL ? asker->user->name : named ? request->user : NULL;
 }
 
+/* "user x may not do this to "y"; ...". */
+static void explain(const struct users_asker *asker, const struct admin_request *request,
+                    char *message)
+{
+    bool named = request->name[0] != '\0';
+
+    if (asker->unknown) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "the user who asks is not one of the cluster's, or not any more, or asks in "
+                       "another one's name; see `orbloom user list`");
+        return;
+    }
+    (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                   "user %.64s may not do this%s%.128s%s; an administrator grants what is to be "
+                   "allowed: right c for the names of filters, role admin for the rest (`orbloom "
+                   "user apply`)",
+                   asker->user->name, named ? " to \"" : "", request->name, named ? "\"" : "");
+}
+
 enum status users_judge(struct coordinator *self, const struct peer *from,
-                        const struct admin_request *request, char *message)
+                        const struct admin_request *request, enum status read, char *message)
 {
     struct users_asker asker = users_asker(self, from, request);
     enum peer_role role = (enum peer_role)from->role;
@@ -524,28 +532,18 @@ enum status users_judge(struct coordinator *self, const struct peer *from,
     if (!gate_admits_action(role, request->action)) {
         char why[GATE_REASON_BYTES];
 
-        coordinator_count(self, COORDINATOR_not_permitted_total);
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES, "%s",
                        gate_why_action(role, request->action, why));
-        return STATUS_UNAUTHENTIC;
-    }
-    if (!asker.unknown && (asker.user == NULL || is_allowed(asker.user, request))) {
+    } else if (asker.unknown && read != STATUS_OK) {
+        records_tell(self, read, "read", message, COORDINATOR_MESSAGE_BYTES);
+        return read;
+    } else if (!asker.unknown && (asker.user == NULL || is_allowed(asker.user, request))) {
         return STATUS_OK;
+    } else {
+        explain(&asker, request, message);
     }
     coordinator_count(self, COORDINATOR_not_permitted_total);
     audit_refuse(&self->audit, from, users_name(&asker, request), request);
-    if (asker.unknown) {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                       "the user who asks is not one of the cluster's, or not any more, or asks in "
-                       "another one's name; see `orbloom user list`");
-    } else {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                       "user %.64s may not do this%s%.128s%s; an administrator grants what is to "
-                       "be allowed: right c for the names of filters, role admin for the rest "
-                       "(`orbloom user apply`)",
-                       asker.user->name, request->name[0] != '\0' ? " to \"" : "", request->name,
-                       request->name[0] != '\0' ? "\"" : "");
-    }
     return STATUS_UNAUTHENTIC;
 }
 

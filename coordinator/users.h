@@ -27,9 +27,12 @@ struct users_asker users_asker(const struct coordinator *self, const struct peer
 /* The user's name, or of one who is not known the name that was given; NULL: nobody's. */
 const char *users_name(const struct users_asker *asker, const struct admin_request *request);
 
-/* STATUS_UNAUTHENTIC, and why; it is counted, and noted in the audit log. */
+/* STATUS_UNAUTHENTIC, and why; it is counted, and noted in the audit log. `read`: how the last look
+ * at the store ended. While it can't be read a user that is not known may be there all the same,
+ * and that status is the answer, with its cause. */
 MUST_USE enum status users_judge(struct coordinator *self, const struct peer *from,
-                                 const struct admin_request *request, char *message);
+                                 const struct admin_request *request, enum status read,
+                                 char *message);
 
 /* Is the filter shown to whoever asks? */
 bool users_show(const struct users_asker *asker, const struct filter_document *document);

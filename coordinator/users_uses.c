@@ -5,6 +5,7 @@
 #include "coordinator/records.h"
 #include "coordinator/users.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -50,28 +51,53 @@ static size_t place_of(const struct users_held *self, const struct user_use *use
 static bool is_there(const struct coordinator *self, const struct user_use *use)
 {
     const struct user *user = user_list_find_id(&self->documents.users, use->user);
-    bool found = false;
 
-    for (size_t i = 0; user != NULL && i < user->ntokens; i++) {
-        found = found || user->tokens[i].id == use->credential;
-    }
-    for (size_t i = 0; user != NULL && i < user->nkeys; i++) {
-        found = found || user->keys[i].id == use->credential;
-    }
-    return found;
+    return user != NULL && user_has_credential(user, use->credential);
 }
 
-void users_forget_uses(struct coordinator *self)
+static int by_id(const void *a, const void *b)
 {
-    struct users_held *held = &self->users;
+    const struct user *left = *(const struct user *const *)a;
+    const struct user *right = *(const struct user *const *)b;
+
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+/* Both in order of ids: one pass over uses and users. */
+static void keep_those_of(struct users_held *held, const struct user *const *users, size_t count)
+{
     size_t left = 0;
+    size_t at = 0;
 
     for (size_t i = 0; i < held->nuses; i++) {
-        if (is_there(self, &held->uses[i])) {
-            held->uses[left++] = held->uses[i];
+        const struct user_use *use = &held->uses[i];
+
+        while (at < count && users[at]->id < use->user) {
+            at++;
+        }
+        if (at < count && users[at]->id == use->user &&
+            user_has_credential(users[at], use->credential)) {
+            held->uses[left++] = *use;
         }
     }
     held->nuses = left;
+}
+
+/* Without memory all are kept until the next time. */
+void users_forget_uses(struct coordinator *self)
+{
+    const struct user_list *list = &self->documents.users;
+    const struct user **users = heap_alloc(list->count + 1, sizeof *users);
+
+    if (users == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        users[i] = &list->users[i];
+    }
+    qsort(users, list->count, sizeof *users, by_id);
+    keep_those_of(&self->users, users, list->count);
+    heap_free(users);
 }
 
 /* True: it is news. */
@@ -145,7 +171,8 @@ static enum status put_uses(const struct users_held *held, struct buffer *out)
     return status;
 }
 
-/* Where another coordinator was first, what it has written is joined by now. */
+/* Where another coordinator was first, what it has written is joined by now. What is heard of while
+ * the store writes is not in it, and is written the next time. */
 static void write_uses(struct coordinator *self)
 {
     struct store_swap swap = {.key = USERS_USES_KEY, .expected = self->users.version};
@@ -154,10 +181,11 @@ static void write_uses(struct coordinator *self)
 
     buffer_init(&value, STORE_MAX_VALUE_BYTES);
     users_forget_uses(self);
+    self->users.unwritten = false;
     status = put_uses(&self->users, &value);
     swap.value = buffer_span(&value);
     status = status == STATUS_OK ? records_swap(self, &swap, 1) : status;
-    self->users.unwritten = status != STATUS_OK;
+    self->users.unwritten = self->users.unwritten || status != STATUS_OK;
     buffer_fini(&value);
 }
 

@@ -58,8 +58,7 @@ static void take_counter(void *context, const struct session_result *result)
 
 void arrays_ask(struct arrays *self, const struct flags_common *common)
 {
-    const struct channel_options options = {.coordinators = common->coordinators,
-.credential = common->credential};
+    const struct channel_options options = flags_channel(common);
     struct frame nodes = {.kind = FRAME_ADMIN_REQUEST};
     const struct frame stats = {.kind = FRAME_STATS_REQUEST};
 
@@ -68,7 +67,7 @@ void arrays_ask(struct arrays *self, const struct flags_common *common)
     ask(&options, &nodes, take_nodes, self);
     for (size_t i = 0; i < self->count; i++) {
         const struct channel_options node = {.routers = self->nodes[i].endpoint,
-.credential = common->credential};
+                                             .credential = common->credential};
 
         ask(&node, &stats, take_counter, &self->nodes[i]);
     }

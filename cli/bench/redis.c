@@ -6,8 +6,8 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "cli/bench/bits.h"
-#include "cli/bench/redis_pipe.h"
 #include "cli/bench/process_usage.h"
+#include "cli/bench/redis_pipe.h"
 
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
@@ -53,9 +53,9 @@ static int connect_to(struct bench_redis *self, redisContext **out)
         return ORBLOOM_OK;
     }
     code = fail(self, ORBLOOM_IO,
-                      "no connection to a Redis server at %s (%s); start one there, or give "
-                      "--redis HOST:PORT or unix:PATH",
-                      place->text, context->errstr);
+                "no connection to a Redis server at %s (%s); start one there, or give "
+                "--redis HOST:PORT or unix:PATH",
+                place->text, context->errstr);
     redisFree(context);
     return code;
 }
@@ -68,28 +68,28 @@ static int fail_control(struct bench_redis *self)
 
     if (control->err == REDIS_ERR_PROTOCOL) {
         return fail(self, ORBLOOM_MALFORMED,
-                          "what listens at %s is no Redis server (%s); give --redis the endpoint "
-                          "of one",
-                          place, control->errstr);
+                    "what listens at %s is no Redis server (%s); give --redis the endpoint "
+                    "of one",
+                    place, control->errstr);
     }
     return fail(self, ORBLOOM_IO,
-                      "no answer from %s (%s); is it a Redis server, and does it still run?", place,
-                      control->errstr);
+                "no answer from %s (%s); is it a Redis server, and does it still run?", place,
+                control->errstr);
 }
 
 static int refuse(struct bench_redis *self, const char *command, const char *error)
 {
     if (strncmp(error, "NOAUTH", 6) == 0) {
         return fail(self, ORBLOOM_UNAUTHENTIC,
-                          "the server at %s wants a password; measure one without",
-                          self->options.place.text);
+                    "the server at %s wants a password; measure one without",
+                    self->options.place.text);
     }
     if (strncmp(command, "BF.", 3) == 0 && strstr(error, "unknown command") != NULL) {
-        return fail(self, ORBLOOM_UNAVAILABLE,
-                          "the server has no %s; load the RedisBloom module", command);
+        return fail(self, ORBLOOM_UNAVAILABLE, "the server has no %s; load the RedisBloom module",
+                    command);
     }
-    return fail(self, ORBLOOM_UNAVAILABLE, "%s refused %s: %s", self->options.place.text,
-                      command, error);
+    return fail(self, ORBLOOM_UNAVAILABLE, "%s refused %s: %s", self->options.place.text, command,
+                error);
 }
 
 /* The reply of a command whose first word is `command`, of the wanted type; NULL after an error
@@ -111,7 +111,7 @@ static redisReply *ask(struct bench_redis *self, int type, int *code, int nwords
         *code = refuse(self, words[0], reply->str);
     } else {
         *code = fail(self, ORBLOOM_MALFORMED, "%s answers %s like no Redis server",
-                           self->options.place.text, words[0]);
+                     self->options.place.text, words[0]);
     }
     if (reply != NULL) {
         freeReplyObject(reply);

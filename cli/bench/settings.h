@@ -6,9 +6,9 @@
 #ifndef ORBLOOM_CLI_BENCH_SETTINGS_H
 #define ORBLOOM_CLI_BENCH_SETTINGS_H
 
-#include "cli/cmd.h"
 #include "cli/bench/place.h"
 #include "cli/bench/resp.h"
+#include "cli/cmd.h"
 
 struct bench_settings {
     struct flags_common common;

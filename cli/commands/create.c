@@ -6,13 +6,12 @@
 #include "base/number.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
+#include "cli/commands/interrupt.h"
 #include "cli/progress.h"
 #include "cli/summary.h"
-#include "client/shell_channel.h"
 #include "filter/sizing.h"
 #include "map/window.h"
 #include "runtime/hub.h"
-#include "cli/commands/interrupt.h"
 
 #include <string.h>
 
@@ -198,13 +197,11 @@ static int leave(const struct wait *self)
  * twice its length; Ctrl-C ends the wait, not the filter.
  *
  * Returns the exit code; what went wrong is printed. */
-static int ask_and_wait(const struct flags_common *common, const struct frame *frame, cmd_show_fn show,
-                    void *context)
+static int ask_and_wait(const struct flags_common *common, const struct frame *frame,
+                        cmd_show_fn show, void *context)
 {
     struct wait self = {.frame = frame, .show = show, .context = context};
-    struct channel_options options = {.routers = common->routers,
-                                      .coordinators = common->coordinators,
-.credential = common->credential};
+    struct channel_options options = flags_channel(common);
     char reason[CHANNEL_REASON_BYTES];
     enum status status = channel_open(&options, &self.channel, reason);
 

@@ -3,7 +3,9 @@
 #include "cli/cmd.h"
 #include "cli/stream.h"
 
-static const struct option options[] = {STREAM_FLAGS, FLAGS_COMMON,
+static const struct option options[] = {
+    STREAM_FLAGS,
+    FLAGS_COMMON,
 };
 
 static const struct option_table table = {

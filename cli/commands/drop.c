@@ -1,7 +1,7 @@
 /* `orbloom drop`: returns when the name is free; --confirmed-off names nodes that will not
  * answer for it. */
-#include "cli/cmd.h"
 #include "cli/ask.h"
+#include "cli/cmd.h"
 #include "cli/lives.h"
 
 struct drop_settings {

@@ -5,11 +5,10 @@
 #include "base/number.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
+#include "cli/commands/interrupt.h"
 #include "cli/progress.h"
-#include "client/shell_channel.h"
 #include "filter/sizing.h"
 #include "runtime/hub.h"
-#include "cli/commands/interrupt.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -171,14 +170,12 @@ static void wait_a_while(struct channel *channel)
 /* Show until it serves generation `wanted` alone; Ctrl-C ends the watch, not the change. Returns
  * the exit code; what went wrong is printed. */
 static int watch(const struct flags_common *common, const char *name, uint64_t filter_id,
-              uint32_t wanted)
+                 uint32_t wanted)
 {
     struct watch self = {.name = name, .filter_id = filter_id, .wanted = wanted};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
                           .body.admin_request = {.action = ADMIN_STATUS, .name = name}};
-    struct channel_options options = {.routers = common->routers,
-                                      .coordinators = common->coordinators,
-.credential = common->credential};
+    struct channel_options options = flags_channel(common);
     struct channel *channel = NULL;
     char reason[CHANNEL_REASON_BYTES];
     enum status status = channel_open(&options, &channel, reason);

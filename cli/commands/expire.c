@@ -1,8 +1,8 @@
 /* `orbloom expire`: reads a time as a duration or a date, by this machine's clock, and asks for
  * that. */
 #include "base/number.h"
-#include "cli/cmd.h"
 #include "cli/ask.h"
+#include "cli/cmd.h"
 #include "runtime/date.h"
 
 #include <string.h>

@@ -1,16 +1,16 @@
 /* `orbloom info`: one filter in full, by its replicas that a router asked; or a list of all,
  * from a coordinator. */
 #include "base/number.h"
-#include "cli/cmd.h"
 #include "cli/ask.h"
-#include "cli/show/expiry.h"
-#include "cli/show/expansion.h"
-#include "cli/show/load.h"
+#include "cli/cmd.h"
 #include "cli/output.h"
 #include "cli/rate.h"
+#include "cli/show/expansion.h"
+#include "cli/show/expiry.h"
+#include "cli/show/load.h"
 #include "cli/show/rebuild.h"
-#include "cli/summary.h"
 #include "cli/show/window.h"
+#include "cli/summary.h"
 #include "map/window.h"
 #include "proto/replica_report.h"
 

@@ -1,12 +1,16 @@
-/* `orbloom key`: changes a cluster key file step by step while the cluster runs. A key goes only when
- * every coordinator says that nothing is signed with it any more. */
+/* `orbloom key`: changes a cluster key file step by step while the cluster runs. A key goes only
+ * when every coordinator says that nothing is signed with it any more. */
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/key_file.h"
+#include "cli/show/users.h"
+#include "cli/users/record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { WARNING_US = 2000000 }; /* that a warning may wait for what the cluster knows */
 
 struct key_settings {
     struct flags_common common;
@@ -18,7 +22,8 @@ static const struct option options[] = {
         .name = "force",
         .kind = OPTION_SWITCH,
         .offset = offsetof(struct key_settings, force),
-        .help = "retire: do not ask the cluster whether the key is in use",
+        .help = "retire: do not ask the cluster whether the key is in use; promote: nor who its "
+                "users with keys are",
     },
     FLAGS_COMMON,
 };
@@ -67,21 +72,53 @@ static int add(struct key_file *file, const struct key_settings *settings)
     return cmd_close_output(CMD_OK);
 }
 
+/* Which public keys a client's file lists the cluster does not know: only the client's machine has
+ * it. So all users are named who may have such a file. */
+static void warn_of_credentials(const struct key_settings *settings)
+{
+    static const char warning[] =
+        "orbloom: before processes have this file: a credential that was not renewed since "
+        "`orbloom "
+        "key add` is refused from then on, and which were the cluster can't tell. Each user renews "
+        "its own: orbloom user renew --credential FILE\n";
+    struct flags_common common = settings->common;
+    struct cmd_outcome outcome = {.message = "--force asks nobody"};
+    struct users_record record = {0};
+    int code = CMD_PARTIAL;
+
+    common.timeout_us = common.timeout_us < WARNING_US ? common.timeout_us : WARNING_US;
+    if (!settings->force) {
+        code = users_fetch_quietly(&common, "", &record, &outcome);
+    }
+    if (code != CMD_OK) {
+        (void)fprintf(stderr,
+                      "%s  `orbloom user list` tells who has a key, and when it was last "
+                      "seen; it is not known here: %s\n",
+                      warning, outcome.message);
+    } else {
+        users_show_keys(warning, &record);
+    }
+    users_record_fini(&record);
+}
+
 static int promote(struct key_file *file, const struct key_settings *settings)
 {
     uint32_t count = file->key.count;
 
-    (void)settings;
     if (count < 2) {
-        return cmd_fail(STATUS_NOT_FOUND, "%s holds one key only; add one first: orbloom key add %s",
-                        file->path, file->path);
+        return cmd_fail(STATUS_NOT_FOUND,
+                        "%s holds one key only; add one first: orbloom key add %s", file->path,
+                        file->path);
     }
     if (key_file_promote(file) != STATUS_OK) {
         return CMD_PARTIAL;
     }
-    (void)printf("%016" PRIx64 " signs; bring %s to all processes, send them SIGHUP, and wait until "
+    (void)printf("%016" PRIx64
+                 " signs; bring %s to all processes, send them SIGHUP, and wait until "
                  "`orbloom status` tells of no older key, then: orbloom key retire\n",
                  seal_key_tag(&file->key.keys[count - 1]), file->path);
+    (void)fflush(stdout);
+    warn_of_credentials(settings);
     return cmd_close_output(CMD_OK);
 }
 
@@ -107,7 +144,8 @@ static const struct node_summary *silent_node(const struct admin_reply *reply)
 static int refuse_behind(const struct witness *self, const struct key_use *one)
 {
     return cmd_fail(STATUS_CONFLICT,
-                    "%s %.128s serves and signs with key %016" PRIx64 " still, and the first one of %s "
+                    "%s %.128s serves and signs with key %016" PRIx64
+                    " still, and the first one of %s "
                     "is %016" PRIx64 ": bring the file to it and send it SIGHUP first",
                     one->kind == PROCESS_ROUTER ? "router" : "node", one->name, one->key,
                     self->file->path, cluster_key_tag(&self->file->key));
@@ -181,15 +219,19 @@ static int retire(struct key_file *file, const struct key_settings *settings)
     int code = CMD_OK;
 
     if (count < 2) {
-        return cmd_fail(STATUS_NOT_FOUND, "%s holds one key only, which is in use; add one first: "
-                        "orbloom key add %s", file->path, file->path);
+        return cmd_fail(STATUS_NOT_FOUND,
+                        "%s holds one key only, which is in use; add one first: "
+                        "orbloom key add %s",
+                        file->path, file->path);
     }
     if (!settings->force) {
         code = ask_all(file, settings);
     }
     if (code != CMD_OK) {
-        (void)fprintf(stderr, "orbloom: %s is as it was; --force retires the key all the same: what "
-                      "is signed with it can't be read any more\n", file->path);
+        (void)fprintf(stderr,
+                      "orbloom: %s is as it was; --force retires the key all the same: what "
+                      "is signed with it can't be read any more\n",
+                      file->path);
         return code;
     }
     if (key_file_retire(file) != STATUS_OK) {

@@ -244,7 +244,7 @@ static size_t split_names(char *text, const char **names)
 }
 
 static int restore_from(const struct map_settings *settings, struct span file,
-                   const struct map_header *header)
+                        const struct map_header *header)
 {
     static const char *names[MAX_NAMES];
     char *text = strdup(settings->confirmed_off != NULL ? settings->confirmed_off : "");

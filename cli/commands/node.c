@@ -1,7 +1,7 @@
 /* `orbloom node`: drain, replace, remove; what an operator wishes is written, and the
  * coordinators see to it. */
-#include "cli/cmd.h"
 #include "cli/ask.h"
+#include "cli/cmd.h"
 #include "cli/lives.h"
 
 #include <string.h>

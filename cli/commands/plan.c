@@ -1,10 +1,11 @@
 /* `orbloom plan`: sizes without a cluster; its flags, lists of capacities and rates, and which
  * of the tables is shown. */
+#include "cli/show/plan.h"
+
 #include "base/heap.h"
 #include "base/number.h"
 #include "cli/cmd.h"
 #include "cli/commands/plan_answer.h"
-#include "cli/show/plan.h"
 #include "cli/show/plan_table.h"
 #include "map/quorum.h"
 

@@ -1,7 +1,7 @@
 /* `orbloom rebalance`: writes the wish, or takes it back; what the coordinator answers has a
  * part for each line. */
-#include "cli/cmd.h"
 #include "cli/ask.h"
+#include "cli/cmd.h"
 
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "cli/cmd.h"
 #include "cli/flags.h"
 #include "cli/stream.h"
-#include "client/shell_channel.h"
 #include "proto/codec.h"
 #include "runtime/hub.h"
 
@@ -43,8 +42,7 @@ static int take_look(void *context, const struct frame *frame)
 }
 
 /* How the filter stands. */
-static int look(struct rebuild_ask *self, const struct flags_common *common,
-                        const char *name)
+static int look(struct rebuild_ask *self, const struct flags_common *common, const char *name)
 {
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
                           .body.admin_request = {.action = ADMIN_STATUS, .name = name}};
@@ -185,9 +183,7 @@ static int do_step(const struct rebuild_ask *self, enum rebuild_step step, bool 
     const struct rebuild_parameters wanted = {
         .step = step, .keyset = meant(self, step), .empty = yes};
     struct frame frame = frame_of(self, &wanted);
-    struct channel_options options = {.routers = self->common->routers,
-                                      .coordinators = self->common->coordinators,
-.credential = self->common->credential};
+    struct channel_options options = flags_channel(self->common);
     struct waiting waiting = {.name = self->name,
                               .step = step,
                               .joins = (self->open != 0) == (step == REBUILD_BEGIN),
@@ -381,8 +377,7 @@ static int run(int argc, char **argv)
     if (code != CMD_OK) {
         return code;
     }
-    return step == REBUILD_FED ? feed(&ask, &settings, &words)
-                               : do_step(&ask, step, settings.yes);
+    return step == REBUILD_FED ? feed(&ask, &settings, &words) : do_step(&ask, step, settings.yes);
 }
 
 static const struct command command = {.flags = &table, .run = run};

@@ -1,6 +1,6 @@
 /* `orbloom rename`: returns when no router goes by the old name any more. */
-#include "cli/cmd.h"
 #include "cli/ask.h"
+#include "cli/cmd.h"
 #include "cli/lives.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* `orbloom shard accept-loss`: what is gone is told first, and given up only when asked for with
  * --yes. */
 #include "base/number.h"
-#include "cli/cmd.h"
 #include "cli/ask.h"
+#include "cli/cmd.h"
 #include "cli/lives.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* `orbloom stats`: the counters of each process that is named, or why it did not answer. */
-#include "cli/cmd.h"
 #include "cli/ask.h"
+#include "cli/cmd.h"
 #include "cli/output.h"
 #include "client/endpoint_list.h"
 
@@ -96,7 +96,8 @@ static int run(int argc, char **argv)
     }
     for (size_t i = 0; i < words.count; i++) {
         struct flags_common common = {.routers = words.items[i],
-.credential = settings.credential, .timeout_us = settings.timeout_us};
+                                      .credential = settings.credential,
+                                      .timeout_us = settings.timeout_us};
         struct view view = {.endpoint = words.items[i], .json = settings.json ? &json : NULL};
         int one = cmd_ask(&common, &frame, show, &view);
 

@@ -1,16 +1,16 @@
 /* `orbloom status`: nodes and filters in full while they are few, and sums with what needs
  * attention when there are many. */
-#include "cli/cmd.h"
 #include "cli/ask.h"
-#include "cli/show/expiry.h"
-#include "cli/show/expansion.h"
-#include "cli/show/load.h"
+#include "cli/cmd.h"
 #include "cli/output.h"
-#include "cli/show/rebuild.h"
 #include "cli/replicas.h"
+#include "cli/show/expansion.h"
+#include "cli/show/expiry.h"
+#include "cli/show/load.h"
+#include "cli/show/rebuild.h"
 #include "cli/show/status_brief.h"
-#include "cli/summary.h"
 #include "cli/show/window.h"
+#include "cli/summary.h"
 #include "proto/replica_report.h"
 
 struct status_settings {

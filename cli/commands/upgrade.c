@@ -1,7 +1,7 @@
 /* `orbloom upgrade`: who knows which features, what stands in the way of using new ones, and
  * taking them into use. */
-#include "cli/cmd.h"
 #include "cli/ask.h"
+#include "cli/cmd.h"
 #include "map/feature.h"
 
 #include <string.h>

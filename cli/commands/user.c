@@ -2,10 +2,10 @@
  * told, and asked for as such: see cli/users/record.h. */
 #include "base/number.h"
 #include "cli/cmd.h"
-#include "cli/users/credentials.h"
 #include "cli/output.h"
 #include "cli/show/users.h"
 #include "cli/users/apply.h"
+#include "cli/users/credentials.h"
 #include "cli/users/file.h"
 #include "cli/users/record.h"
 #include "cli/users/token.h"
@@ -245,6 +245,17 @@ static uint64_t expiry_of(const struct user_settings *settings)
     return settings->expires_us != 0 ? date_now_ms() + settings->expires_us / MS_PER_US : 0;
 }
 
+/* What was made here can't be had again, so it is told where the user may have it by now, too. */
+static void tell_unsure(const char *name)
+{
+    (void)fprintf(
+        stderr,
+        "orbloom: it is not sure whether this was done: a coordinator may have done it, or "
+        "do so within a moment; see `orbloom user show %s`, and repeat the command if "
+        "nothing is there\n",
+        name);
+}
+
 /* ---- create ---- */
 
 struct creation {
@@ -252,23 +263,19 @@ struct creation {
     struct user_wish wishes[2];
     size_t nwishes;
     struct credential_draft *credential; /* NULL: none */
-    bool asked; /* at least once: the user who is there may be ours */
 };
 
 static int plan_creation(void *context, const struct users_record *record,
                          struct user_change *change)
 {
     struct creation *self = context;
-    bool exists = user_list_find(&record->list, self->user.name) != NULL;
 
-    if (!self->asked && exists) {
+    if (user_list_find(&record->list, self->user.name) != NULL) {
         return cmd_fail(STATUS_EXISTS,
                         "user %s exists; change it with `orbloom user apply FILE`, or give it "
                         "another token: `orbloom user token %s add`",
                         self->user.name, self->user.name);
     }
-    self->asked = true;
-    change->revision = exists ? UINT64_MAX : 0; /* Only if it is this very one, made before. */
     change->puts = &self->user;
     change->nputs = 1;
     change->adds = self->wishes;
@@ -278,14 +285,15 @@ static int plan_creation(void *context, const struct users_record *record,
                : CMD_OK;
 }
 
-static int refuse_setting(const char *reason)
+static int refuse_setting(enum status status, const char *reason)
 {
-    return cmd_fail(STATUS_INVALID, "%s", reason);
+    return cmd_fail(status, "%s", reason[0] != '\0' ? reason : status_meaning(status));
 }
 
 static int define(const struct user_settings *settings, const char *name, struct user *user)
 {
-    char reason[USER_REASON_BYTES];
+    char reason[USER_REASON_BYTES] = "";
+    enum status status;
 
     *user = (struct user){
         .role = USER_CLIENT,
@@ -293,19 +301,31 @@ static int define(const struct user_settings *settings, const char *name, struct
         .limits = {settings->keys_per_s, settings->filters, settings->bytes,
                    (uint32_t)settings->connections, settings->in_flight},
     };
-    if (user_file_set(user, "name", name, reason) != STATUS_OK ||
-        (settings->role != NULL &&
-         user_file_set(user, "role", settings->role, reason) != STATUS_OK) ||
-        (settings->tls_subject != NULL &&
-         user_file_set(user, "tls_subject", settings->tls_subject, reason) != STATUS_OK)) {
-        return refuse_setting(reason);
+    status = user_file_set(user, "name", name, reason);
+    if (status == STATUS_OK && settings->role != NULL) {
+        status = user_file_set(user, "role", settings->role, reason);
     }
-    for (uint32_t i = 0; i < settings->nrights; i++) {
-        if (user_file_set(user, "rights", settings->rights[i], reason) != STATUS_OK) {
-            return refuse_setting(reason);
-        }
+    if (status == STATUS_OK && settings->tls_subject != NULL) {
+        status = user_file_set(user, "tls_subject", settings->tls_subject, reason);
     }
-    return CMD_OK;
+    for (uint32_t i = 0; i < settings->nrights && status == STATUS_OK; i++) {
+        status = user_file_set(user, "rights", settings->rights[i], reason);
+    }
+    return status == STATUS_OK ? CMD_OK : refuse_setting(status, reason);
+}
+
+/* What there was none of is empty. */
+static void end_secrets(const char *name, struct new_token *token,
+                        struct credential_draft *credential, bool has, bool unsure)
+{
+    if (unsure) {
+        tell_unsure(name);
+    }
+    if (has || unsure) {
+        user_token_print(name, token);
+    }
+    credentials_end(credential, has, unsure);
+    explicit_bzero(token, sizeof *token);
 }
 
 /* Who comes with a key or a certificate needs no token. */
@@ -318,32 +338,31 @@ static int run_create(const struct user_settings *settings, const struct option_
 {
     const char *name = words->items[1];
     struct creation creation = {.nwishes = 0};
-    struct user_secret token = {.drawn = false};
+    struct new_token token = {.drawn = false};
     struct credential_draft credential = {.path = settings->file};
+    bool unsure = false;
     int code = define(settings, name, &creation.user);
 
     if (code == CMD_OK && wants_token(settings)) {
         code = user_token_make(settings->token_file, &token);
-        creation.wishes[creation.nwishes++] =
-            (struct user_wish){.user = name,
-                               .token = span_of(token.text, token.size),
-                               .expires_ms = expiry_of(settings)};
+        creation.wishes[creation.nwishes++] = (struct user_wish){
+            .user = name,
+            .token = span_of(token.text, token.size),
+            .expires_ms = expiry_of(settings)};
     }
     if (code == CMD_OK && credential.path != NULL) {
         code = credentials_make(&credential, &settings->common);
         creation.credential = &credential;
-        creation.wishes[creation.nwishes++] =
-            credentials_wish(&credential, name, expiry_of(settings));
+        creation.wishes[creation.nwishes++] = credentials_wish(&credential, name,
+                                                               expiry_of(settings));
     }
     if (code == CMD_OK) {
-        code = users_edit(&settings->common, false, plan_creation, &creation);
+        code = users_edit(&settings->common, false, plan_creation, &creation, &unsure);
     }
     if (code == CMD_OK) {
         (void)fprintf(stderr, "created user %s\n", name);
-        user_token_print(name, &token);
     }
-    credentials_end(&credential, code == CMD_OK);
-    explicit_bzero(&token, sizeof token);
+    end_secrets(name, &token, &credential, code == CMD_OK, unsure);
     user_fini(&creation.user);
     return code;
 }
@@ -412,7 +431,8 @@ static int plan_deletion(void *context, const struct users_record *record,
 static int run_delete(const struct user_settings *settings, const struct option_words *words)
 {
     struct deletion deletion = {.name = words->items[1]};
-    int code = users_edit(&settings->common, false, plan_deletion, &deletion);
+    bool unsure;
+    int code = users_edit(&settings->common, false, plan_deletion, &deletion, &unsure);
 
     if (code == CMD_OK) {
         (void)printf("deleted user %s\n", deletion.name);
@@ -420,42 +440,46 @@ static int run_delete(const struct user_settings *settings, const struct option_
     return code;
 }
 
-/* ---- token ---- */
+/* ---- tokens and keys ---- */
 
 struct addition {
     struct user_wish wish;
+    struct credential_draft *credential; /* of a key; NULL: it is a token */
 };
 
 static int plan_addition(void *context, const struct users_record *record,
                          struct user_change *change)
 {
-    const struct addition *self = context;
+    struct addition *self = context;
+    const struct user *user = user_list_find(&record->list, self->wish.user);
 
-    if (user_list_find(&record->list, self->wish.user) == NULL) {
+    if (user == NULL) {
         return users_refuse_unknown(self->wish.user);
     }
     change->adds = &self->wish;
     change->nadds = 1;
-    return CMD_OK;
+    return self->credential != NULL ? credentials_put(self->credential, user->name, user->role)
+                                    : CMD_OK;
 }
 
-static int add_token(const struct user_settings *settings, const char *name)
+static int run_token_add(const struct user_settings *settings, const struct option_words *words)
 {
-    struct user_secret token = {.drawn = false};
-    struct addition addition;
+    const char *name = words->items[1];
+    struct new_token token = {.drawn = false};
+    struct credential_draft none = {.path = NULL};
+    struct addition addition = {.credential = NULL};
+    bool unsure = false;
     int code = user_token_make(settings->token_file, &token);
 
-    addition.wish = (struct user_wish){.user = name,
-                                       .token = span_of(token.text, token.size),
-                                       .expires_ms = expiry_of(settings)};
+    addition.wish = (struct user_wish){
+        .user = name, .token = span_of(token.text, token.size), .expires_ms = expiry_of(settings)};
     if (code == CMD_OK) {
-        code = users_edit(&settings->common, false, plan_addition, &addition);
+        code = users_edit(&settings->common, false, plan_addition, &addition, &unsure);
     }
     if (code == CMD_OK) {
         (void)fprintf(stderr, "user %s has another token\n", name);
-        user_token_print(name, &token);
     }
-    explicit_bzero(&token, sizeof token);
+    end_secrets(name, &token, &none, code == CMD_OK, unsure);
     return code;
 }
 
@@ -463,19 +487,6 @@ struct removal {
     const char *name;
     struct user_use which;
 };
-
-static bool has_credential(const struct user *user, uint32_t id)
-{
-    bool found = false;
-
-    for (size_t i = 0; i < user->ntokens; i++) {
-        found = found || user->tokens[i].id == id;
-    }
-    for (size_t i = 0; i < user->nkeys; i++) {
-        found = found || user->keys[i].id == id;
-    }
-    return found;
-}
 
 static int plan_removal(void *context, const struct users_record *record,
                         struct user_change *change)
@@ -487,7 +498,7 @@ static int plan_removal(void *context, const struct users_record *record,
     if (user == NULL && first) {
         return users_refuse_unknown(self->name);
     }
-    if (first && !has_credential(user, self->which.credential)) {
+    if (first && !user_has_credential(user, self->which.credential)) {
         return cmd_fail(STATUS_NOT_FOUND,
                         "user %s has no token or key of id %" PRIu32 "; see `orbloom user show %s`",
                         self->name, self->which.credential, self->name);
@@ -500,9 +511,13 @@ static int plan_removal(void *context, const struct users_record *record,
     return CMD_OK;
 }
 
-static int remove_token(const struct user_settings *settings, const char *name, const char *text)
+/* Of a token as of a key: their ids are of one row. */
+static int run_remove(const struct user_settings *settings, const struct option_words *words)
 {
+    const char *name = words->items[1];
+    const char *text = words->items[3];
     struct removal removal = {.name = name};
+    bool unsure;
     uint64_t id;
     int code;
 
@@ -511,62 +526,32 @@ static int remove_token(const struct user_settings *settings, const char *name, 
                         name);
     }
     removal.which.credential = (uint32_t)id;
-    code = users_edit(&settings->common, false, plan_removal, &removal);
+    code = users_edit(&settings->common, false, plan_removal, &removal, &unsure);
     if (code == CMD_OK) {
         (void)printf("removed %" PRIu64 " of user %s\n", id, name);
     }
     return code;
 }
 
-/* ---- keys ---- */
-
-struct key_addition {
-    struct credential_draft credential;
-    struct user_wish wish;
-};
-
-static int plan_key(void *context, const struct users_record *record, struct user_change *change)
+static int run_key_add(const struct user_settings *settings, const struct option_words *words)
 {
-    struct key_addition *self = context;
-    const struct user *user = user_list_find(&record->list, self->wish.user);
-
-    if (user == NULL) {
-        return users_refuse_unknown(self->wish.user);
-    }
-    change->adds = &self->wish;
-    change->nadds = 1;
-    return credentials_put(&self->credential, user->name, user->role);
-}
-
-static int add_key(const struct user_settings *settings, const char *name)
-{
-    struct key_addition addition = {.credential = {.path = settings->file}};
+    const char *name = words->items[1];
+    struct credential_draft credential = {.path = settings->file};
+    struct addition addition = {.credential = &credential};
+    struct new_token none = {.drawn = false};
+    bool unsure = false;
     int code;
 
     if (settings->file == NULL) {
         return cmd_fail(STATUS_USAGE, "which file is to be written? --credential FILE");
     }
-    code = credentials_make(&addition.credential, &settings->common);
-    addition.wish = credentials_wish(&addition.credential, name, expiry_of(settings));
+    code = credentials_make(&credential, &settings->common);
+    addition.wish = credentials_wish(&credential, name, expiry_of(settings));
     if (code == CMD_OK) {
-        code = users_edit(&settings->common, false, plan_key, &addition);
+        code = users_edit(&settings->common, false, plan_addition, &addition, &unsure);
     }
-    credentials_end(&addition.credential, code == CMD_OK);
+    end_secrets(name, &none, &credential, code == CMD_OK, unsure);
     return code;
-}
-
-static int run_key(const struct user_settings *settings, const struct option_words *words)
-{
-    const char *action = words->items[2];
-
-    if (strcmp(action, "add") == 0 && words->count == 3) {
-        return add_key(settings, words->items[1]);
-    }
-    if (strcmp(action, "remove") == 0 && words->count == 4) {
-        return remove_token(settings, words->items[1], words->items[3]);
-    }
-    return cmd_fail(STATUS_USAGE, "usage: orbloom user key NAME add --credential FILE | key NAME "
-                                  "remove ID");
 }
 
 static int run_renew(const struct user_settings *settings, const struct option_words *words)
@@ -581,19 +566,6 @@ static int run_renew(const struct user_settings *settings, const struct option_w
     return credentials_renew(&settings->common, path);
 }
 
-static int run_token(const struct user_settings *settings, const struct option_words *words)
-{
-    const char *action = words->items[2];
-
-    if (strcmp(action, "add") == 0 && words->count == 3) {
-        return add_token(settings, words->items[1]);
-    }
-    if (strcmp(action, "remove") == 0 && words->count == 4) {
-        return remove_token(settings, words->items[1], words->items[3]);
-    }
-    return cmd_fail(STATUS_USAGE, "usage: orbloom user token NAME add | token NAME remove ID");
-}
-
 /* ---- apply ---- */
 
 static int run_apply(const struct user_settings *settings, const struct option_words *words)
@@ -605,22 +577,24 @@ static int run_apply(const struct user_settings *settings, const struct option_w
 
 enum { CREATES = 1, TOKENS = 2, APPLIES = 4, SHOWS = 8, EXPIRES = 16, WRITES = 32 };
 
-static const struct {
+static const struct action {
     const char *word;
-    size_t min_words;
-    size_t max_words;
+    const char *then; /* the word after the user's name; NULL: none */
+    size_t words;
     bool named; /* the second word is a user */
     unsigned flags;
     int (*run)(const struct user_settings *settings, const struct option_words *words);
 } actions[] = {
-    {"create", 2, 2, true, CREATES | TOKENS | EXPIRES | WRITES, run_create},
-    {"list", 1, 1, false, SHOWS, run_list},
-    {"show", 2, 2, true, SHOWS, run_show},
-    {"delete", 2, 2, true, 0, run_delete},
-    {"apply", 2, 2, false, APPLIES, run_apply},
-    {"token", 3, 4, true, TOKENS | EXPIRES, run_token},
-    {"key", 3, 4, true, EXPIRES | WRITES, run_key},
-    {"renew", 1, 1, false, 0, run_renew},
+    {"create", NULL, 2, true, CREATES | TOKENS | EXPIRES | WRITES, run_create},
+    {"list", NULL, 1, false, SHOWS, run_list},
+    {"show", NULL, 2, true, SHOWS, run_show},
+    {"delete", NULL, 2, true, 0, run_delete},
+    {"apply", NULL, 2, false, APPLIES, run_apply},
+    {"token", "add", 3, true, TOKENS | EXPIRES, run_token_add},
+    {"token", "remove", 4, true, 0, run_remove},
+    {"key", "add", 3, true, EXPIRES | WRITES, run_key_add},
+    {"key", "remove", 4, true, 0, run_remove},
+    {"renew", NULL, 1, false, 0, run_renew},
 };
 
 /* A flag that this action does not have; NULL: none. */
@@ -657,25 +631,58 @@ static const char *stray_flag(const struct user_settings *settings, unsigned fla
     return NULL;
 }
 
-static int run_action(size_t at, struct user_settings *settings, const struct option_words *words)
+static bool is_called(const struct action *self, const struct option_words *words)
+{
+    return strcmp(words->items[0], self->word) == 0 &&
+           (self->then == NULL || (words->count > 2 && strcmp(words->items[2], self->then) == 0));
+}
+
+/* NULL: there is none, and it was said what there is. */
+static const struct action *find_action(const struct option_words *words)
+{
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
+        if (is_called(&actions[i], words)) {
+            return &actions[i];
+        }
+    }
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
+        if (strcmp(words->items[0], actions[i].word) == 0) {
+            (void)cmd_fail(STATUS_USAGE, "user %s takes NAME add, or NAME remove ID",
+                           actions[i].word);
+            return NULL;
+        }
+    }
+    (void)cmd_fail(
+        STATUS_USAGE,
+        "user takes create, list, show, delete, apply, token, key or renew, not \"%.60s\"",
+        words->items[0]);
+    return NULL;
+}
+
+static int check_call(const struct action *action, const struct user_settings *settings,
+                      const struct option_words *words)
+{
+    const char *stray = stray_flag(settings, action->flags);
+
+    if (words->count != action->words) {
+        return cmd_fail(STATUS_USAGE, "too %s words; usage: orbloom user %s [FLAGS]",
+                        words->count < action->words ? "few" : "many", table.words);
+    }
+    if (stray != NULL) {
+        return cmd_fail(STATUS_USAGE, "--%s is not for user %s%s%s; leave it out", stray,
+                        action->word, action->then != NULL ? " NAME " : "",
+                        action->then != NULL ? action->then : "");
+    }
+    return action->named && !check_name(words->items[1]) ? CMD_USAGE : CMD_OK;
+}
+
+static int run_action(const struct action *action, struct user_settings *settings,
+                      const struct option_words *words)
 {
     struct credential held;
     int code = CMD_OK;
 
-    const char *stray = stray_flag(settings, actions[at].flags);
-
-    if (words->count < actions[at].min_words || words->count > actions[at].max_words) {
-        return cmd_fail(STATUS_USAGE, "too %s words; usage: orbloom user %s [FLAGS]",
-                        words->count < actions[at].min_words ? "few" : "many", table.words);
-    }
-    if (stray != NULL) {
-        return cmd_fail(STATUS_USAGE, "--%s is not for user %s; leave it out", stray,
-                        actions[at].word);
-    }
-    if (actions[at].named && !check_name(words->items[1])) {
-        return CMD_USAGE;
-    }
-    if ((actions[at].flags & WRITES) != 0) {
+    if ((action->flags & WRITES) != 0) {
         settings->file = settings->common.credential;
         settings->common.credential = settings->as;
     }
@@ -684,7 +691,7 @@ static int run_action(size_t at, struct user_settings *settings, const struct op
         settings->common.held = &held;
     }
     if (code == CMD_OK) {
-        code = cmd_close_output(actions[at].run(settings, words));
+        code = cmd_close_output(action->run(settings, words));
     }
     if (settings->cluster_key != NULL) {
         credential_wipe(&held);
@@ -696,18 +703,18 @@ static int run(int argc, char **argv)
 {
     struct user_settings settings = {0};
     struct option_words words;
+    const struct action *action;
+    int code;
 
     if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
-    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
-        if (strcmp(words.items[0], actions[i].word) == 0) {
-            return run_action(i, &settings, &words);
-        }
+    action = find_action(&words);
+    if (action == NULL) {
+        return CMD_USAGE;
     }
-    return cmd_fail(STATUS_USAGE,
-                    "user takes create, list, show, delete, apply, token, key or renew, not \"%.60s\"",
-                    words.items[0]);
+    code = check_call(action, &settings, &words);
+    return code == CMD_OK ? run_action(action, &settings, &words) : code;
 }
 
 static const struct command command = {.flags = &table, .run = run};

@@ -186,7 +186,7 @@ bool playground_answers(const struct playground *self)
 {
     struct channel_options options = {.coordinators = self->processes[0].endpoint,
                                       .routers = self->processes[1].endpoint,
-.credential = CHANNEL_NO_CREDENTIAL};
+                                      .credential = CHANNEL_NO_CREDENTIAL};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct check check = {.nodes = self->options->nodes};
 

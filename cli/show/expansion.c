@@ -21,8 +21,8 @@ static double bits_per_key(const struct filter_summary *filter,
 }
 
 const char *expansion_size_text(const struct filter_summary *filter,
-                             const struct generation_summary *generation,
-                             char text[EXPANSION_TEXT_BYTES])
+                                const struct generation_summary *generation,
+                                char text[EXPANSION_TEXT_BYTES])
 {
     char capacity[NUMBER_TEXT_BYTES];
     char rate[NUMBER_TEXT_BYTES];
@@ -33,7 +33,8 @@ const char *expansion_size_text(const struct filter_summary *filter,
     return text;
 }
 
-const char *expansion_wanted_text(const struct filter_summary *filter, char text[EXPANSION_TEXT_BYTES])
+const char *expansion_wanted_text(const struct filter_summary *filter,
+                                  char text[EXPANSION_TEXT_BYTES])
 {
     double bits = 8.0 * (double)filter->shard_bytes * (double)filter->nshards;
     char capacity[NUMBER_TEXT_BYTES];
@@ -155,9 +156,9 @@ void expansion_generations_text(const struct filter_summary *filter)
     for (uint32_t i = 0; i < filter->ngenerations; i++) {
         char text[EXPANSION_TEXT_BYTES];
 
-        (void)printf("%-14s%" PRIu32 ": %s%s\n", i == 0 ? "generations" : "",
-                     filter->generations[i].id,
-                     expansion_size_text(filter, &filter->generations[i], text), part_of(filter, i));
+        (void)printf(
+            "%-14s%" PRIu32 ": %s%s\n", i == 0 ? "generations" : "", filter->generations[i].id,
+            expansion_size_text(filter, &filter->generations[i], text), part_of(filter, i));
     }
     show_sum(filter);
     if (expansion_at_text(filter, at)[0] != '\0') {
@@ -176,7 +177,7 @@ static double share_of(const struct replica_report *report, uint32_t wanted)
 }
 
 struct expansion_state expansion_state_of(const struct admin_reply *reply,
-                                    const struct filter_summary *filter)
+                                          const struct filter_summary *filter)
 {
     struct expansion_state state = {.running = expansion_is_running(filter)};
     double replicas = (double)filter->rule.replicas * filter->ngroups;

@@ -13,11 +13,12 @@
 enum { EXPANSION_TEXT_BYTES = 128 };
 
 const char *expansion_size_text(const struct filter_summary *filter,
-                             const struct generation_summary *generation,
-                             char text[EXPANSION_TEXT_BYTES]);
+                                const struct generation_summary *generation,
+                                char text[EXPANSION_TEXT_BYTES]);
 
 /* The same of what the filter is for when it is there: of the wanted generation, or of a chain. */
-const char *expansion_wanted_text(const struct filter_summary *filter, char text[EXPANSION_TEXT_BYTES]);
+const char *expansion_wanted_text(const struct filter_summary *filter,
+                                  char text[EXPANSION_TEXT_BYTES]);
 
 /* Is a generation listed that does not serve everywhere yet? */
 bool expansion_is_running(const struct filter_summary *filter);
@@ -60,6 +61,6 @@ struct expansion_state {
 };
 
 struct expansion_state expansion_state_of(const struct admin_reply *reply,
-                                    const struct filter_summary *filter);
+                                          const struct filter_summary *filter);
 
 #endif

@@ -110,6 +110,26 @@ void users_show_text(const struct users_record *record)
     }
 }
 
+void users_show_keys(const char *title, const struct users_record *record)
+{
+    char seen[DATE_TEXT_BYTES];
+
+    for (size_t i = 0; i < record->list.count; i++) {
+        const struct user *user = &record->list.users[i];
+
+        for (size_t k = 0; k < user->nkeys; k++) {
+            const struct user_key *key = &user->keys[k];
+
+            if (key->expires_ms == 0 || key->expires_ms > record->now_ms) {
+                (void)fprintf(stderr, "%s  %s: key %" PRIu32 ", last seen %s\n", title, user->name,
+                              key->id,
+                              when(users_seen_ms(record, user->id, key->id), "never", seen));
+                title = "";
+            }
+        }
+    }
+}
+
 /* ---- JSON ---- */
 
 static void credential_json(struct json *json, const struct users_record *record,
@@ -159,8 +179,8 @@ void users_show_json(struct json *json, const struct users_record *record, const
     json_end(json, '}');
     json_begin(json, "credentials", '[');
     for (size_t i = 0; i < user->ntokens; i++) {
-        credential_json(json, record, user, "token", user->tokens[i].id,
-                        user->tokens[i].created_ms, user->tokens[i].expires_ms);
+        credential_json(json, record, user, "token", user->tokens[i].id, user->tokens[i].created_ms,
+                        user->tokens[i].expires_ms);
     }
     for (size_t i = 0; i < user->nkeys; i++) {
         credential_json(json, record, user, "key", user->keys[i].id, user->keys[i].created_ms,

@@ -14,4 +14,8 @@ void users_show_json(struct json *json, const struct users_record *record, const
 /* "rw crawl:*, r shared:*". Returns `text`. */
 const char *users_show_grants(const struct user *user, char *text, size_t size);
 
+/* `title`, and then a line a key of theirs that has not expired with when it was last seen, on
+ * stderr; without any nothing. */
+void users_show_keys(const char *title, const struct users_record *record);
+
 #endif

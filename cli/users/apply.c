@@ -1,5 +1,5 @@
-/* The difference between a file and the record, told as it is planned: + is made, ~ is changed, - is
- * not in the file. Where somebody else was first all is planned and told anew. */
+/* The difference between a file and the record, told as it is planned: + is made, ~ is changed, -
+ * is not in the file. Where somebody else was first all is planned and told anew. */
 #include "cli/users/apply.h"
 
 #include "base/heap.h"
@@ -8,7 +8,6 @@
 #include "cli/users/record.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct application {
     struct user_list wanted;
@@ -18,24 +17,35 @@ struct application {
     size_t changes;
 };
 
-/* Which of its settings are others; "": none. */
-static void differences(const struct user *a, const struct user *b, char *text, size_t size)
+/* Which of its settings are others. */
+static void print_differences(const char *name, unsigned differences)
 {
-    (void)snprintf(text, size, "%s%s%s%s%s", a->role != b->role ? ", role" : "",
-                   user_same_grants(a, b) ? "" : ", rights", a->create != b->create ? ", create" : "",
-                   user_same_limits(&a->limits, &b->limits) ? "" : ", limits",
-                   strcmp(a->subject, b->subject) != 0 ? ", tls_subject" : "");
+    static const struct {
+        enum user_setting setting;
+        const char *word;
+    } words[] = {
+        {USER_SETS_ROLE, "role"},           {USER_SETS_GRANTS, "rights"},
+        {USER_SETS_CREATE, "create"},       {USER_SETS_LIMITS, "limits"},
+        {USER_SETS_SUBJECT, "tls_subject"},
+    };
+    const char *before = ":";
+
+    (void)printf("~ %s", name);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if ((differences & words[i].setting) != 0) {
+            (void)printf("%s %s", before, words[i].word);
+            before = ",";
+        }
+    }
+    (void)printf("\n");
 }
 
 static void plan_one(struct application *self, const struct user *wanted, const struct user *held,
                      struct user_change *change)
 {
-    char what[64] = "";
+    unsigned differences = held != NULL ? user_differences(wanted, held) : 0;
 
-    if (held != NULL) {
-        differences(wanted, held, what, sizeof what);
-    }
-    if (held != NULL && what[0] == '\0') {
+    if (held != NULL && differences == 0) {
         return;
     }
     self->puts[change->nputs] = *wanted;
@@ -43,7 +53,7 @@ static void plan_one(struct application *self, const struct user *wanted, const 
     if (held == NULL) {
         (void)printf("+ %s: created, without a token\n", wanted->name);
     } else {
-        (void)printf("~ %s: %s\n", wanted->name, what + 2);
+        print_differences(wanted->name, differences);
     }
 }
 
@@ -82,10 +92,11 @@ static int plan_application(void *context, const struct users_record *record,
 int user_apply(const struct flags_common *common, const char *path, bool dry_run, bool prune)
 {
     struct application application = {.prune = prune};
+    bool unsure = false; /* Who repeats the command is told what is left to do. */
     int code = CMD_USAGE;
 
     if (user_file_read(path, &application.wanted) == STATUS_OK) {
-        code = users_edit(common, dry_run, plan_application, &application);
+        code = users_edit(common, dry_run, plan_application, &application, &unsure);
     }
     if (code == CMD_OK && application.changes == 0) {
         (void)printf("nothing to do: all is as %s says\n", path);

@@ -124,11 +124,17 @@ int credentials_put(struct credential_draft *self, const char *name, enum user_r
     return self->written ? CMD_OK : cmd_fail(status, "%s", why);
 }
 
-void credentials_end(struct credential_draft *self, bool has)
+void credentials_end(struct credential_draft *self, bool has, bool unsure)
 {
     if (self->written && has) {
         (void)fprintf(stderr, "wrote the credential of %s to %s\n", self->credential.user,
                       self->path);
+    } else if (self->written && unsure) {
+        (void)fprintf(
+            stderr,
+            "orbloom: %s is kept: it is the credential of %s if that has its key; if not, "
+            "remove it before the command is repeated\n",
+            self->path, self->credential.user);
     } else if (self->written) {
         (void)unlink(self->path);
     }

@@ -32,8 +32,8 @@ struct user_wish credentials_wish(const struct credential_draft *self, const cha
 /* Write the file, unless it was: before the user has the key, as it would be lost otherwise. */
 int credentials_put(struct credential_draft *self, const char *name, enum user_role role);
 
-/* Wipe it; whether the user has the key: else its file goes. */
-void credentials_end(struct credential_draft *self, bool has);
+/* Wipe it. `has`: the user has the key; `unsure`: maybe, so its file stays; else that goes. */
+void credentials_end(struct credential_draft *self, bool has, bool unsure);
 
 /* Bring the public keys in the file up to date, as its own user, or by common->held. */
 int credentials_renew(const struct flags_common *common, const char *path);

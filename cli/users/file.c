@@ -1,4 +1,5 @@
-/* One table says what a user may have; the file's fields and the flags of `user create` go by it. */
+/* One table says what a user may have; the file's fields and the flags of `user create` go by it.
+ */
 #include "cli/users/file.h"
 
 #include "base/heap.h"
@@ -141,10 +142,11 @@ enum status user_file_set(struct user *user, const char *name, const char *text,
             return settings[i].set(user, text, reason);
         }
     }
-    (void)snprintf(reason, USER_REASON_BYTES,
-                   "a user has no \"%.60s\": name, role, rights, create, tls_subject, and in limits "
-                   "keys_per_s, filters, bytes, connections, in_flight",
-                   name);
+    (void)snprintf(
+        reason, USER_REASON_BYTES,
+        "a user has no \"%.60s\": name, role, rights, create, tls_subject, and in limits "
+        "keys_per_s, filters, bytes, connections, in_flight",
+        name);
     return STATUS_INVALID;
 }
 
@@ -200,8 +202,7 @@ static int by_name(const void *a, const void *b)
 
 enum status user_file_read(const char *path, struct user_list *out)
 {
-    const struct group_reader reader = {
-        .context = out, .begin = begin, .field = field, .end = end};
+    const struct group_reader reader = {.context = out, .begin = begin, .field = field, .end = end};
     char reason[GROUP_REASON_BYTES] = "";
     enum status status;
 

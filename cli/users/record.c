@@ -2,9 +2,9 @@
 #include "cli/users/record.h"
 
 #include "base/heap.h"
-#include "cli/ask.h"
 #include "cli/cmd.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { EDIT_ATTEMPTS = 8 };
@@ -21,9 +21,8 @@ void users_record_fini(struct users_record *self)
 static int take(void *context, const struct frame *frame)
 {
     const struct user_page *page = &frame->body.admin_reply.users;
-    const struct user_list list = {.revision = page->revision,
-                                   .users = (struct user *)page->users,
-                                   .count = page->nusers};
+    const struct user_list list = {
+        .revision = page->revision, .users = (struct user *)page->users, .count = page->nusers};
     struct users_record *out = context;
     enum status status = user_list_copy(&list, &out->list);
 
@@ -39,7 +38,8 @@ static int take(void *context, const struct frame *frame)
     return CMD_OK;
 }
 
-int users_fetch(const struct flags_common *common, const char *name, struct users_record *out)
+int users_fetch_quietly(const struct flags_common *common, const char *name,
+                        struct users_record *out, struct cmd_outcome *outcome)
 {
     const struct frame frame = {
         .kind = FRAME_ADMIN_REQUEST,
@@ -47,17 +47,38 @@ int users_fetch(const struct flags_common *common, const char *name, struct user
     };
 
     *out = (struct users_record){0};
-    return cmd_ask(common, &frame, take, out);
+    return cmd_ask_quietly(common, &frame, take, out, outcome);
+}
+
+int users_fetch(const struct flags_common *common, const char *name, struct users_record *out)
+{
+    struct cmd_outcome outcome;
+    int code = users_fetch_quietly(common, name, out, &outcome);
+
+    if (outcome.status != STATUS_OK) {
+        (void)cmd_fail(outcome.status, "%s", outcome.message);
+    }
+    return code;
+}
+
+static int by_credential(const void *a, const void *b)
+{
+    const struct user_use *left = a;
+    const struct user_use *right = b;
+    int order = (left->user > right->user) - (left->user < right->user);
+
+    return order != 0
+               ? order
+               : (left->credential > right->credential) - (left->credential < right->credential);
 }
 
 uint64_t users_seen_ms(const struct users_record *self, uint32_t user, uint32_t credential)
 {
-    for (size_t i = 0; i < self->nuses; i++) {
-        if (self->uses[i].user == user && self->uses[i].credential == credential) {
-            return self->uses[i].at_ms;
-        }
-    }
-    return 0;
+    const struct user_use key = {.user = user, .credential = credential};
+    const struct user_use *found =
+        self->nuses > 0 ? bsearch(&key, self->uses, self->nuses, sizeof key, by_credential) : NULL;
+
+    return found != NULL ? found->at_ms : 0;
 }
 
 int users_refuse_unknown(const char *name)
@@ -80,7 +101,7 @@ static bool is_empty(const struct user_change *change)
 }
 
 static int attempt(const struct flags_common *common, bool dry_run, users_plan_fn plan,
-                   void *context, bool *conflict)
+                   void *context, struct cmd_outcome *outcome)
 {
     struct frame frame = {
         .kind = FRAME_ADMIN_REQUEST,
@@ -93,27 +114,28 @@ static int attempt(const struct flags_common *common, bool dry_run, users_plan_f
     struct users_record record;
     int code = users_fetch(common, "", &record);
 
-    *conflict = false;
+    *outcome = (struct cmd_outcome){.status = STATUS_OK};
     code = code == CMD_OK ? plan(context, &record, change) : code;
-    change->revision = change->revision != 0 ? change->revision : record.list.revision;
+    change->revision = record.list.revision;
     if (code == CMD_OK && !is_empty(change)) {
-        code = cmd_ask_again(common, &frame, show_nothing, NULL, conflict);
+        code = cmd_ask_quietly(common, &frame, show_nothing, NULL, outcome);
     }
     users_record_fini(&record);
     return code;
 }
 
-int users_edit(const struct flags_common *common, bool dry_run, users_plan_fn plan, void *context)
+int users_edit(const struct flags_common *common, bool dry_run, users_plan_fn plan, void *context,
+               bool *unsure)
 {
-    bool conflict = true;
+    struct cmd_outcome outcome = {.status = STATUS_CONFLICT};
     int code = CMD_PARTIAL;
 
-    for (int i = 0; conflict && i < EDIT_ATTEMPTS; i++) {
-        code = attempt(common, dry_run, plan, context, &conflict);
+    for (int i = 0; outcome.status == STATUS_CONFLICT && i < EDIT_ATTEMPTS; i++) {
+        code = attempt(common, dry_run, plan, context, &outcome);
     }
-    return conflict ? cmd_fail(STATUS_CONFLICT,
-                               "users are being changed all the time, by others or as the cluster "
-                               "key is replaced, or may not be changed now; see `orbloom status`, "
-                               "and retry")
-                    : code;
+    *unsure = outcome.unsure && !dry_run;
+    if (outcome.status != STATUS_OK) {
+        (void)cmd_fail(outcome.status, "%s", outcome.message);
+    }
+    return code;
 }

@@ -11,7 +11,7 @@
 /* file_parse_fn: the first line, without its end. */
 static enum status take_token(void *context, struct span content, char *reason, size_t size)
 {
-    struct user_secret *token = context;
+    struct new_token *token = context;
     size_t used = 0;
 
     while (used < content.size && content.data[used] != '\n' && content.data[used] != '\r') {
@@ -26,7 +26,7 @@ static enum status take_token(void *context, struct span content, char *reason, 
     return STATUS_OK;
 }
 
-int user_token_make(const char *path, struct user_secret *out)
+int user_token_make(const char *path, struct new_token *out)
 {
     static const struct file_secret secret = {
         .what = "the token file",
@@ -49,11 +49,12 @@ int user_token_make(const char *path, struct user_secret *out)
 }
 
 /* Alone on stdout, so that it can be put where it is wanted. */
-void user_token_print(const char *name, const struct user_secret *token)
+void user_token_print(const char *name, const struct new_token *token)
 {
     if (token->drawn) {
-        (void)fprintf(stderr, "the token of %s is shown this once: keep it where only %s reads it\n",
-                      name, name);
+        (void)fprintf(stderr,
+                      "the token of %s is shown this once: keep it where only %s reads it\n", name,
+                      name);
         (void)printf("%.*s\n", (int)token->size, token->text);
     }
 }

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-struct user_secret {
+struct new_token {
     char text[USER_MAX_TOKEN_BYTES + 1];
     size_t size;
     bool drawn; /* ... and to be printed */
@@ -19,9 +19,9 @@ struct user_secret {
 
 /* The first line of the file at `path`, whose mode keeps others out; NULL: one of 256 bits is
  * drawn. */
-int user_token_make(const char *path, struct user_secret *out);
+int user_token_make(const char *path, struct new_token *out);
 
 /* If it was drawn: on stdout, with a word on stderr. */
-void user_token_print(const char *name, const struct user_secret *token);
+void user_token_print(const char *name, const struct new_token *token);
 
 #endif

@@ -197,9 +197,7 @@ static void on_expire(struct coordinator *self, uint64_t now_us, const struct pe
 {
     const struct admin_request *request = &frame->body.admin_request;
     const struct document_entry *entry = records_find(self, request->name, request->filter_id);
-    uint64_t date_ms = self->effects.date_ms != NULL ? self->effects.date_ms(self->effects.context)
-                                                     : 0;
-    const struct expiry_wish wish = expiry_complete(&request->expire, date_ms);
+    const struct expiry_wish wish = expiry_complete(&request->expire, coordinator_date_ms(self));
     struct command command = {.entry = entry, .wish = &wish};
     enum status status = entry != NULL ? records_change(self, now_us, try_change, &command)
                                        : STATUS_NOT_FOUND;

@@ -6,6 +6,7 @@
 #include "coordinator/ask/expansion_view.h"
 #include "coordinator/ask/fences.h"
 #include "coordinator/duty.h"
+#include "coordinator/quota.h"
 #include "coordinator/records.h"
 
 #include <inttypes.h>
@@ -222,6 +223,11 @@ static enum status try_step(struct coordinator *self, uint64_t now_us, void *con
     step->refusal = status_of(step->answer.verdict);
     if (step->refusal != STATUS_OK) {
         explain(self, &step->answer, step->message);
+    } else if (step->wanted->step == REBUILD_BEGIN &&
+               step->answer.verdict == REBUILD_VERDICT_WRITE) {
+        step->refusal = quota_allow_keyset(self, &step->entry->document, step->message);
+    }
+    if (step->refusal != STATUS_OK) {
         return STATUS_OK;
     }
     if (step->answer.verdict == REBUILD_VERDICT_WRITE) {

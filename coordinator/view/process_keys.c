@@ -48,8 +48,7 @@ size_t process_keys_behind(const struct coordinator *self, uint64_t now_us, stru
     for (size_t i = 0; i < COORDINATOR_MAX_PEERS; i++) {
         const struct follower *one = &self->followers[i];
 
-        if (one->peer.size > 0 && one->name[0] != '\0' && one->key != 0 && one->key != own &&
-            coordinator_lately(self, now_us, one->last_us)) {
+        if (one->key != 0 && one->key != own && coordinator_follows_router(self, one, now_us)) {
             out[count++] = (struct key_use){PROCESS_ROUTER, one->name, one->key};
         }
     }

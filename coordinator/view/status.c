@@ -138,7 +138,7 @@ static void collect_filters(struct coordinator *self, uint64_t now_us, const cha
 static bool is_about(const struct coordinator *self, const struct overview *overview,
                      const struct replica_report *report, const char *name)
 {
-    bool all = name[0] == '\0' && overview->asker.user == NULL;
+    bool all = name[0] == '\0' && sees_all(&overview->asker);
     const struct document_entry *entry =
         all ? NULL : document_cache_find(&self->documents, report->filter_id);
 
@@ -193,7 +193,7 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
 }
 
 void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame, const char *doubt)
+                           const struct frame *frame, enum status read, const char *doubt)
 {
     const char *name = frame->body.admin_request.name;
     char message[COORDINATOR_MESSAGE_BYTES] = "";
@@ -201,10 +201,11 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
         .asker = users_asker(self, from, &frame->body.admin_request),
     };
     struct frame answer = {.correlation = frame->correlation, .kind = FRAME_ADMIN_REPLY};
-    enum status status = users_judge(self, from, &frame->body.admin_request, message);
+    enum status status = users_judge(self, from, &frame->body.admin_request, read, message);
 
     if (status != STATUS_OK) {
-        coordinator_answer(self, from, frame->correlation, status, false, message);
+        coordinator_answer(self, from, frame->correlation, status, false,
+                           status == read ? doubt : message);
         return;
     }
     status = collect(self, now_us, name, &overview);

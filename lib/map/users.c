@@ -354,13 +354,13 @@ enum status user_list_validate(const struct user_list *self, const char **reason
 
 /* ---- comparing ---- */
 
-bool user_same_limits(const struct user_limits *a, const struct user_limits *b)
+static bool same_limits(const struct user_limits *a, const struct user_limits *b)
 {
     return a->keys_per_s == b->keys_per_s && a->filters == b->filters && a->bytes == b->bytes &&
            a->connections == b->connections && a->in_flight == b->in_flight;
 }
 
-bool user_same_grants(const struct user *a, const struct user *b)
+static bool same_grants(const struct user *a, const struct user *b)
 {
     bool same = a->ngrants == b->ngrants;
 
@@ -371,7 +371,26 @@ bool user_same_grants(const struct user *a, const struct user *b)
     return same;
 }
 
+unsigned user_differences(const struct user *a, const struct user *b)
+{
+    return (a->role != b->role ? USER_SETS_ROLE : 0U) |
+           (same_grants(a, b) ? 0U : USER_SETS_GRANTS) |
+           (a->create != b->create ? USER_SETS_CREATE : 0U) |
+           (same_limits(&a->limits, &b->limits) ? 0U : USER_SETS_LIMITS) |
+           (strcmp(a->subject, b->subject) != 0 ? USER_SETS_SUBJECT : 0U);
+}
+
 /* ---- who ---- */
+
+bool user_has_credential(const struct user *self, uint32_t id)
+{
+    for (size_t i = 0; i < self->ntokens + self->nkeys; i++) {
+        if (credential_id(self, i) == id) {
+            return true;
+        }
+    }
+    return false;
+}
 
 struct user *user_list_find(const struct user_list *self, const char *name)
 {

@@ -139,10 +139,20 @@ bool user_role_parse(const char *text, enum user_role *role);
 bool user_name_valid(const char *name);
 bool user_pattern_valid(const char *pattern);
 
-bool user_same_limits(const struct user_limits *a, const struct user_limits *b);
+/* What an administrator says of a user; its id, name, tokens and keys are no part of it. */
+enum user_setting {
+    USER_SETS_ROLE = 1,
+    USER_SETS_GRANTS = 2, /* in this order */
+    USER_SETS_CREATE = 4,
+    USER_SETS_LIMITS = 8,
+    USER_SETS_SUBJECT = 16,
+};
 
-/* The same grants in the same order? */
-bool user_same_grants(const struct user *a, const struct user *b);
+/* Which of them are not the same: enum user_setting, joined. */
+unsigned user_differences(const struct user *a, const struct user *b);
+
+/* Has it a token or key of this id? */
+bool user_has_credential(const struct user *self, uint32_t id);
 
 /* NULL: there is none. */
 struct user *user_list_find(const struct user_list *self, const char *name);

@@ -265,3 +265,34 @@ Test(bad_options, a_configuration_that_is_not_there_is_named)
         expect_usage("/nonexistent/conf: No such file");
     }
 }
+
+/* ---- users: each action has its own flags ---- */
+
+#define EXPECT_USER(text, ...)                                                      \
+    do {                                                                            \
+        command_run(&command, span_text(""), "orbloom", "user", __VA_ARGS__, NULL); \
+        expect_usage(text);                                                         \
+    } while (0)
+
+Test(bad_users, flags_of_other_actions)
+{
+    EXPECT_USER("--expires is not for user key NAME remove", "key", "crawler", "remove", "1",
+                "--expires", "1d");
+    EXPECT_USER("--as is not for user key NAME remove", "key", "crawler", "remove", "1", "--as",
+                "root.cred");
+    EXPECT_USER("--token-file is not for user token NAME remove", "token", "crawler", "remove", "1",
+                "--token-file", "token");
+    EXPECT_USER("--token-file is not for user key NAME add", "key", "crawler", "add",
+                "--credential", "crawler.cred", "--token-file", "token");
+    EXPECT_USER("--role is not for user list", "list", "--role", "admin");
+}
+
+Test(bad_users, actions_that_are_not_there)
+{
+    EXPECT_USER("user takes create, list", "make", "crawler");
+    EXPECT_USER("user token takes NAME add, or NAME remove ID", "token", "crawler", "replace");
+    EXPECT_USER("user key takes NAME add, or NAME remove ID", "key", "crawler");
+    EXPECT_USER("too few words", "token", "crawler", "remove");
+    EXPECT_USER("too many words", "key", "crawler", "add", "1", "--credential", "crawler.cred");
+    EXPECT_USER("is no user's name", "token", "no name", "add");
+}

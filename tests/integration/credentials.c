@@ -291,6 +291,15 @@ Test(credentials, a_monitor_sees_how_the_cluster_does_and_no_key)
     MAY_NOT(WATCH, "user", "list");
 }
 
+/* The file is who asks, and is not written; nobody else is named. */
+Test(credentials, a_key_is_removed_by_the_credential_that_is_given)
+{
+    cr_assert_eq(unsetenv("ORBLOOM_CREDENTIAL"), 0);
+    MAY(ROOT, "user", "key", "crawler", "remove", "1");
+    MAY_NOT(CRAWLER, "status");
+    MAY(ROOT, "user", "show", "crawler");
+}
+
 /* ---- who is not let in: at once, with what to do, and never a DEADLINE ---- */
 
 Test(credentials, whoever_is_not_let_in_is_told_why)
@@ -437,12 +446,27 @@ static void retire_until(const char *text)
     }
 }
 
+static void promote_warned(void)
+{
+    struct command command;
+
+    command_run(&command, span_text(""), "orbloom", "key", "promote",
+                playground_path(&playground, "key"), NULL);
+    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
+    cr_assert_not_null(strstr(command.errors, "orbloom user renew --credential FILE\n"), "%s",
+                       command.errors);
+    cr_assert_not_null(strstr(command.errors, "  crawler: key 1, last seen never\n"), "%s",
+                       command.errors);
+    cr_assert_not_null(strstr(command.errors, "  root: key 1, last seen 20"), "%s", command.errors);
+    command_forget(&command);
+}
+
 /* A router that has not read its file: what is said to it, and by it, is by the former key. */
 Test(credentials, a_key_is_not_retired_while_a_process_serves_with_it)
 {
     key_step("add");
     renew_until(ROOT, 2);
-    PLAYGROUND_DO("", "key", "promote", playground_path(&playground, "key"));
+    promote_warned();
     for (int i = 0; i < NDAEMONS; i++) {
         if (strcmp(daemons[i], "router") != 0) {
             playground_signal(&playground, daemons[i], SIGHUP);

@@ -291,6 +291,20 @@ static void expect_key(const char *step, const char *path, int status, const cha
     command_forget(&command);
 }
 
+/* Promoted twice the file is as it was. */
+static void expect_warning(const char *path, const char *text)
+{
+    for (int i = 0; i < 2; i++) {
+        struct command command;
+
+        command_run(&command, span_text(""), "orbloom", "key", "promote", path, "--coordinator",
+                    "tcp://127.0.0.1:1", "--timeout", "300ms", NULL);
+        cr_assert_eq(command.exit_status, 0, "%s", command.errors);
+        cr_assert_not_null(strstr(command.errors, text), "%s", command.errors);
+        command_forget(&command);
+    }
+}
+
 /* The lines of the file are those of this command's output. */
 static void expect_lines(const char *path, const char *lines)
 {
@@ -324,6 +338,7 @@ Test(key_ring, the_command_edits_the_file, .timeout = LIMIT_S)
     (void)snprintf(text, sizeof text, "sed -n 1p %s.two; sed -n 3p %s.two; sed -n 2p %s.two", path,
                    path, path);
     expect_lines(path, text);
+    expect_warning(path, "it is not known here: no answer from tcp://127.0.0.1:1");
     expect_key("retire", path, 1, "is as it was; --force");
     expect_lines(path, text);
     PLAYGROUND_DO("", "key", "retire", path, "--force");

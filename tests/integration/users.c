@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,57 @@ Test(users, are_made_changed_and_deleted, .timeout = LIMIT_S)
     playground_stop(&playground);
 }
 
+/* ---- what is not sure ---- */
+
+static sqlite3 *lock_store(void)
+{
+    sqlite3 *connection = NULL;
+
+    cr_assert_eq(sqlite3_open_v2(at("coordinator/data/store.sqlite"), &connection,
+                                 SQLITE_OPEN_READWRITE, NULL),
+                 SQLITE_OK);
+    (void)sqlite3_busy_timeout(connection, PLAYGROUND_WAIT_MS);
+    cr_assert_eq(sqlite3_exec(connection, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    return connection;
+}
+
+/* The command ends before the store has written, or has given up. */
+static void create_unsure(char token[TOKEN_DIGITS + 1], const char *credential)
+{
+    struct command command;
+
+    USER(&command, 1, "create", "crawler", "--rights", "rw crawl:*", "--timeout", "1s");
+    cr_assert_not_null(strstr(command.errors, "see `orbloom user show crawler`"), "%s",
+                       command.errors);
+    take_token(&command, token);
+    command_forget(&command);
+    USER(&command, 1, "create", "other", "--credential", credential, "--timeout", "1s");
+    cr_assert_not_null(strstr(command.errors, "other.cred is kept"), "%s", command.errors);
+    cr_assert_eq(command.output_size, 0);
+    command_forget(&command);
+    cr_assert_eq(access(credential, R_OK), 0);
+}
+
+Test(users, who_may_have_been_made_keep_their_secrets, .timeout = LIMIT_S)
+{
+    char token[TOKEN_DIGITS + 1];
+    char credential[TEXT_BYTES / 4];
+    struct command command;
+    sqlite3 *lock;
+
+    open_playground(true);
+    DO_USER("create", "first", "--no-token");
+    (void)snprintf(credential, sizeof credential, "%s", at("other.cred"));
+    lock = lock_store();
+    create_unsure(token, credential);
+    cr_assert_eq(sqlite3_exec(lock, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    cr_assert_eq(sqlite3_close(lock), SQLITE_OK);
+    USER(&command, 1, "create", "first", "--credential", at("first.cred"));
+    command_forget(&command);
+    cr_assert_neq(access(at("first.cred"), F_OK), 0, "what was refused is removed");
+    playground_stop(&playground);
+}
+
 Test(users, are_known_while_the_coordinator_is_down_and_after_it, .timeout = LIMIT_S)
 {
     char token[TOKEN_DIGITS + 1];
@@ -190,6 +242,7 @@ Test(users, survive_a_lost_store, .timeout = LIMIT_S)
 {
     char token[TOKEN_DIGITS + 1];
     char text[TEXT_BYTES];
+    struct command command;
 
     open_playground(false);
     DO_USER("create", "gone", "--no-token");
@@ -211,6 +264,10 @@ Test(users, survive_a_lost_store, .timeout = LIMIT_S)
     shell(text);
     playground_restart(&playground, "coordinator");
     playground_wait_status("the store was lost");
+    USER(&command, 1, "create", "meanwhile", "--no-token");
+    cr_assert_not_null(strstr(command.errors, "CONFLICT: the store was lost"), "%s",
+                       command.errors);
+    command_forget(&command);
     PLAYGROUND_DO("", "map", "restore", at("backup"));
     expect_list("later: client", "gone: client");
     expect_list("crawler: client", NULL);

@@ -29,6 +29,7 @@ static void note_told(struct coordinator_stage *self, const struct frame *frame)
         .status = reply->status,
         .created = reply->created,
         .nfilters = reply->nfilters,
+        .nreplicas = reply->nreplicas,
         .nnodes = reply->nnodes,
         .nchanges = reply->nchanges,
         .moved = reply->moved,
@@ -64,6 +65,7 @@ static void note_synced(struct coordinator_stage *self, const struct sync_reply 
         .change = reply->change,
         .ndocuments = reply->ndocuments,
         .nsecrets = reply->nsecrets,
+        .routers = reply->routers,
     };
     if (reply->cluster.size > 0) {
         const struct cluster_key *key = coordinator_stage_key != NULL ? coordinator_stage_key

@@ -31,6 +31,7 @@ struct coordinator_told {
     bool created;
     char message[CODEC_MAX_TEXT_BYTES + 1];
     size_t nfilters;
+    size_t nreplicas;
     enum durability durability; /* of the first filter */
     uint64_t expires_left_us;   /* ... */
     char expiry_awaited[CODEC_MAX_TEXT_BYTES + 1];
@@ -54,6 +55,7 @@ struct coordinator_synced {
     uint64_t change;
     size_t ndocuments;
     size_t nsecrets;
+    uint32_t routers;          /* that live, as a router is told */
     struct cluster_id cluster; /* that the answer names; none: it names none */
     char message[CODEC_MAX_TEXT_BYTES + 1];
 };

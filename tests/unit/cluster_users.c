@@ -280,6 +280,53 @@ Test(users, are_found_by_name_id_key_and_subject)
     user_list_fini(&list);
 }
 
+static void differ_by(struct user *b, unsigned setting)
+{
+    const struct user a = {.role = USER_CLIENT};
+
+    cr_assert_eq(user_differences(&a, b), setting, "%u", user_differences(&a, b));
+    cr_assert_eq(user_differences(b, &a), setting);
+    *b = (struct user){.role = USER_CLIENT};
+}
+
+Test(users, differ_by_what_is_said_of_them)
+{
+    struct user_grant grants[] = {{USER_READ, "a*"}, {USER_READ, "b*"}};
+    struct user_grant others[] = {{USER_READ, "b*"}, {USER_READ, "a*"}};
+    struct user_token token = {.id = 1};
+    struct user b = {.id = 7, .role = USER_CLIENT, .name = "b", .tokens = &token, .ntokens = 1};
+    struct user a = {.role = USER_CLIENT, .grants = others, .ngrants = 2};
+
+    differ_by(&b, 0);
+    b.role = USER_ADMIN;
+    differ_by(&b, USER_SETS_ROLE);
+    b.create = true;
+    differ_by(&b, USER_SETS_CREATE);
+    b.subject[0] = 'x';
+    differ_by(&b, USER_SETS_SUBJECT);
+    b.limits.in_flight = 1;
+    b.create = true;
+    differ_by(&b, USER_SETS_LIMITS | USER_SETS_CREATE);
+    b.grants = grants;
+    b.ngrants = 2;
+    cr_assert_eq(user_differences(&a, &b), USER_SETS_GRANTS, "their order is kept as it is given");
+    memcpy(grants, others, sizeof grants);
+    cr_assert_eq(user_differences(&a, &b), 0);
+    grants[1].rights = USER_WRITE;
+    cr_assert_eq(user_differences(&a, &b), USER_SETS_GRANTS);
+    differ_by(&b, USER_SETS_GRANTS);
+}
+
+Test(users, have_tokens_and_keys_of_one_row_of_ids)
+{
+    struct user_token token = {.id = 2};
+    struct user_key key = {.id = 5};
+    const struct user user = {.tokens = &token, .ntokens = 1, .keys = &key, .nkeys = 1};
+
+    cr_assert(user_has_credential(&user, 2) && user_has_credential(&user, 5));
+    cr_assert(!user_has_credential(&user, 1) && !user_has_credential(&user, 0));
+}
+
 Test(users, tokens_are_known_by_their_hash_until_they_expire)
 {
     struct user_list list;

@@ -127,6 +127,36 @@ Test(coordinator_audit, questions_are_not_noted)
     close_stage();
 }
 
+/* A peer of this role, and user, asks. */
+static void ask_as(enum peer_role role, uint32_t user, const struct admin_request *request)
+{
+    const struct peer peer = {.size = 1, .id = {7}, .role = (uint8_t)role, .user = user};
+    const struct frame frame = {.kind = FRAME_ADMIN_REQUEST, .body.admin_request = *request};
+    struct buffer bytes;
+
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    stage.actor.on_request(stage.actor.self, stage.now_us, &peer, buffer_span(&bytes));
+    coordinator_stage_collect(&stage);
+    buffer_fini(&bytes);
+}
+
+Test(coordinator_audit, questions_that_are_refused_are_noted)
+{
+    struct admin_request request = {.action = ADMIN_USER_LIST, .name = "", .successor = ""};
+
+    open_stage();
+    ask_as(PEER_MONITOR, 9, &request);
+    EXPECT_LINE(1, "\"action\":\"user list\"", "\"peer\":\"07\"", "\"outcome\":\"UNAUTHENTIC\"");
+    request.action = ADMIN_PROCESS_KEYS;
+    ask_as(PEER_ROUTER, 0, &request);
+    EXPECT_LINE(2, "\"action\":\"process keys\"", "\"outcome\":\"UNAUTHENTIC\"");
+    request.action = ADMIN_DROP;
+    ask_as(PEER_MONITOR, 9, &request);
+    EXPECT_LINE(3, "\"action\":\"drop\"", "\"outcome\":\"UNAUTHENTIC\"");
+    close_stage();
+}
+
 Test(coordinator_audit, parameters_that_matter_are_told)
 {
     struct admin_request request = {.action = ADMIN_EXPIRE,
@@ -152,6 +182,27 @@ Test(coordinator_audit, parameters_that_matter_are_told)
     request = (struct admin_request){.action = ADMIN_MAP_BACKUP, .name = "", .successor = ""};
     command(&request);
     EXPECT_LINE(6, "\"action\":\"map backup\",\"since\":0", "\"outcome\":\"OK\"");
+    close_stage();
+}
+
+Test(coordinator_audit, who_becomes_an_admin_is_told)
+{
+    struct user puts[3] = {{.name = "app", .role = USER_CLIENT},
+                           {.name = "root", .role = USER_ADMIN},
+                           {.id = 7, .name = "second", .role = USER_ADMIN}};
+    struct admin_request request = {.action = ADMIN_USER_CHANGE,
+                                    .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+                                    .name = "",
+                                    .successor = "",
+                                    .users = {.puts = puts, .nputs = 2}};
+
+    open_stage();
+    coordinator_stage_report(&stage, 3, 0, 0, REPLICA_NONE);
+    coordinator_stage_ask(&stage, 3, &request);
+    EXPECT_LINE(1, "\"created\":[\"app\",\"root\"],\"admins\":[\"root\"]", "\"outcome\":\"OK\"");
+    request.users.nputs = 3;
+    coordinator_stage_ask(&stage, 3, &request);
+    EXPECT_LINE(2, "\"changed\":[\"second\"],\"admins\":[\"root\",\"second\"]");
     close_stage();
 }
 

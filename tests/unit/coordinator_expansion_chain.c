@@ -111,6 +111,31 @@ Test(coordinator_expansion_chain, grows_by_itself_when_its_last_generation_is_ne
     close_stage();
 }
 
+/* What is there stays beside what is added. */
+Test(coordinator_expansion_chain, grows_no_further_than_its_maker_may)
+{
+    uint64_t first;
+    uint64_t both;
+
+    open_chain();
+    first = document_shard_bytes(document_at(&stage)) * SHARDS;
+    begin(40000);
+    both = document_shard_bytes(document_at(&stage)) * SHARDS;
+    cr_assert_gt(both, first);
+    close_stage();
+
+    user_bytes = both - 1;
+    open_chain();
+    expect_refusal(ask(40000, 0), STATUS_OVER_QUOTA, "raise its limit `bytes`");
+    cr_assert_eq(document_at(&stage)->ngenerations, 1);
+    user_bytes = both;
+    limit_user();
+    begin(40000);
+    cr_assert_eq(document_at(&stage)->ngenerations, 2);
+    close_stage();
+    user_bytes = 0;
+}
+
 Test(coordinator_expansion_chain, a_dead_node_is_not_waited_for)
 {
     open_chain();

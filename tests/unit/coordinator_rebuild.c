@@ -317,6 +317,31 @@ Test(coordinator_rebuild, filters_without_a_log_are_refused)
     close_stage();
 }
 
+/* Arrays for both keysets count, from begin on. */
+Test(coordinator_rebuild, takes_no_more_bytes_than_its_maker_may_have)
+{
+    uint64_t one;
+
+    user_bytes = 1 << 20;
+    open_with(WHEN_FULL_REFUSE);
+    one = document_shard_bytes(document_at(&stage)) * SHARDS;
+    user_bytes = 2 * one - 1;
+    limit_user();
+    expect_refusal(step(REBUILD_BEGIN), STATUS_OVER_QUOTA, "raise its limit `bytes`");
+    cr_assert_eq(document_at(&stage)->content.nkeysets, 1);
+    user_bytes = 2 * one;
+    limit_user();
+    send(&stage, REBUILD_BEGIN);
+    confirm_two();
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    user_bytes = 1;
+    limit_user();
+    send(&stage, REBUILD_BEGIN);
+    confirm_two();
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK, "what is there stays");
+    close_stage();
+}
+
 Test(coordinator_rebuild, another_filter_is_not_meant)
 {
     struct admin_request request = rebuild(REBUILD_BEGIN);

@@ -2,6 +2,7 @@
  * refused where another record was seen; and who may ask for what. */
 #include "base/heap.h"
 #include "coordinator/private.h"
+#include "coordinator/records.h"
 #include "coordinator/users.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
@@ -146,6 +147,25 @@ Test(coordinator_users, what_is_so_already_is_no_change)
     cr_assert_eq(users()->users[0].ntokens, 1);
 }
 
+/* Grants are what is there, and in their order. */
+Test(coordinator_users, other_grants_are_a_change)
+{
+    const struct user_grant turned[] = {crawl[1], crawl[0]};
+    struct user user = client("crawler");
+
+    cr_assert(put(&user).created);
+    user.id = users()->users[0].id;
+    cr_assert(!put(&user).created);
+    user.grants = (struct user_grant *)turned;
+    cr_assert(put(&user).created);
+    user.ngrants = 1;
+    cr_assert(put(&user).created);
+    cr_assert_eq(users()->revision, 3);
+    cr_assert(!user_may(&users()->users[0], USER_CREATE, "crawl:x"));
+    user.id = 0;
+    cr_assert(!put(&user).created, "so it is already, whoever made it");
+}
+
 Test(coordinator_users, another_record_than_was_seen_is_not_changed)
 {
     struct user user = client("other");
@@ -156,6 +176,24 @@ Test(coordinator_users, another_record_than_was_seen_is_not_changed)
     cr_assert_eq(told.status, STATUS_CONFLICT);
     cr_assert(told.moved);
     cr_assert_eq(users()->revision, 1);
+}
+
+/* It can't become what was seen: one look is enough. */
+static size_t attempts;
+static enum status moved(struct coordinator *self, uint64_t now_us, void *context)
+{
+    (void)now_us;
+    (void)context;
+    attempts++;
+    self->order.moved = attempts > 1;
+    return STATUS_CONFLICT;
+}
+
+Test(coordinator_users, what_has_moved_is_not_attempted_again)
+{
+    cr_assert_eq(records_change(stage.coordinator, stage.now_us, moved, NULL), STATUS_CONFLICT);
+    cr_assert_eq(attempts, 2);
+    stage.coordinator->order.moved = false;
 }
 
 Test(coordinator_users, a_dry_run_changes_nothing)
@@ -228,6 +266,25 @@ Test(coordinator_users, what_can_not_be_is_refused_and_all_of_it_left)
     cr_assert_eq(users()->count, 2);
 }
 
+Test(coordinator_users, tokens_and_keys_must_be_of_use_for_a_while)
+{
+    struct user_wish wish = token("crawler", TOKEN_B);
+
+    make("crawler", TOKEN_A);
+    stage.fake.date_ms = 5000;
+    wish.expires_ms = 5000;
+    refused(&(struct user_change){.revision = 1, .adds = &wish, .nadds = 1}, STATUS_INVALID);
+    wish.expires_ms = 5001;
+    cr_assert_eq(change(&(struct user_change){.revision = 1, .adds = &wish, .nadds = 1}).status,
+                 STATUS_OK);
+    cr_assert_eq(users()->users[0].tokens[1].expires_ms, 5001);
+    wish.expires_ms = 9000;
+    cr_assert_eq(change(&(struct user_change){.revision = 2, .adds = &wish, .nadds = 1}).status,
+                 STATUS_OK);
+    cr_assert_eq(users()->users[0].tokens[1].expires_ms, 9000, "it is the same token");
+    cr_assert_eq(users()->users[0].ntokens, 2);
+}
+
 Test(coordinator_users, tokens_come_and_go_as_many_as_fit)
 {
     char text[] = "0000000000000000";
@@ -255,6 +312,22 @@ Test(coordinator_users, tokens_come_and_go_as_many_as_fit)
                  STATUS_OK);
     cr_assert(!has_token("crawler", TOKEN_A) && has_token("crawler", text));
     cr_assert_eq(users()->users[0].last_credential, USER_MAX_TOKENS + 1);
+}
+
+Test(coordinator_users, keys_too_and_the_remedy_is_one_of_keys)
+{
+    struct user_wish wish = {.user = "crawler", .token = span_text("")};
+    struct coordinator_told told;
+
+    make("crawler", TOKEN_A);
+    for (int i = 1; i <= USER_MAX_KEYS + 1; i++) {
+        wish.key[0] = (uint8_t)i;
+        told = change(
+            &(struct user_change){.revision = users()->revision, .adds = &wish, .nadds = 1});
+        cr_assert_eq(told.status, i <= USER_MAX_KEYS ? STATUS_OK : STATUS_TOO_LARGE);
+    }
+    cr_assert_not_null(strstr(told.message, "`orbloom user key NAME remove ID`"), "%s",
+                       told.message);
 }
 
 /* ---- who may ask for what ---- */
@@ -340,6 +413,37 @@ Test(coordinator_users, see_what_they_have_a_right_to)
     cr_assert_eq(status_of("", "").nfilters, 1);
 }
 
+/* It may be one that could not be read. */
+Test(coordinator_users, nobody_is_unknown_for_sure_while_the_store_is_silent)
+{
+    struct admin_request drop = plain(ADMIN_DROP, "urls");
+
+    make("crawler", TOKEN_A);
+    store.broken = true;
+    cr_assert_eq(ask("new", &drop), STATUS_IO);
+    cr_assert_eq(status_of("new", "").status, STATUS_IO);
+    cr_assert_eq(coordinator_stage_counter(&stage, "not_permitted_total"), 0);
+    cr_assert_eq(ask("crawler", &drop), STATUS_UNAUTHENTIC, "who is known is judged");
+    cr_assert_eq(status_of("crawler", "").status, STATUS_OK);
+    cr_assert_eq(coordinator_stage_counter(&stage, "not_permitted_total"), 1);
+}
+
+/* All of it, and of every filter. */
+Test(coordinator_users, who_monitor_see_all)
+{
+    struct user watch = client("watch");
+
+    watch.role = USER_MONITOR;
+    watch.ngrants = 0;
+    cr_assert_eq(put(&watch).status, STATUS_OK);
+    cr_assert_eq(status_of("watch", "").nfilters, 1);
+    cr_assert_eq(status_of("watch", "").nreplicas, status_of("", "").nreplicas);
+    cr_assert_eq(status_of("watch", "urls").nreplicas, 3);
+    coordinator_stage_report(&stage, 1, 99, 1, REPLICA_FULL); /* Of a filter that is not here. */
+    cr_assert_eq(status_of("", "").nreplicas, 3);
+    cr_assert_eq(status_of("watch", "").nreplicas, 3);
+}
+
 static enum status judge(enum peer_role role, uint32_t id, const char *named,
                          enum admin_action action)
 {
@@ -348,7 +452,7 @@ static enum status judge(enum peer_role role, uint32_t id, const char *named,
     char message[COORDINATOR_MESSAGE_BYTES];
 
     request.user = named;
-    return users_judge(stage.coordinator, &peer, &request, message);
+    return users_judge(stage.coordinator, &peer, &request, STATUS_OK, message);
 }
 
 Test(coordinator_users, are_known_by_what_their_connection_has_proved)
@@ -376,6 +480,90 @@ Test(coordinator_users, are_known_by_what_their_connection_has_proved)
     cr_assert_eq(judge(PEER_ROUTER, 0, "crawler", ADMIN_DROP), STATUS_UNAUTHENTIC);
     cr_assert_eq(judge(PEER_ROUTER, 0, "", ADMIN_DROP), STATUS_OK);
     cr_assert_eq(judge(PEER_ANYBODY, 0, "", ADMIN_USER_CHANGE), STATUS_OK);
+}
+
+/* Grants of "crawler" are rwc crawl:*, r urls. */
+static enum status judge_request(uint32_t id, const struct admin_request *request)
+{
+    const struct peer peer = {.size = 1, .role = PEER_CLIENT, .user = id};
+    char message[COORDINATOR_MESSAGE_BYTES];
+
+    return users_judge(stage.coordinator, &peer, request, STATUS_OK, message);
+}
+
+Test(coordinator_users, who_feeds_a_list_tells_how_much_and_may_not_begin_a_rebuild)
+{
+    static const struct user_grant feed[] = {{USER_WRITE, "urls"}};
+    struct admin_request request = plain(ADMIN_REBUILD, "urls");
+    struct user feeder = client("feeder");
+    uint32_t id;
+
+    feeder.grants = (struct user_grant *)feed;
+    feeder.ngrants = 1;
+    cr_assert_eq(put(&feeder).status, STATUS_OK);
+    id = users()->users[0].id;
+    for (int step = REBUILD_BEGIN; step <= REBUILD_ABORT; step++) {
+        request.rebuild.step = (enum rebuild_step)step;
+        cr_assert_eq(judge_request(id, &request),
+                     step == REBUILD_FED ? STATUS_OK : STATUS_UNAUTHENTIC, "%d", step);
+    }
+    request.name = "other";
+    request.rebuild.step = REBUILD_FED;
+    cr_assert_eq(judge_request(id, &request), STATUS_UNAUTHENTIC);
+}
+
+Test(coordinator_users, look_at_what_they_see)
+{
+    struct admin_request request = plain(ADMIN_LOOK, "urls");
+    uint32_t id;
+
+    make("crawler", TOKEN_A);
+    id = users()->users[0].id;
+    cr_assert_eq(judge_request(id, &request), STATUS_OK, "any right to it");
+    request.rename.name = "crawl:a";
+    cr_assert_eq(judge_request(id, &request), STATUS_OK);
+    request.rename.name = "hidden";
+    cr_assert_eq(judge_request(id, &request), STATUS_UNAUTHENTIC, "both names");
+    request.name = "hidden";
+    request.rename.name = "urls";
+    cr_assert_eq(judge_request(id, &request), STATUS_UNAUTHENTIC);
+}
+
+/* The door lets routers and admins ask for it; a router names the user. */
+Test(coordinator_users, load_a_dump_as_they_create)
+{
+    struct admin_request request = plain(ADMIN_LOAD, "crawl:a");
+    const struct peer router = {.size = 1, .role = PEER_ROUTER};
+    char message[COORDINATOR_MESSAGE_BYTES];
+
+    make("crawler", TOKEN_A);
+    request.user = "crawler";
+    cr_assert_eq(users_judge(stage.coordinator, &router, &request, STATUS_OK, message), STATUS_OK);
+    request.name = "urls";
+    cr_assert_eq(users_judge(stage.coordinator, &router, &request, STATUS_OK, message),
+                 STATUS_UNAUTHENTIC, "r alone");
+}
+
+/* What the connection has proved is of before. */
+Test(coordinator_users, are_what_the_record_says_now)
+{
+    struct user root = client("root");
+    struct user watch = client("watch");
+    uint32_t id;
+
+    root.role = USER_ADMIN;
+    watch.role = USER_MONITOR;
+    cr_assert_eq(put(&root).status, STATUS_OK);
+    cr_assert_eq(put(&watch).status, STATUS_OK);
+    root.id = id = user_list_find(users(), "root")->id;
+    cr_assert_eq(judge(PEER_ADMIN, id, "watch", ADMIN_STATUS), STATUS_OK, "for another one");
+    root.role = USER_CLIENT;
+    cr_assert_eq(put(&root).status, STATUS_OK);
+    cr_assert_eq(judge(PEER_ADMIN, id, "", ADMIN_MAP_BACKUP), STATUS_UNAUTHENTIC);
+    cr_assert_eq(judge(PEER_ADMIN, id, "", ADMIN_USER_LIST), STATUS_UNAUTHENTIC);
+    cr_assert_eq(judge(PEER_ADMIN, id, "", ADMIN_DROP), STATUS_UNAUTHENTIC, "r to urls");
+    cr_assert_eq(judge(PEER_ADMIN, id, "watch", ADMIN_STATUS), STATUS_UNAUTHENTIC);
+    cr_assert_eq(judge(PEER_ADMIN, id, "", ADMIN_STATUS), STATUS_OK);
 }
 
 /* ---- when credentials were used ---- */
@@ -427,6 +615,58 @@ Test(coordinator_users, other_coordinators_hear_of_uses_by_the_store)
     coordinator_stage_fini(&other);
 }
 
+/* Ids are in another order than names. */
+Test(coordinator_users, uses_of_what_is_gone_are_forgotten)
+{
+    const struct user_use told[] = {{1, 1, 500}, {2, 1, 300}, {3, 1, 400}, {3, 2, 600}};
+    const struct user_wish second = token("b", TOKEN_B);
+    const struct user_use which = {3, 1, 0};
+    const uint32_t gone = 2;
+
+    make("c", TOKEN_A);
+    make("a", TOKEN_A);
+    make("b", TOKEN_A);
+    cr_assert_eq(change(&(struct user_change){.revision = 3, .adds = &second, .nadds = 1}).status,
+                 STATUS_OK);
+    users_note_uses(stage.coordinator, told, 4);
+    cr_assert_eq(stage.coordinator->users.nuses, 4);
+    cr_assert_eq(
+        change(
+            &(struct user_change){
+                .revision = 4, .removes = &which, .nremoves = 1, .deletes = &gone, .ndeletes = 1})
+            .status,
+        STATUS_OK);
+    users_forget_uses(stage.coordinator);
+    cr_assert_eq(stage.coordinator->users.nuses, 2);
+    cr_assert_eq(used_ms(1, 1), 500);
+    cr_assert_eq(used_ms(3, 2), 600);
+}
+
+/* With it in the store's hands somebody comes in once more. */
+static void use_again(void *context)
+{
+    const struct user_use second = {1, 1, 900};
+
+    (void)context;
+    users_note_uses(stage.coordinator, &second, 1);
+}
+
+Test(coordinator_users, a_use_heard_of_during_a_write_is_written_later)
+{
+    const struct user_use first = {1, 1, 500};
+    struct coordinator_stage other;
+
+    make("crawler", TOKEN_A);
+    users_note_uses(stage.coordinator, &first, 1);
+    store.before_swap = use_again;
+    coordinator_stage_turn(&stage);
+    coordinator_stage_pass(&stage, 61000000);
+    coordinator_stage_turn(&stage);
+    coordinator_stage_init(&other, &store.store);
+    cr_assert_eq(other.coordinator->users.uses[0].at_ms, 900);
+    coordinator_stage_fini(&other);
+}
+
 /* ---- a coordinator that comes later, and another key ---- */
 
 Test(coordinator_users, are_known_to_a_coordinator_that_starts)
@@ -456,6 +696,27 @@ Test(coordinator_users, followers_get_the_record)
     synced = coordinator_stage_send(&stage, 50, &request);
     cr_assert_eq(synced.ndocuments, 1);
     cr_assert_eq(synced.nsecrets, 0);
+}
+
+/* Each gives its users a share of their limits. */
+Test(coordinator_users, routers_hear_how_many_of_them_live)
+{
+    struct sync_request request = {.role = SYNC_ROUTER,
+                                   .name = "r1",
+                                   .endpoint = "",
+                                   .host = "",
+                                   .zone = "",
+                                   .since = stage.coordinator->change};
+
+    cr_assert_eq(coordinator_stage_send(&stage, 50, &request).routers, 1);
+    request.name = "r2";
+    cr_assert_eq(coordinator_stage_send(&stage, 51, &request).routers, 2);
+    request.name = "r1";
+    cr_assert_eq(coordinator_stage_send(&stage, 50, &request).routers, 2, "nodes are none");
+    stage.now_us += 10000000;
+    cr_assert_eq(coordinator_stage_send(&stage, 51, &request).routers, 2, "node_timeout");
+    stage.now_us += 1;
+    cr_assert_eq(coordinator_stage_send(&stage, 51, &request).routers, 1);
 }
 
 /* ---- how much they may have ---- */

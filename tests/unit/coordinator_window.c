@@ -100,6 +100,28 @@ Test(coordinator_window, what_can_not_be_is_refused)
     close_stage();
 }
 
+/* One slice more than the window has is kept, and one stands ready. */
+Test(coordinator_window, all_its_arrays_are_its_makers)
+{
+    struct admin_request create = create_window();
+    uint64_t all;
+
+    open_window();
+    all = document_shard_bytes(document_at(&stage)) * SHARDS * (SLICES + 2);
+    user_bytes = all - 1;
+    limit_user();
+    create.name = "others";
+    create.user = "maker";
+    cr_assert_eq(command(&stage, &create).status, STATUS_OVER_QUOTA);
+    user_bytes = all;
+    limit_user();
+    coordinator_stage_command(&stage, 5, &create);
+    coordinator_stage_report(&stage, NODES, FILTER + 1, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    close_stage();
+    user_bytes = 0;
+}
+
 /* ---- fences, then counts ---- */
 
 Test(coordinator_window, nodes_count_when_f_have_fenced)
