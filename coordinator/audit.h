@@ -4,8 +4,8 @@
  *                         \-> a waiter takes it -> its end -/
  *
  * A line is written once, with the answer. What is told by pages or chunks (a load, a fed list) is
- * one line, its beginning; questions, and what only tells what it would do, are none unless their
- * user may not ask; map backup is one for each page, as that holds the documents.
+ * one line, its beginning; questions, and what only tells what it would do, are none unless whoever
+ * asks may not ask; map backup is one for each page, as that holds the documents.
  *
  * Errors:  none: whatever is asked for goes on without its line (see base/audit_log.h).
  * Owner:   the coordinator; the sink is borrowed.
@@ -39,8 +39,8 @@ void audit_fini(struct audit *self);
 void audit_begin(struct audit *self, const struct peer *from, const char *who,
                  const struct admin_request *request);
 
-/* The command that has begun is refused, as its user may not ask for that: it is noted whatever it
- * is, with the answer to come. */
+/* The command that has begun is refused, as its user, or one of the peer's role, may not ask for
+ * that: it is noted whatever it is, with the answer to come. */
 void audit_refuse(struct audit *self, const struct peer *from, const char *who,
                   const struct admin_request *request);
 
