@@ -107,7 +107,8 @@ void coordinator_rekey(struct coordinator *coordinator, const struct cluster_key
 bool coordinator_identify(struct coordinator *coordinator, const uint8_t key[CURVE_KEY_BYTES],
                           struct peer *peer)
 {
-    uint64_t now_ms = coordinator_date_ms(coordinator);
+    const struct effects *effects = &coordinator->effects;
+    uint64_t now_ms = effects->date_ms != NULL ? effects->date_ms(effects->context) : 0;
     struct user_use use;
 
     if (!identity_of_user(&coordinator->documents.users, now_ms, key, peer, &use)) {
