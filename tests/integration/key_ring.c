@@ -189,10 +189,25 @@ static void promote_key(void)
     hang_up_all();
 }
 
+/* Each process tells with its next sync, and one coordinator at a time, that it serves with the new
+ * key; until then it is refused. */
 static void retire_key(void)
 {
+    uint64_t deadline_ms = command_now_ms() + PLAYGROUND_WAIT_MS;
+    struct command retire;
+    bool done = false;
+
     wait_signed();
-    PLAYGROUND_DO("", "key", "retire", key_path, "--coordinator", both);
+    while (!done) {
+        command_run(&retire, span_text(""), "orbloom", "key", "retire", key_path, "--coordinator",
+                    both, NULL);
+        done = retire.exit_status == 0;
+        cr_assert(done || strstr(retire.errors, "serves and signs with key") != NULL, "%s",
+                  retire.errors);
+        cr_assert(done || command_now_ms() < deadline_ms, "%s", retire.errors);
+        command_forget(&retire);
+        expect_service();
+    }
     hang_up_all();
 }
 
