@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "coordinator/ask/expansion_view.h"
 #include "coordinator/ask/fences.h"
+#include "coordinator/cluster.h"
 #include "coordinator/duty.h"
 #include "coordinator/features.h"
 #include "coordinator/nodes/moves.h"
@@ -156,6 +157,19 @@ static enum feature feature_of(const struct admin_request *request)
     return makes && request->create.window_us != 0 ? FEATURE_WINDOWS : FEATURE_BASE;
 }
 
+/* A store that is empty uses all that this version knows, also before the first node has come. */
+static enum status allow_feature(struct coordinator *self, const struct admin_request *request,
+                                 char *message)
+{
+    enum feature feature = feature_of(request);
+    enum status status = STATUS_OK;
+
+    if (feature != FEATURE_BASE && self->change == 0) {
+        status = cluster_ensure(self, message);
+    }
+    return status == STATUS_OK ? features_allow(self, feature, message) : status;
+}
+
 /* May it be begun at all? Else it is answered here. */
 static bool admit(struct coordinator *self, uint64_t now_us, const struct peer *from,
                   const struct frame *frame, enum status read)
@@ -179,7 +193,7 @@ static bool admit(struct coordinator *self, uint64_t now_us, const struct peer *
                        "could tell whether its store is current; retry");
     } else {
         status = order_begin(self, now_us, request, message);
-        status = status == STATUS_OK ? features_allow(self, feature_of(request), message) : status;
+        status = status == STATUS_OK ? allow_feature(self, request, message) : status;
     }
     if (status != STATUS_OK) {
         coordinator_answer(self, from, frame->correlation, status, false, message);

@@ -96,6 +96,21 @@ Test(coordinator_features, a_new_cluster_uses_all_that_its_coordinator_knows)
     close_stage();
 }
 
+/* Users come first where nobody else is to get in. */
+Test(coordinator_features, a_new_cluster_uses_it_before_a_node_has_come)
+{
+    const struct user user = {.name = "crawler", .role = USER_CLIENT};
+    struct coordinator_told told;
+
+    open_stage(0);
+    told = command((struct admin_request){
+        .action = ADMIN_USER_CHANGE, .name = "", .users = {.puts = &user, .nputs = 1}});
+    cr_assert_eq(told.status, STATUS_OK, "%s", told.message);
+    sync_nodes(features_known());
+    cr_assert_eq(finalize().status, STATUS_OK, "there is nothing to do");
+    close_stage();
+}
+
 Test(coordinator_features, what_is_gated_is_refused_until_all_know_it_and_it_was_said)
 {
     struct admin_request create = coordinator_stage_create();
