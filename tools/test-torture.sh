@@ -85,6 +85,9 @@ shows() {
 shows "$seconds" -- '^expansions +[1-9]' '^drains +[1-9]' '^expansions .* by a chain [1-9]' \
     '^slices of a window +[1-9]'
 
+# The same among processes that let in nobody else, by a user with a credential.
+expect 0 "$zero" --curve --seconds 5
+
 # Each kind of process in each phase of a change; in so little time not every cell is hit.
 killed='[1-9][0-9]*'
 shows 6 --change expand --keys 100k --hits 1 -- \

@@ -1,6 +1,7 @@
 #include "tests/torture/cluster.h"
 
 #include "runtime/file.h"
+#include "tests/torture/credentials.h"
 #include "tests/torture/folder.h"
 #include "tests/torture/journal.h"
 
@@ -106,9 +107,11 @@ static bool write_conf(struct cluster *self, const struct daemon *daemon)
     char text[CONF_BYTES];
     int used = snprintf(text, sizeof text,
                         "name = \"%s\";\nlisten = \"%s\";\ncluster_key_file = \"%s/key\";\n"
-                        "transport = \"plain\";\nallow_plain = \"on\";\n"
+                        "transport = \"%s\";\nallow_plain = \"%s\";\n"
                         "log_level = \"%s\";\n",
                         daemon->name, daemon->endpoint, self->dir,
+                        self->options->curve ? "curve" : "plain",
+                        self->options->curve ? "off" : "on",
                         self->options->change != CHANGE_NONE ? "debug" : "info");
     char *rest = text + used;
     size_t room = sizeof text - (size_t)used;
@@ -126,7 +129,22 @@ static bool write_conf(struct cluster *self, const struct daemon *daemon)
     return file_write(daemon_path(daemon, "conf", path), 0600, span_text(text)) == STATUS_OK;
 }
 
-static bool make_key(const struct cluster *self)
+/* What holds the cluster key may be any process. */
+static bool become_process(struct cluster *self, struct span key)
+{
+    struct cluster_key ring = {.count = 0};
+    char reason[CREDENTIAL_REASON_BYTES];
+
+    if (cluster_key_parse(key, &ring, reason, sizeof reason) != STATUS_OK) {
+        return false;
+    }
+    (void)snprintf(self->process.user, sizeof self->process.user, "torture");
+    process_keys_derive(&ring, &self->process.processes);
+    seal_curve_pair(&ring.keys[0], CURVE_COORDINATOR, &self->process.pair);
+    return true;
+}
+
+static bool make_key(struct cluster *self)
 {
     char path[DAEMON_PATH_BYTES];
     uint8_t bytes[32];
@@ -140,7 +158,8 @@ static bool make_key(const struct cluster *self)
     }
     text[64] = '\n';
     (void)snprintf(path, sizeof path, "%s/key", self->dir);
-    return file_write(path, 0600, span_of(text, 65)) == STATUS_OK;
+    return file_write(path, 0600, span_of(text, 65)) == STATUS_OK &&
+           (!self->options->curve || become_process(self, span_of(text, 65)));
 }
 
 static bool make_folder(struct cluster *self)
@@ -226,8 +245,8 @@ bool cluster_start(struct cluster *self, bool late)
 {
     const struct daemon *last = late ? &self->daemons[self->ndaemons - 1] : NULL;
 
-    return start_kind(self, DAEMON_COORDINATOR, NULL) && start_kind(self, DAEMON_ROUTER, NULL) &&
-           start_kind(self, DAEMON_NODE, last);
+    return start_kind(self, DAEMON_COORDINATOR, NULL) && credentials_make(self) &&
+           start_kind(self, DAEMON_ROUTER, NULL) && start_kind(self, DAEMON_NODE, last);
 }
 
 const struct daemon *cluster_start_late(struct cluster *self)

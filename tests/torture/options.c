@@ -26,6 +26,7 @@ static const char usage[] =
     "                     filters begin by themselves), move (drains, which take a fourth node)\n"
     "  --in-memory        nodes without a disk: leave out kill-node, kill-all and destructions\n"
     "  --loopback         no network namespaces, and so no partitions\n"
+    "  --curve            processes and clients speak CURVE (default: plain ZMTP)\n"
     "  --change WHAT      instead of all that: expand, drain or replace, again and again, and kill "
     "-9\n"
     "                     of each kind of process in each phase of it, with these:\n"
@@ -65,7 +66,11 @@ static const struct {
     const char *name;
     size_t offset;
 } switches[] = {
-    {"--keep", FIELD(keep)}, {"--in-memory", FIELD(in_memory)}, {"--loopback", FIELD(loopback)}};
+    {"--keep", FIELD(keep)},
+    {"--in-memory", FIELD(in_memory)},
+    {"--loopback", FIELD(loopback)},
+    {"--curve", FIELD(curve)},
+};
 
 static const struct {
     const char *name;

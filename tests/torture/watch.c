@@ -19,6 +19,7 @@ enum {
 /* What a node counted when last asked. */
 struct node_view {
     struct channel *channel;
+    struct channel *inside; /* as a process, for what users may not ask */
     uint64_t replayed;
     uint64_t runs;
     uint64_t run_bytes;
@@ -57,9 +58,11 @@ struct watch {
     struct node_view *asked;
 };
 
-static struct channel *open_channel(const char *routers, const char *coordinators)
+static struct channel *open_channel(const char *routers, const char *coordinators,
+                                    const struct credential *held)
 {
-    struct channel_options options = {.routers = routers, .coordinators = coordinators};
+    struct channel_options options = {
+        .routers = routers, .coordinators = coordinators, .held = held};
     struct channel *channel = NULL;
     char reason[CHANNEL_REASON_BYTES];
 
@@ -202,13 +205,17 @@ static void ask_node(struct watch *self, uint32_t index, const struct daemon *da
                      const struct frame *frame, session_done_fn done)
 {
     struct node_view *view = &self->nodes[index];
+    const struct cluster *cluster = &self->torture->cluster;
+    bool inside = cluster->options->curve && frame->kind == FRAME_INFO_REQUEST;
+    struct channel **channel = inside ? &view->inside : &view->channel;
 
-    if (view->channel == NULL) {
-        view->channel = open_channel(daemon->endpoint, daemon->endpoint);
+    if (*channel == NULL) {
+        *channel = open_channel(daemon->endpoint, self->torture->coordinators,
+                                inside ? &cluster->process : NULL);
     }
     self->asked = view;
-    if (view->channel != NULL) {
-        channel_ask(view->channel, ASK_US, frame, done, self);
+    if (*channel != NULL) {
+        channel_ask(*channel, ASK_US, frame, done, self);
     }
 }
 
@@ -354,7 +361,7 @@ void *watch_thread(void *context)
     struct watch self = {.thread = context};
 
     self.torture = self.thread->torture;
-    self.coordinators = open_channel(self.torture->routers, self.torture->coordinators);
+    self.coordinators = open_channel(self.torture->routers, self.torture->coordinators, NULL);
     while (self.coordinators != NULL && !atomic_load(&self.torture->over)) {
         uint64_t start_ms = journal_now_ms();
 
@@ -365,6 +372,7 @@ void *watch_thread(void *context)
     channel_close(&self.coordinators);
     for (uint32_t i = 0; i < CLUSTER_MAX_DAEMONS; i++) {
         channel_close(&self.nodes[i].channel);
+        channel_close(&self.nodes[i].inside);
     }
     return NULL;
 }
