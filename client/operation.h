@@ -28,12 +28,12 @@ struct operation_state {
     uint32_t attempts;   /* sent so far */
     uint32_t executions; /* ... of which so many may have been carried out */
     uint32_t named;      /* ... of which so many only asked which filter has the name */
-    uint32_t silences; /* attempts that nobody answered in time; more than a few are not counted */
-    uint32_t endpoint; /* of the newest attempt */
-    bool looking;      /* a change: what it is to name is asked first; see proto/admin_message.h */
-    bool looked;       /* ... and was before */
-    uint32_t stage;    /* attempts before the look, or the change, that is under way */
-    bool bounced;      /* the newest attempt was told which filter it is to name */
+    uint32_t silences;   /* attempts that nobody answered in time */
+    uint32_t endpoint;   /* of the newest attempt */
+    bool looking;   /* a change: what it is to name is asked first; see proto/admin_message.h */
+    bool looked;    /* ... and was before */
+    uint32_t stage; /* attempts before the look, or the change, that is under way */
+    bool bounced;   /* the newest attempt was told which filter it is to name */
     struct endpoints *targets;
     struct frame frame; /* what is asked; points into this operation */
     size_t bytes;       /* of keys */

@@ -88,12 +88,12 @@ struct orbloom_options {
                                  tcp://127.0.0.1:7401 */
     const char *coordinators; /* NULL: $ORBLOOM_COORDINATOR, else tcp://127.0.0.1:7400 */
     uint32_t timeout_ms;      /* of every operation; 0: 5,000 */
-    uint32_t attempt_ms;    /* no answer for so long: ask the next router, which has twice as long,
-                               and so on, eight times as long at most; 0: 1,000 */
-    uint32_t max_in_flight; /* batches submitted and not yet collected; 0: 64; most 4,096 */
-    size_t max_bytes;       /* of keys in flight; 0: 64 MiB */
-    int in_order;           /* 1: batches go one way, so that of equal keys in flight the first
-                               is the NEW one; 0: several routers share them */
+    uint32_t attempt_ms;      /* no answer for so long: ask the next router; once all were silent
+                                 each has twice as long, up to eight times; 0: 1,000 */
+    uint32_t max_in_flight;   /* batches submitted and not yet collected; 0: 64; most 4,096 */
+    size_t max_bytes;         /* of keys in flight; 0: 64 MiB */
+    int in_order;             /* 1: batches go one way, so that of equal keys in flight the first
+                                 is the NEW one; 0: several routers share them */
     const char *credential; /* the user's file, of mode 600, for a cluster that speaks CURVE; NULL:
                                $ORBLOOM_CREDENTIAL, else none; "none": none. Who has one speaks
                                CURVE with all that is asked */

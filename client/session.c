@@ -275,13 +275,14 @@ static bool name_filter(struct session *self, struct operation_state *operation)
     return request->filter_id != 0 || !is_being_told(self, operation);
 }
 
-/* Ever longer: routers that all have more to do than they can would never catch up with attempts
- * that come as often as ever, of which each is carried out. */
+/* Ever longer once each was silent: routers that all have more to do than they can would never
+ * catch up with attempts that come as often as ever, of which each is carried out. */
 static uint64_t attempt_patience_us(const struct session *self,
                                     const struct operation_state *operation)
 {
-    assert(operation->silences <= SILENCE_DOUBLINGS);
-    return self->attempt_us << operation->silences;
+    uint32_t rounds = operation->silences / operation->targets->count;
+
+    return self->attempt_us << (rounds < SILENCE_DOUBLINGS ? rounds : SILENCE_DOUBLINGS);
 }
 
 /* Send the next attempt, or plan to when nothing can be reached now. */
@@ -506,7 +507,7 @@ static void give_time(struct session *self, struct operation_state *operation, u
     }
     if (operation->sent) {
         self->counters[COUNT_FAILOVERS]++;
-        operation->silences += operation->silences < SILENCE_DOUBLINGS;
+        operation->silences++;
         endpoints_suspect(operation->targets, now_us, operation->endpoint);
         operation_settle(operation);
         operation->endpoint = endpoints_after(operation->targets, now_us, operation->endpoint);

@@ -31,8 +31,8 @@ struct session_config {
     uint32_t nrouters;
     char coordinators[SESSION_MAX_ENDPOINTS][DOCUMENT_TEXT_BYTES];
     uint32_t ncoordinators;
-    uint64_t attempt_us; /* without an answer for this long, the next router is asked; it has
-                            twice as long, and so on, eight times as long at most */
+    uint64_t attempt_us; /* without an answer for this long, the next router is asked; once all
+                            were silent each has twice as long, up to eight times */
     uint64_t max_inflight_bytes; /* of keys not yet answered */
     bool in_order;               /* batches go one way, to one router as long as it answers */
 };

@@ -14,6 +14,7 @@ static void measure(struct flight *self, uint64_t now_us)
 {
     self->since_us = now_us;
     self->answered_bytes = 0;
+    self->peak_bytes = self->bytes;
 }
 
 struct flight flight_begin(uint64_t most_bytes)
@@ -32,6 +33,15 @@ void flight_sent(struct flight *self, uint64_t now_us, uint64_t bytes)
         measure(self, now_us);
     }
     self->bytes += bytes;
+    self->peak_bytes = self->bytes > self->peak_bytes ? self->bytes : self->peak_bytes;
+}
+
+/* Only where much of what may be under way was: who keeps up with little may not with much. */
+static void allow_more(struct flight *self, uint64_t most_bytes)
+{
+    if (self->peak_bytes > self->limit_bytes / 2) {
+        self->limit_bytes = clamp(self->limit_bytes + self->limit_bytes / 2, most_bytes);
+    }
 }
 
 /* It had something to answer all the time, so this is what it can do. Where less is wanted of it
@@ -44,7 +54,7 @@ static void judge(struct flight *self, uint64_t took_us, uint64_t most_bytes)
     if (self->bytes > able) {
         self->limit_bytes = clamp(able > half ? able : half, most_bytes);
     } else {
-        self->limit_bytes = clamp(self->limit_bytes + half, most_bytes);
+        allow_more(self, most_bytes);
     }
 }
 
@@ -61,9 +71,8 @@ void flight_answered(struct flight *self, uint64_t now_us, uint64_t bytes, uint6
         judge(self, now_us - self->since_us, most_bytes);
         measure(self, now_us);
     } else if (self->bytes == 0) {
-        self->limit_bytes = clamp(2 * self->limit_bytes, most_bytes); /* It keeps up. */
+        allow_more(self, most_bytes); /* It keeps up. */
     }
-    assert(self->limit_bytes <= most_bytes);
 }
 
 void flight_lost(struct flight *self, uint64_t bytes, uint64_t most_bytes)

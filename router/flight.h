@@ -29,6 +29,7 @@ struct flight {
     uint64_t limit_bytes; /* no more than so many */
     uint64_t since_us;    /* when measuring began; only while there are bytes */
     uint64_t answered_bytes;
+    uint64_t peak_bytes; /* the most that was under way meanwhile */
 };
 
 /* Nothing is under way, and nothing known of the node. No limit is ever more than `most_bytes`. */

@@ -84,6 +84,9 @@ bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *
         !backend_gather(self, now_us, backend, &subrequest, part->fingerprints)) {
         ask->state = ASK_FAILED;
         ask->refusal = STATUS_UNAVAILABLE;
+        if (ask->unready < UINT8_MAX) {
+            ask->unready++; /* There may be room in a moment. */
+        }
         return false;
     }
     ask->state = ASK_SENT;

@@ -93,7 +93,7 @@ struct slot_ask {
     bool tainted;     /* add: its "present" may be the doing of an earlier attempt */
     bool paired;      /* add, of a reader: counts only together with its partner */
     uint8_t handed;   /* documents handed to it */
-    uint8_t unready;  /* how often it was NOT_READY */
+    uint8_t unready;  /* how often it was NOT_READY, or could not be sent anything */
     uint8_t full;     /* ... FULL until it has grown, in a row */
     uint32_t resends; /* how often it was sent again as no answer came */
     uint64_t asked_us;

@@ -280,6 +280,7 @@ Test(router_bounds, what_was_lost_is_not_in_flight_for_ever)
 
     open_stage();
     stage.router->config.max_inflight_bytes = 16 << 10;
+    backend_of(stage.router, 1)->flight = flight_begin(16 << 10);
     link = backend_of(stage.router, 1)->link;
     for (uint64_t sequence = 1; sequence <= 100; sequence++) {
         struct client_request request = router_stage_request(OPERATION_ADD, sequence, 50);

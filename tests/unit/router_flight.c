@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-enum { MIB = 1 << 20, MOST = 64 * MIB, MS = 1000 };
+enum { MIB = 1 << 20, MOST = 64 * MIB, MS = 1000, PIECE = 8192 };
 
 /* A node that answers `rate` bytes a second, of a sender that sends all it may, for so many looks.
  */
@@ -13,13 +13,11 @@ static uint64_t saturate(struct flight *flight, uint64_t *now_us, uint64_t rate,
     const uint64_t step = rate * step_us / 1000000;
 
     for (unsigned i = 0; i < looks * FLIGHT_LOOK_US / step_us; i++) {
-        uint64_t bytes = step > 0 ? step : 1;
-
-        while (flight_has_room(flight, bytes)) {
-            flight_sent(flight, *now_us, bytes);
+        while (flight_has_room(flight, PIECE)) {
+            flight_sent(flight, *now_us, PIECE);
         }
         *now_us += step_us;
-        flight_answered(flight, *now_us, bytes, MOST);
+        flight_answered(flight, *now_us, step > 0 ? step : 1, MOST);
     }
     return flight->limit_bytes;
 }
@@ -91,13 +89,34 @@ Test(router_flight, who_has_answered_all_keeps_up)
 
     (void)saturate(&flight, &now_us, 1000, 60);
     flight_lost(&flight, 0, MOST);
-    for (uint64_t limit = FLIGHT_LEAST_BYTES; limit < MOST; limit *= 2) {
-        cr_assert_eq(flight.limit_bytes, limit);
-        flight_sent(&flight, now_us, 100);
+    for (unsigned i = 0; i < 11; i++) {
+        uint64_t bytes = flight.limit_bytes * 3 / 4;
+
+        cr_assert_lt(flight.limit_bytes, MOST);
+        flight_sent(&flight, now_us, bytes);
         now_us += MS;
-        flight_answered(&flight, now_us, 100, MOST);
+        flight_answered(&flight, now_us, bytes, MOST);
     }
     cr_assert_eq(flight.limit_bytes, MOST);
+}
+
+/* That a node keeps up with little says nothing of how it would with much. */
+Test(router_flight, a_rush_after_quiet_finds_no_more_room_than_before)
+{
+    for (unsigned often = 0; often < 2; often++) {
+        struct flight flight = flight_begin(MOST);
+        uint64_t now_us = 7;
+
+        for (unsigned i = 0; i < 100; i++) {
+            flight_sent(&flight, now_us, 8192);
+            if (often != 0) {
+                flight_sent(&flight, now_us, 8192); /* There always is something. */
+            }
+            now_us += 8 * MS;
+            flight_answered(&flight, now_us, 8192, MOST);
+        }
+        cr_assert_leq(flight.limit_bytes, FLIGHT_FIRST_BYTES);
+    }
 }
 
 /* Answers to what was given up, and those to questions of no size. */
@@ -125,6 +144,7 @@ Test(router_flight, a_node_that_was_given_up_gets_half)
     flight_lost(&flight, MIB, MOST);
     cr_assert_eq(flight.bytes, MIB);
     cr_assert_eq(flight.limit_bytes, FLIGHT_FIRST_BYTES / 2);
-    flight_answered(&flight, 6, MIB, MOST);
-    cr_assert_eq(flight.limit_bytes, FLIGHT_FIRST_BYTES);
+    flight_sent(&flight, 6, MIB / 2);
+    flight_answered(&flight, 6, MIB * 3 / 2, MOST);
+    cr_assert_eq(flight.limit_bytes, FLIGHT_FIRST_BYTES * 3 / 4);
 }
