@@ -105,7 +105,7 @@ enum status cluster_check(const struct coordinator *self, const struct sync_requ
 static bool is_unused(const struct coordinator *self)
 {
     return self->documents.count == 0 && self->documents.nodes.count == 0 &&
-           self->documents.dropped.revision == 0;
+           self->documents.dropped.revision == 0 && self->documents.users.revision == 0;
 }
 
 static const struct map_record *find_record(const struct map_parameters *map)

@@ -157,14 +157,24 @@ static enum feature feature_of(const struct admin_request *request)
     return makes && request->create.window_us != 0 ? FEATURE_WINDOWS : FEATURE_BASE;
 }
 
-/* A store that is empty uses all that this version knows, also before the first node has come. */
+/* Users may come before the first node: a store that is empty uses all that this version knows. Not
+ * while nodes could still tell that it was lost. */
 static enum status allow_feature(struct coordinator *self, const struct admin_request *request,
                                  char *message)
 {
     enum feature feature = feature_of(request);
     enum status status = STATUS_OK;
 
-    if (feature != FEATURE_BASE && self->change == 0) {
+    if (feature == FEATURE_USERS && self->change == 0) {
+        if (request->dry_run) {
+            return STATUS_OK;
+        }
+        if (!age_could_tell(self, self->now_us)) {
+            (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                           "the store is empty and this coordinator has just started: it waits "
+                           "for nodes, which would know whether the store was lost; retry");
+            return STATUS_UNAVAILABLE;
+        }
         status = cluster_ensure(self, message);
     }
     return status == STATUS_OK ? features_allow(self, feature, message) : status;

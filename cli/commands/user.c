@@ -485,8 +485,26 @@ static int run_token_add(const struct user_settings *settings, const struct opti
 
 struct removal {
     const char *name;
+    const char *kind; /* "token" or "key" */
     struct user_use which;
 };
+
+static bool is_key(const struct user *user, uint32_t id)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < user->nkeys; i++) {
+        found = found || user->keys[i].id == id;
+    }
+    return found;
+}
+
+/* Ids of tokens and keys are of one row: a wrong word is no reason to remove another thing. */
+static bool is_meant(const struct removal *self, const struct user *user)
+{
+    return user_has_credential(user, self->which.credential) &&
+           is_key(user, self->which.credential) == (strcmp(self->kind, "key") == 0);
+}
 
 static int plan_removal(void *context, const struct users_record *record,
                         struct user_change *change)
@@ -498,10 +516,10 @@ static int plan_removal(void *context, const struct users_record *record,
     if (user == NULL && first) {
         return users_refuse_unknown(self->name);
     }
-    if (first && !user_has_credential(user, self->which.credential)) {
+    if (first && !is_meant(self, user)) {
         return cmd_fail(STATUS_NOT_FOUND,
-                        "user %s has no token or key of id %" PRIu32 "; see `orbloom user show %s`",
-                        self->name, self->which.credential, self->name);
+                        "user %s has no %s of id %" PRIu32 "; see `orbloom user show %s`",
+                        self->name, self->kind, self->which.credential, self->name);
     }
     if (first) {
         self->which.user = user->id;
@@ -511,12 +529,11 @@ static int plan_removal(void *context, const struct users_record *record,
     return CMD_OK;
 }
 
-/* Of a token as of a key: their ids are of one row. */
 static int run_remove(const struct user_settings *settings, const struct option_words *words)
 {
     const char *name = words->items[1];
     const char *text = words->items[3];
-    struct removal removal = {.name = name};
+    struct removal removal = {.name = name, .kind = words->items[0]};
     bool unsure;
     uint64_t id;
     int code;

@@ -304,9 +304,12 @@ static const char *const refusals[] = {
     [REFUSED_KEY] = "it does not know our key; give all processes of a cluster the same "
                     "cluster_key_file, and a client a credential file that is not withdrawn",
     [REFUSED_PLAIN] = "it speaks CURVE only, and we have no key for it; give a credential file "
-                      "(--credential FILE, ORBLOOM_CREDENTIAL)",
-    [REFUSED_CURVE] = "it speaks plain ZMTP, and what is said by CURVE must not be said in plain; "
-                      "set transport = \"curve\" there, or \"plain\" here",
+                      "(--credential FILE, ORBLOOM_CREDENTIAL; where a user's key is made: --as "
+                      "FILE, or --cluster-key FILE)",
+    [REFUSED_CURVE] =
+        "it speaks plain ZMTP, and what is said by CURVE must not be said in plain; "
+        "set transport = \"curve\" there, or \"plain\" here; a client that is to speak "
+        "plain: --credential none",
     [REFUSED_CUT] =
         "it ends each handshake, so its key is not one that we know, or it speaks plain ZMTP; give "
         "all processes of a cluster the same cluster_key_file and transport, and a client a "
@@ -347,8 +350,8 @@ static void refused(struct hub *hub, struct hub_link *self, uint64_t now_us, enu
     }
     rounds = rounds < REOPEN_DOUBLINGS ? rounds : REOPEN_DOUBLINGS;
     reopen_at(hub, self, now_us + ((uint64_t)REOPEN_FIRST_US << (rounds - 1)));
-    if (rounds >= ROUNDS) {
-        tell(hub, self, now_us);
+    if (rounds >= ROUNDS || (refusal == REFUSED_PLAIN && count == 1)) {
+        tell(hub, self, now_us); /* That it speaks CURVE only it has said itself. */
     }
 }
 
@@ -363,11 +366,20 @@ static void on_protocol_error(struct hub *hub, struct hub_link *self, uint64_t n
 }
 
 /* A server with another key than we expect can't read what we say, and hangs up. libzmq would try
- * the same again for ever. */
+ * the same again for ever. One that speaks another mechanism hangs up, too, and its greeting, which
+ * says so, may be lost with the connection: the next one may tell. */
 static void on_cut_off(struct hub *hub, struct hub_link *self, uint64_t now_us)
 {
-    if (self->curve && self->connected_us != 0 && now_us - self->connected_us < PROMPT_US) {
+    /* On loopback it may be connected before anybody watches. */
+    uint64_t since_us = self->connected_us != 0 ? self->connected_us : self->watched_us;
+
+    if (now_us - since_us >= PROMPT_US) {
+        return;
+    }
+    if (self->curve) {
         refused(hub, self, now_us, REFUSED_CUT);
+    } else {
+        reopen_at(hub, self, now_us + REOPEN_FIRST_US);
     }
 }
 

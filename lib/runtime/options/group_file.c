@@ -196,6 +196,12 @@ static enum status walk_root(struct walk *self, const char *list, const config_s
     enum status status = STATUS_OK;
     char why[GROUP_REASON_BYTES];
 
+    /* Of a file that was cut off nobody is to conclude that there is nothing. */
+    if (config_setting_length(root) == 0) {
+        (void)snprintf(why, sizeof why, "the file is empty: it must have %s = ( { ... }, ... );",
+                       list);
+        return refuse(self, 1, why);
+    }
     for (int i = 0; status == STATUS_OK && i < config_setting_length(root); i++) {
         const config_setting_t *setting = config_setting_get_elem(root, (unsigned)i);
 
