@@ -96,7 +96,8 @@ struct orbloom_options {
                                  is the NEW one; 0: several routers share them */
     const char *credential; /* the user's file, of mode 600, for a cluster that speaks CURVE; NULL:
                                $ORBLOOM_CREDENTIAL, else none; "none": none. Who has one speaks
-                               CURVE with all that is asked */
+                               CURVE with all that is asked. Read again for each new connection, so
+                               that renewing the file is enough */
 };
 
 /* `options` may be NULL. After an error *out is a handle good for orbloom_error() and

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ATTEMPT_US = 1000000, INFLIGHT_BYTES = 64 << 20, WAIT_US = 1000000 };
 
@@ -20,6 +21,7 @@ struct channel {
     struct hub_curve curve;
     bool has_credential;
     struct credential credential;
+    char *credential_path; /* NULL: it is of no file */
     char coordinators[SESSION_MAX_ENDPOINTS][DOCUMENT_TEXT_BYTES];
     uint32_t ncoordinators;
 };
@@ -51,17 +53,32 @@ static bool is_coordinator(const struct channel *self, const char *endpoint)
     return false;
 }
 
+/* It may have been renewed, as it is while the cluster key is replaced; else what was read stands.
+ */
+static void read_again(struct channel *self)
+{
+    struct credential fresh;
+    char why[FILE_REASON_BYTES];
+
+    if (self->credential_path != NULL &&
+        credential_file_read(self->credential_path, &fresh, why) == STATUS_OK) {
+        self->credential = fresh;
+        credential_wipe(&fresh);
+    }
+}
+
 /* What stands in the place of a router may be another process: it is asked for its counters. */
 static size_t dial(void *context, const char *endpoint, bool *plain,
                    struct hub_dial dials[HUB_MAX_DIALS])
 {
-    const struct channel *self = context;
+    struct channel *self = context;
     size_t count = 0;
 
     if (!self->has_credential) {
         *plain = true;
         return 0;
     }
+    read_again(self);
     if (is_coordinator(self, endpoint)) {
         return put_dials(self, CURVE_COORDINATOR, HUB_MAX_DIALS, dials);
     }
@@ -90,8 +107,10 @@ static enum status read_credential(struct channel *self, const struct channel_op
     self->has_credential = status == STATUS_OK;
     if (status != STATUS_OK) {
         (void)snprintf(reason, CHANNEL_REASON_BYTES, "%s", why);
+        return status;
     }
-    return status;
+    self->credential_path = heap_strdup(path);
+    return self->credential_path != NULL ? STATUS_OK : STATUS_NOMEM;
 }
 
 /* ---- options ---- */
@@ -199,6 +218,7 @@ void channel_close(struct channel **channel)
     session_destroy(&self->session);
     hub_destroy(&self->hub);
     credential_wipe(&self->credential);
+    heap_free(self->credential_path);
     heap_free(self);
     *channel = NULL;
 }

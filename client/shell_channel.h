@@ -18,12 +18,13 @@ enum { CHANNEL_REASON_BYTES = 768 };
 struct channel;
 
 struct channel_options {
-    const char *routers;           /* list; NULL: $ORBLOOM_ROUTER, else the playground's */
-    const char *coordinators;      /* list; NULL: $ORBLOOM_COORDINATOR, else the playground's */
-    uint64_t attempt_us;           /* 0: a second */
-    uint64_t max_inflight_bytes;   /* 0: 64 MiB */
-    bool in_order;                 /* see session.h */
-    const char *credential;        /* file; NULL: $ORBLOOM_CREDENTIAL, else none; "none": none */
+    const char *routers;         /* list; NULL: $ORBLOOM_ROUTER, else the playground's */
+    const char *coordinators;    /* list; NULL: $ORBLOOM_COORDINATOR, else the playground's */
+    uint64_t attempt_us;         /* 0: a second */
+    uint64_t max_inflight_bytes; /* 0: 64 MiB */
+    bool in_order;               /* see session.h */
+    const char *credential; /* file, read again for each new connection; NULL: $ORBLOOM_CREDENTIAL,
+                               else none; "none": none */
     const struct credential *held; /* instead; copied. NULL: none */
 };
 
