@@ -86,26 +86,9 @@ enum status quota_allow_filter(const struct coordinator *self,
     return check_bytes(user, &has, arrays_of(document, document_shard_bytes(document)), message);
 }
 
-/* Of a chain what is there stays beside it; else it takes the place of that. */
-enum status quota_allow_growth(const struct coordinator *self,
-                               const struct filter_document *document,
-                               const struct generation *next, char *message)
-{
-    const struct user *user = owner_of(self, document);
-    uint64_t now = document_shard_bytes(document);
-    struct filter_document after = {.generations = {*next}, .ngenerations = 1};
-    uint64_t then = document_shard_bytes(&after) + (document_is_chain(document) ? now : 0);
-    struct holding has;
-
-    if (user == NULL || then <= now) {
-        return STATUS_OK;
-    }
-    has = holding_of(self, user->id);
-    return check_bytes(user, &has, arrays_of(document, then - now), message);
-}
-
-enum status quota_allow_keyset(const struct coordinator *self,
-                               const struct filter_document *document, char *message)
+/* So many bytes more of a filter that there is. */
+static enum status allow_more(const struct coordinator *self,
+                              const struct filter_document *document, uint64_t more, char *message)
 {
     const struct user *user = owner_of(self, document);
     struct holding has;
@@ -114,5 +97,24 @@ enum status quota_allow_keyset(const struct coordinator *self,
         return STATUS_OK;
     }
     has = holding_of(self, user->id);
-    return check_bytes(user, &has, keyset_of(document, document_shard_bytes(document)), message);
+    return check_bytes(user, &has, more, message);
+}
+
+/* Of a chain what is there stays beside it; else it takes the place of that. */
+enum status quota_allow_growth(const struct coordinator *self,
+                               const struct filter_document *document,
+                               const struct generation *next, char *message)
+{
+    uint64_t now = document_shard_bytes(document);
+    struct filter_document after = {.generations = {*next}, .ngenerations = 1};
+    uint64_t then = document_shard_bytes(&after) + (document_is_chain(document) ? now : 0);
+
+    return then > now ? allow_more(self, document, arrays_of(document, then - now), message)
+                      : STATUS_OK;
+}
+
+enum status quota_allow_keyset(const struct coordinator *self,
+                               const struct filter_document *document, char *message)
+{
+    return allow_more(self, document, keyset_of(document, document_shard_bytes(document)), message);
 }
