@@ -128,6 +128,8 @@ static void work(void)
     PLAYGROUND_DO(keys, "check", FILTER);
     PLAYGROUND_DO("", "info", FILTER);
     PLAYGROUND_DO("", "expand", FILTER, "--capacity", "300k", "--timeout", "60s");
+    cr_assert_gt(wiretap_bytes(&router), NKEYS, "the router is reached another way");
+    cr_assert_gt(wiretap_bytes(&coordinator), NKEYS, "the coordinator is reached another way");
     for (size_t i = 0; i < NNODES; i++) {
         cr_assert_gt(wiretap_bytes(&nodes[i]), NKEYS, "node %zu is reached another way", i + 1);
     }

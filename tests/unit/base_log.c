@@ -165,5 +165,5 @@ Test(log, dates_are_those_of_the_calendar)
     for (size_t i = 0; i < sizeof dates / sizeof dates[0]; i++) {
         cr_assert_str_eq(log_date(dates[i].date_ms, text), dates[i].text);
     }
-    cr_assert_lt(strlen(log_date(UINT64_MAX, text)), sizeof text);
+    cr_assert_str_eq(log_date(UINT64_MAX, text), "584556019-04-03T14:25:51.615Z");
 }
