@@ -277,8 +277,8 @@ void limits_fini(struct router *self);
 const char *limits_begin(struct router *self, uint32_t user, uint64_t bytes);
 void limits_end(struct router *self, uint32_t user, uint64_t bytes);
 
-/* ... that of keys a second so many now? They are taken then: asked last, as what is refused costs
- * nothing. False: `message` says when to come again. */
+/* May a user have so many keys now, by its limit of keys a second? They are taken then: asked last,
+ * as what is refused costs nothing. False: `message` says when to come again. */
 bool limits_take_keys(struct router *self, uint64_t now_us, uint32_t user, size_t count,
                       char message[ROUTER_MESSAGE_BYTES]);
 

@@ -25,8 +25,8 @@ struct router_config {
     char coordinators[LINK_RING_MAX][DOCUMENT_TEXT_BYTES];
     uint32_t ncoordinators;
     struct cluster_key key;
-    uint64_t max_inflight_bytes; /* of requests under way, and of those that wait for their turn;
-                                  * more is OVERLOADED */
+    uint64_t max_inflight_bytes; /* of requests under way, and as many again of those that wait
+                                  * for their turn; more is OVERLOADED */
     uint64_t hedge_us;           /* a check asks the remaining replicas after this; 0: learned */
     uint64_t retry_us;           /* a node that has not answered is asked again after this */
     uint64_t max_timeout_us;     /* longest deadline that a client may ask for */

@@ -72,8 +72,8 @@ enum zap_part {
     ZAP_NPARTS
 };
 
-/* False: nobody asks. A part that is longer than any of libzmq's is taken for empty, which is
- * refused. */
+/* False: nobody asks. A part that is longer than any of libzmq's is taken for empty: a key or
+ * mechanism that is empty is refused, an address or identity is only told. */
 static bool receive_question(void *zmq, struct zap_request *out)
 {
     bool more = true;
