@@ -260,6 +260,24 @@ Test(coordinator_cluster, a_node_that_began_with_what_was_drawn_keeps_the_restor
     close_stage();
 }
 
+/* Merged with those of the backup some would vanish without a word. */
+Test(coordinator_cluster, a_store_with_users_is_in_use)
+{
+    static const struct user user = {.name = "crawler", .role = USER_CLIENT};
+    struct coordinator_told told;
+
+    open_stage();
+    (void)ask(&stage, 1);
+    coordinator_stage_command(&stage, 6,
+                              &(struct admin_request){.action = ADMIN_USER_CHANGE,
+                                                      .name = "",
+                                                      .users = {.puts = &user, .nputs = 1}});
+    told = coordinator_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_OK, "%s", told.message);
+    cr_assert_eq(begin_restore(true).status, STATUS_EXISTS);
+    close_stage();
+}
+
 Test(coordinator_cluster, a_store_that_is_in_use_takes_no_other_id)
 {
     struct cluster_id drawn;
