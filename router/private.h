@@ -23,6 +23,7 @@
 #include "router/counters.h"
 #include "router/flight.h"
 #include "router/router.h"
+#include "router/sent.h"
 
 #include <stdbool.h>
 
@@ -62,9 +63,9 @@ struct backend {
     bool suspect;                   /* has not answered for a while: asked last */
     uint64_t unanswered_us;         /* since when something is unanswered; 0: nothing is */
     uint64_t next_probe_us;         /* while suspect */
-    struct flight flight;           /* sent and not answered */
-    uint64_t recent_bytes;          /* sent since looked_us, answered or not */
-    uint64_t looked_us;             /* when the flight was last held against recent_bytes */
+    struct flight flight;           /* bytes that were sent and not answered, and their bound */
+    struct sent sent;               /* ... in these messages */
+    uint64_t looked_us;             /* when what was lost was last looked for */
     uint64_t unsent_bytes;          /* gathered in this turn */
     bool unsent_adds;               /* ... and there are adds among it */
     struct latency checks;          /* how fast it answers messages with checks alone */
@@ -352,10 +353,9 @@ bool backend_send(struct router *self, struct backend *backend, const struct fra
 void backends_flush(struct router *self, uint64_t now_us);
 void backends_tick(struct router *self, uint64_t now_us);
 
-/* Something arrived on the link; NULL when it is no backend's. `correlation`: of the answer to
- * a message that was gathered, else 0. */
-struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t link,
-                              uint64_t correlation);
+/* Something arrived on the link; NULL when it is no backend's. `number`: of the message, of those
+ * that were gathered, that it is the answer to; else 0. */
+struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t link, uint64_t number);
 bool backend_suspect(const struct router *self, uint32_t node);
 void backends_fini(struct router *self);
 

@@ -300,6 +300,52 @@ Test(router_bounds, what_was_lost_is_not_in_flight_for_ever)
     router_stage_fini(&stage);
 }
 
+static struct flight *flight_to(uint32_t node)
+{
+    return &backend_of(stage.router, node)->flight;
+}
+
+static void answer_late(const struct router_asked *asked)
+{
+    const struct frame frame = {.kind = FRAME_NODE_REPLY,
+                                .correlation = asked->correlation,
+                                .body.node_reply = {.node_id = asked->node}};
+
+    fake_answer(&stage.actor, stage.now_us, asked->link, &frame);
+}
+
+/* The answer comes after its message was given up, and more than once: what was sent since is as
+ * much in flight as before. */
+Test(router_bounds, a_late_answer_gives_back_nothing_of_others)
+{
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, 50);
+    struct router_asked first;
+    uint64_t bytes;
+
+    open_stage();
+    request.timeout_ms = 100;
+    router_stage_send(&stage, 1, &request);
+    router_stage_pass(&stage, 1);
+    first = *router_stage_asked(&stage, 1);
+    bytes = flight_to(1)->bytes;
+    cr_assert_gt(bytes, 0);
+    live(first.link, 60);
+    cr_assert_eq(flight_to(1)->bytes, 0, "it was given up");
+    request.op.sequence = 2;
+    request.timeout_ms = 5000;
+    router_stage_send(&stage, 1, &request);
+    router_stage_pass(&stage, 1);
+    cr_assert_eq(flight_to(1)->bytes, bytes);
+    answer_late(&first);
+    cr_assert_eq(flight_to(1)->bytes, bytes, "the second one's");
+    first = *router_stage_asked(&stage, 1);
+    answer_late(&first);
+    cr_assert_eq(flight_to(1)->bytes, 0);
+    answer_late(&first);
+    cr_assert_eq(flight_to(1)->bytes, 0, "once");
+    router_stage_fini(&stage);
+}
+
 /* Tags hold the low bits of a counter of operations: it wraps, the router must not. */
 Test(router_bounds, goes_on_after_billions_of_operations)
 {
