@@ -249,9 +249,13 @@ bool sync_on_reply(struct router *self, uint64_t now_us, uint64_t correlation,
     return true;
 }
 
+/* What of it is refused is as if it had not been kept: that is no news of users. */
 void sync_take_kept(struct router *self, uint64_t now_us, const struct sync_reply *reply)
 {
+    bool users_refused = self->users_refused;
+
     if (same_cluster(self, now_us, reply)) {
         (void)take_all(self, now_us, reply);
     }
+    self->users_refused = users_refused;
 }

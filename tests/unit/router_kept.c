@@ -220,6 +220,8 @@ Test(router_kept, what_another_key_has_signed_is_not_believed)
     cr_assert_eq(stage.router->documents.count, 0);
     cr_assert_eq(stage.router->documents.users.revision, 0);
     cr_assert_gt(router_stage_counter(&stage, "documents_refused_total"), 0);
+    router_stage_sync(&stage, stage.sync, false);
+    cr_assert(router_heard_of_users(stage.router), "that there are none");
 }
 
 Test(router_kept, it_is_written_once_a_while_and_again_if_that_failed)
