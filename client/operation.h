@@ -12,12 +12,14 @@
 
 #include "base/bits.h"
 #include "base/buffer.h"
+#include "base/number_table.h"
 #include "client/endpoints.h"
 #include "client/session.h"
 
 enum { OPERATION_MESSAGE_BYTES = 512 };
 
 struct operation_state {
+    struct number_entry open; /* first: its sequence, while its session has it open */
     uint64_t sequence;
     uint64_t timeout_us;
     uint64_t deadline_us;
@@ -46,7 +48,6 @@ struct operation_state {
     void *context;
     struct operation_state *previous;
     struct operation_state *next;
-    struct operation_state *chain; /* of the sequence's bucket */
 };
 
 enum operation_step {

@@ -13,7 +13,6 @@
 enum {
     ARENA_BYTES = 256 << 20, /* what a frame of many filters and replicas unpacks to; untouched
                                 it takes no memory */
-    OPEN_BUCKETS = 1024,
     KNOWN_NAMES = 16,
     RETRY_FIRST_US = 2000,
     RETRY_LONGEST_US = 200000,
@@ -41,12 +40,12 @@ static const struct counter_def counter_defs[NCOUNTERS] = {
     [COUNT_DROPPED_FRAMES] = {"dropped_frames_total", "frames", "that answer nothing asked"},
 };
 
-/* The open operations, oldest first, and a hash by sequence beside them, so that an answer finds
+/* The open operations, oldest first, and a table by sequence beside them, so that an answer finds
  * its operation among thousands. It links them and owns none. */
 struct open_operations {
     struct operation_state *first;
     struct operation_state *last;
-    struct operation_state *buckets[OPEN_BUCKETS];
+    struct number_table by_sequence;
     size_t count;
     uint64_t bytes; /* of their keys */
 };
@@ -82,26 +81,18 @@ struct session {
 
 static void open_append(struct open_operations *self, struct operation_state *operation)
 {
-    struct operation_state **bucket = &self->buckets[operation->sequence % OPEN_BUCKETS];
-
     operation->previous = self->last;
     operation->next = NULL;
     *(self->last != NULL ? &self->last->next : &self->first) = operation;
     self->last = operation;
-    operation->chain = *bucket;
-    *bucket = operation;
+    number_table_put(&self->by_sequence, &operation->open, operation->sequence);
     self->count++;
     self->bytes += operation->bytes;
 }
 
 static void open_remove(struct open_operations *self, struct operation_state *operation)
 {
-    struct operation_state **link = &self->buckets[operation->sequence % OPEN_BUCKETS];
-
-    while (*link != operation) {
-        link = &(*link)->chain;
-    }
-    *link = operation->chain;
+    number_table_remove(&self->by_sequence, &operation->open);
     *(operation->previous != NULL ? &operation->previous->next : &self->first) = operation->next;
     *(operation->next != NULL ? &operation->next->previous : &self->last) = operation->previous;
     assert(self->count > 0 && self->bytes >= operation->bytes);
@@ -112,12 +103,7 @@ static void open_remove(struct open_operations *self, struct operation_state *op
 /* NULL: not open (any more). */
 static struct operation_state *open_find(const struct open_operations *self, uint64_t sequence)
 {
-    struct operation_state *operation = self->buckets[sequence % OPEN_BUCKETS];
-
-    while (operation != NULL && operation->sequence != sequence) {
-        operation = operation->chain;
-    }
-    return operation;
+    return (struct operation_state *)number_table_find(&self->by_sequence, sequence);
 }
 
 /* KNOWN_NAMES: it is none of them. */

@@ -19,27 +19,14 @@ enum {
 
     /* What is older than so many answers fades, so that a change shows within a few hundred. */
     LATENCIES_KEPT = 2048,
-
-    /* The correlation of a message to a node carries back what its answer settles. */
-    SENT_BYTES_BITS = 32,
 };
 
-/* The bytes in flight below; above, for checks, when it was sent, so that the time that the node
- * took shows. Never 0 there: that is for what is not to be timed. */
-static uint64_t correlation_of(const struct backend *backend, uint64_t now_us)
+static void take_latency(struct backend *backend, uint64_t now_us,
+                         const struct sent_message *message)
 {
     /* Adds wait for a disk, so what they take says nothing of checks. */
-    uint64_t sent = backend->unsent_adds ? 0 : (uint32_t)now_us | 1;
-
-    return sent << SENT_BYTES_BITS | backend->unsent_bytes;
-}
-
-static void take_latency(struct backend *backend, uint64_t now_us, uint64_t correlation)
-{
-    uint32_t sent = (uint32_t)(correlation >> SENT_BYTES_BITS);
-
-    if (sent != 0) {
-        latency_add(&backend->checks, (uint32_t)((uint32_t)now_us - (sent - 1)));
+    if (message->checks) {
+        latency_add(&backend->checks, (uint32_t)(now_us - message->sent_us));
         if (backend->checks.total >= LATENCIES_KEPT) {
             latency_fade(&backend->checks);
         }
@@ -54,7 +41,19 @@ static bool reserve(struct backend *backend)
     if (backend->fingerprints == NULL) {
         backend->fingerprints = heap_alloc(CODEC_MAX_KEYS, sizeof *backend->fingerprints);
     }
-    return backend->subrequests != NULL && backend->fingerprints != NULL;
+    return backend->subrequests != NULL && backend->fingerprints != NULL &&
+           sent_reserve(&backend->sent);
+}
+
+/* Nothing is awaited of it any more. */
+static void forget_sent(struct backend *backend)
+{
+    struct sent_message message;
+
+    while (sent_take_old(&backend->sent, UINT64_MAX, &message)) {
+        flight_lost(&backend->flight, message.user, message.bytes);
+    }
+    assert(backend->flight.bytes == 0);
 }
 
 /* What was under way to it is lost; how fast it is is still known where it is the same node. */
@@ -63,14 +62,15 @@ static void connect_to(struct router *self, struct backend *backend, const char 
     if (backend->link != 0) {
         self->effects.link_close(self->effects.context, backend->link);
     }
+    forget_sent(backend);
     if (strcmp(backend->address, address) == 0) {
-        flight_lost(&backend->flight, 0, self->config.max_inflight_bytes);
+        flight_slow(&backend->flight, self->config.max_inflight_bytes);
     } else {
+        flight_fini(&backend->flight);
         backend->flight = flight_begin(self->config.max_inflight_bytes);
     }
     (void)snprintf(backend->address, sizeof backend->address, "%s", address);
     backend->link = self->effects.link_open(self->effects.context, address);
-    backend->recent_bytes = 0;
     backend->unanswered_us = 0;
 }
 
@@ -134,8 +134,12 @@ bool backend_send(struct router *self, struct backend *backend, const struct fra
 /* One message with all that was gathered. */
 static void flush(struct router *self, struct backend *backend, uint64_t now_us)
 {
+    struct sent_message message = {
+        .sent_us = now_us,
+        .bytes = backend->unsent_bytes,
+        .checks = !backend->unsent_adds,
+    };
     struct frame frame = {
-        .correlation = correlation_of(backend, now_us),
         .kind = FRAME_NODE_REQUEST,
         .body.node_request =
             {
@@ -149,12 +153,14 @@ static void flush(struct router *self, struct backend *backend, uint64_t now_us)
     if (backend->nsubrequests == 0) {
         return;
     }
-    assert(backend->unsent_bytes >> SENT_BYTES_BITS == 0); /* They fit into the correlation. */
+    message.user = backend->subrequests[0].user;
+    frame.correlation = sent_add(&backend->sent, &message);
     if (backend_send(self, backend, &frame)) {
         router_count(self, ROUTER_node_requests_total);
         self->counters[ROUTER_segments_total] += backend->nsubrequests;
-        flight_sent(&backend->flight, now_us, backend->unsent_bytes);
-        backend->recent_bytes += backend->unsent_bytes;
+        flight_sent(&backend->flight, now_us, message.user, message.bytes);
+    } else {
+        (void)sent_take(&backend->sent, frame.correlation, &message);
     }
     /* Not sent counts as unanswered too: the node becomes suspect, retries come. */
     backend->unanswered_us = backend->unanswered_us != 0 ? backend->unanswered_us : now_us;
@@ -164,22 +170,27 @@ static void flush(struct router *self, struct backend *backend, uint64_t now_us)
     backend->unsent_adds = false;
 }
 
+/* A message is one user's: nodes serve messages in turn, and answers give back its bytes. */
+static bool is_full_for(const struct backend *backend, const struct subrequest *subrequest)
+{
+    return backend->nsubrequests == CODEC_MAX_SUBREQUESTS ||
+           backend->nfingerprints + subrequest->count > CODEC_MAX_KEYS ||
+           backend->subrequests[0].user != subrequest->user;
+}
+
 bool backend_gather(struct router *self, uint64_t now_us, struct backend *backend,
                     const struct subrequest *subrequest, const uint64_t *fingerprints)
 {
     uint64_t bytes = SEGMENT_BYTES + (uint64_t)subrequest->count * sizeof *fingerprints;
 
+    assert(subrequest->count <= CODEC_MAX_KEYS);
+    if (backend->nsubrequests > 0 && is_full_for(backend, subrequest)) {
+        flush(self, backend, now_us);
+    }
     if (backend->link == 0 || !reserve(backend) ||
-        !flight_has_room(&backend->flight, backend->unsent_bytes + bytes)) {
+        !flight_has_room(&backend->flight, subrequest->user, backend->unsent_bytes + bytes)) {
         router_count(self, ROUTER_backend_overloaded_total);
         return false;
-    }
-    assert(subrequest->count <= CODEC_MAX_KEYS);
-    /* A message is one user's: nodes serve messages in turn. */
-    if (backend->nsubrequests == CODEC_MAX_SUBREQUESTS ||
-        backend->nfingerprints + subrequest->count > CODEC_MAX_KEYS ||
-        (backend->nsubrequests > 0 && backend->subrequests[0].user != subrequest->user)) {
-        flush(self, backend, now_us);
     }
     backend->subrequests[backend->nsubrequests++] = *subrequest;
     backend->unsent_adds |= subrequest->operation == OPERATION_ADD;
@@ -197,18 +208,25 @@ void backends_flush(struct router *self, uint64_t now_us)
     }
 }
 
-struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t link,
-                              uint64_t correlation)
+static void settle(const struct router *self, struct backend *backend, uint64_t now_us,
+                   uint64_t number)
 {
-    uint64_t answered_bytes = correlation & ((UINT64_C(1) << SENT_BYTES_BITS) - 1);
+    struct sent_message message;
 
+    if (sent_take(&backend->sent, number, &message)) {
+        take_latency(backend, now_us, &message);
+        flight_answered(&backend->flight, now_us, message.user, message.bytes,
+                        self->config.max_inflight_bytes);
+    }
+}
+
+struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t link, uint64_t number)
+{
     for (size_t i = 0; i < self->nbackends; i++) {
         struct backend *backend = &self->backends[i];
 
         if (backend->link == link) {
-            take_latency(backend, now_us, correlation);
-            flight_answered(&backend->flight, now_us, answered_bytes,
-                            self->config.max_inflight_bytes);
+            settle(self, backend, now_us, number);
             if (backend->suspect) {
                 log_line(LOG_INFO, "node %u at %s answers again", backend->node, backend->address);
             }
@@ -240,20 +258,26 @@ static void probe(struct router *self, struct backend *backend)
 }
 
 /* A node that restarts loses what was under way to it, and no answer ever takes that off the bytes
- * in flight: more than was sent since the last look, a while ago, they can't be. */
+ * in flight: what was sent before the last look, a while ago, is awaited no more. */
 static void forget_lost(const struct router *self, struct backend *backend, uint64_t now_us)
 {
+    struct sent_message message;
+    bool lost = false;
+
     if (now_us - backend->looked_us < RENEW_RETRIES * self->config.retry_us) {
         return;
     }
-    if (backend->flight.bytes > backend->recent_bytes) {
-        flight_lost(&backend->flight, backend->recent_bytes, self->config.max_inflight_bytes);
+    while (sent_take_old(&backend->sent, backend->looked_us, &message)) {
+        flight_lost(&backend->flight, message.user, message.bytes);
+        lost = true;
+    }
+    if (lost) {
+        flight_slow(&backend->flight, self->config.max_inflight_bytes);
         if (backend->flight.bytes == 0 && !backend->suspect) {
             backend->unanswered_us = 0;
         }
     }
     backend->looked_us = now_us;
-    backend->recent_bytes = 0;
 }
 
 static void tick(struct router *self, struct backend *backend, uint64_t now_us)
@@ -296,6 +320,8 @@ void backends_fini(struct router *self)
     for (size_t i = 0; i < self->nbackends; i++) {
         heap_free(self->backends[i].subrequests);
         heap_free(self->backends[i].fingerprints);
+        sent_fini(&self->backends[i].sent);
+        flight_fini(&self->backends[i].flight);
     }
     heap_free(self->backends);
 }

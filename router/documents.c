@@ -4,6 +4,8 @@
 #include "proto/signed_document.h"
 #include "router/private.h"
 
+#include <string.h>
+
 static void refuse_document(struct router *self, uint64_t now_us, enum status status)
 {
     router_count(self, ROUTER_documents_refused_total);
@@ -23,16 +25,48 @@ void router_take_document(struct router *self, uint64_t now_us, struct span byte
         refuse_document(self, now_us, status);
     } else if (intake.changed) {
         router_count(self, ROUTER_documents_taken_total);
+        self->keeping.wanted = true;
         if (intake.kind == DOCUMENT_NODE_LIST) {
             backends_connect(self);
         }
     }
 }
 
+static bool is_held(const struct routed_filter *routed, const struct sealed_secret *sealed)
+{
+    return routed->has_secret && sealed->sealed.size == sizeof routed->sealed &&
+           memcmp(routed->sealed, sealed->sealed.data, sizeof routed->sealed) == 0;
+}
+
+/* A filter's secret stays what it is; by another key of the ring it is only sealed anew. */
+static enum status unseal(struct router *self, struct routed_filter *routed,
+                          const struct sealed_secret *sealed)
+{
+    struct hash_secret secret;
+    enum status status;
+
+    if (is_held(routed, sealed)) {
+        return STATUS_OK;
+    }
+    status = seal_secret_open(&self->config.key, sealed->filter_id, sealed->sealed, &secret);
+    if (status != STATUS_OK) {
+        return routed->has_secret ? STATUS_OK : status;
+    }
+    if (!routed->has_secret) {
+        routed->secret = secret;
+        routed->has_secret = true;
+    }
+    if (memcmp(&routed->secret, &secret, sizeof secret) == 0) {
+        memcpy(routed->sealed, sealed->sealed.data, sizeof routed->sealed);
+        self->keeping.wanted = true;
+    }
+    explicit_bzero(&secret, sizeof secret);
+    return STATUS_OK;
+}
+
 static enum status open_secret(struct router *self, const struct sealed_secret *sealed)
 {
     struct document_entry *entry = document_cache_find(&self->documents, sealed->filter_id);
-    struct routed_filter *routed;
 
     if (entry == NULL) {
         return STATUS_OK; /* Its document was refused, and that was said. */
@@ -40,18 +74,7 @@ static enum status open_secret(struct router *self, const struct sealed_secret *
     if (entry->attachment == NULL) {
         entry->attachment = heap_zalloc(1, sizeof(struct routed_filter));
     }
-    routed = entry->attachment;
-    if (routed == NULL) {
-        return STATUS_NOMEM;
-    }
-    if (!routed->has_secret) {
-        enum status status = seal_secret_open(&self->config.key, sealed->filter_id, sealed->sealed,
-                                              &routed->secret);
-
-        routed->has_secret = status == STATUS_OK;
-        return status;
-    }
-    return STATUS_OK;
+    return entry->attachment != NULL ? unseal(self, entry->attachment, sealed) : STATUS_NOMEM;
 }
 
 void router_take_secret(struct router *self, uint64_t now_us, const struct sealed_secret *sealed)

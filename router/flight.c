@@ -2,6 +2,9 @@
  * reason to send it little for long. */
 #include "router/flight.h"
 
+#include "base/heap.h"
+#include "map/users.h"
+
 #include <assert.h>
 
 static uint64_t clamp(uint64_t bytes, uint64_t most_bytes)
@@ -22,18 +25,78 @@ struct flight flight_begin(uint64_t most_bytes)
     return (struct flight){.limit_bytes = clamp(FLIGHT_FIRST_BYTES, most_bytes)};
 }
 
-bool flight_has_room(const struct flight *self, uint64_t bytes)
+void flight_fini(struct flight *self)
 {
-    return self->bytes + bytes <= self->limit_bytes;
+    heap_free(self->users);
+    *self = (struct flight){.bytes = 0};
 }
 
-void flight_sent(struct flight *self, uint64_t now_us, uint64_t bytes)
+/* ---- users ---- */
+
+/* Users whose ids differ by USER_MAX are one here. */
+static uint64_t *own(const struct flight *self, uint32_t user)
+{
+    return &self->users[user % USER_MAX];
+}
+
+static uint64_t bytes_of(const struct flight *self, uint32_t user)
+{
+    if (user == 0) {
+        return self->bytes - self->users_bytes;
+    }
+    return self->users != NULL ? *own(self, user) : 0;
+}
+
+/* Who has something under way, and `user`. */
+static uint32_t count_sharing(const struct flight *self, uint32_t user)
+{
+    return self->users_active + (bytes_of(self, 0) > 0) + (bytes_of(self, user) == 0);
+}
+
+static void count_more(struct flight *self, uint32_t user, uint64_t bytes)
+{
+    if (user != 0 && self->users == NULL) {
+        self->users = heap_zalloc(USER_MAX, sizeof *self->users);
+    }
+    if (user != 0 && bytes > 0 && self->users != NULL) {
+        self->users_active += *own(self, user) == 0;
+        *own(self, user) += bytes;
+        self->users_bytes += bytes;
+    }
+}
+
+/* What was sent while there was no memory is nobody's. */
+static void count_less(struct flight *self, uint32_t user, uint64_t bytes)
+{
+    uint64_t counted = user != 0 ? bytes_of(self, user) : 0;
+
+    counted = counted < bytes ? counted : bytes;
+    if (counted > 0) {
+        *own(self, user) -= counted;
+        self->users_bytes -= counted;
+        self->users_active -= *own(self, user) == 0;
+    }
+    assert(self->users_bytes <= self->bytes);
+}
+
+bool flight_has_room(const struct flight *self, uint32_t user, uint64_t bytes)
+{
+    if (self->bytes + bytes <= self->limit_bytes) {
+        return true;
+    }
+    return bytes_of(self, user) + bytes <= self->limit_bytes / count_sharing(self, user);
+}
+
+/* ---- bytes ---- */
+
+void flight_sent(struct flight *self, uint64_t now_us, uint32_t user, uint64_t bytes)
 {
     if (self->bytes == 0) {
         measure(self, now_us);
     }
     self->bytes += bytes;
     self->peak_bytes = self->bytes > self->peak_bytes ? self->bytes : self->peak_bytes;
+    count_more(self, user, bytes);
 }
 
 /* Only where much of what may be under way was: who keeps up with little may not with much. */
@@ -58,10 +121,17 @@ static void judge(struct flight *self, uint64_t took_us, uint64_t most_bytes)
     }
 }
 
-void flight_answered(struct flight *self, uint64_t now_us, uint64_t bytes, uint64_t most_bytes)
+void flight_lost(struct flight *self, uint32_t user, uint64_t bytes)
 {
-    bytes = bytes < self->bytes ? bytes : self->bytes;
+    assert(bytes <= self->bytes);
     self->bytes -= bytes;
+    count_less(self, user, bytes);
+}
+
+void flight_answered(struct flight *self, uint64_t now_us, uint32_t user, uint64_t bytes,
+                     uint64_t most_bytes)
+{
+    flight_lost(self, user, bytes); /* It is awaited no more. */
     self->answered_bytes += bytes;
     if (bytes == 0) {
         return;
@@ -75,9 +145,7 @@ void flight_answered(struct flight *self, uint64_t now_us, uint64_t bytes, uint6
     }
 }
 
-void flight_lost(struct flight *self, uint64_t bytes, uint64_t most_bytes)
+void flight_slow(struct flight *self, uint64_t most_bytes)
 {
-    assert(bytes <= self->bytes);
-    self->bytes = bytes;
     self->limit_bytes = clamp(self->limit_bytes / 2, most_bytes);
 }

@@ -7,8 +7,14 @@
  * BBR (Cardwell et al., "BBR: Congestion-Based Congestion Control", 2016), with a delay that is
  * chosen instead of measured.
  *
+ * Users share the bound: of U that have something under way each may have a U-th of it, also where
+ * others, who had all of it to themselves before, leave no room. So whoever asks for little finds
+ * room at once, whatever others do, and what is under way gets beyond the bound only by what such
+ * users hold. What is nobody's is shared as if it was one more user's.
+ *
  * Units:   bytes as the router counts them, microseconds of a monotonic clock.
- * Errors:  none.
+ * Errors:  none. What users have is not told apart while there is no memory for that.
+ * Owner:   flight_fini() frees what users have.
  * Threads: one.
  */
 #ifndef ORBLOOM_ROUTER_FLIGHT_H
@@ -29,22 +35,29 @@ struct flight {
     uint64_t limit_bytes; /* no more than so many */
     uint64_t since_us;    /* when measuring began; only while there are bytes */
     uint64_t answered_bytes;
-    uint64_t peak_bytes; /* the most that was under way meanwhile */
+    uint64_t peak_bytes;   /* the most that was under way meanwhile */
+    uint64_t *users;       /* bytes of each; NULL: no user ever had any. See flight.c */
+    uint64_t users_bytes;  /* of all of them; the rest is nobody's */
+    uint32_t users_active; /* that have any */
 };
 
 /* Nothing is under way, and nothing known of the node. No limit is ever more than `most_bytes`. */
 struct flight flight_begin(uint64_t most_bytes);
+void flight_fini(struct flight *self);
 
-/* May so many more be sent? */
-bool flight_has_room(const struct flight *self, uint64_t bytes);
+/* May a user, or nobody (0), send so many more? */
+bool flight_has_room(const struct flight *self, uint32_t user, uint64_t bytes);
 
-void flight_sent(struct flight *self, uint64_t now_us, uint64_t bytes);
+void flight_sent(struct flight *self, uint64_t now_us, uint32_t user, uint64_t bytes);
 
-/* The node has answered requests of so many bytes. */
-void flight_answered(struct flight *self, uint64_t now_us, uint64_t bytes, uint64_t most_bytes);
+/* The node has answered so many bytes of what was sent. */
+void flight_answered(struct flight *self, uint64_t now_us, uint32_t user, uint64_t bytes,
+                     uint64_t most_bytes);
 
-/* All but `bytes` of it were lost, or are not awaited any more: the node has gone, or is very slow.
- */
-void flight_lost(struct flight *self, uint64_t bytes, uint64_t most_bytes);
+/* They were lost, or are not awaited any more. */
+void flight_lost(struct flight *self, uint32_t user, uint64_t bytes);
+
+/* The node has gone, or is very slow: it gets less. */
+void flight_slow(struct flight *self, uint64_t most_bytes);
 
 #endif

@@ -4,7 +4,9 @@
 #include "router/shell_options.h"
 #include "router/shell_resp.h"
 #include "runtime/audit_file.h"
+#include "runtime/file.h"
 
+#include <errno.h>
 #include <string.h>
 
 static struct router *router;
@@ -81,6 +83,38 @@ static void note_use(void *context, const struct user_use *use)
     router_note_use(context, use);
 }
 
+/* router_config.keep; on a lane's thread. */
+static enum status keep(void *context, struct span bytes)
+{
+    const char *path = context;
+    enum status status = file_write(path, 0600, bytes);
+
+    if (status != STATUS_OK) {
+        log_line(LOG_WARN,
+                 "cannot write the kept_file %s: %s; see that its folder exists, that this process "
+                 "may write there, and that there is room; it is tried again",
+                 path, strerror(errno));
+    }
+    return status;
+}
+
+/* Of what an earlier router has kept nothing is lost that coordinators do not tell anew. */
+static void read_kept(const char *path)
+{
+    struct buffer bytes;
+    enum status status;
+
+    buffer_init(&bytes, ROUTER_KEPT_MAX_BYTES);
+    status = file_read(path, &bytes);
+    if (status == STATUS_OK) {
+        router_set_kept(router, &bytes);
+    } else if (status != STATUS_IO || errno != ENOENT) {
+        log_line(LOG_WARN, "cannot read the kept_file %s: %s; it is done without", path,
+                 status == STATUS_IO ? strerror(errno) : status_meaning(status));
+    }
+    buffer_fini(&bytes);
+}
+
 static enum status make(const struct router_settings *settings, struct hub *hub,
                         struct actor *actor)
 {
@@ -92,6 +126,9 @@ static enum status make(const struct router_settings *settings, struct hub *hub,
         router_create(&settings->config, front_effects(front), &router) != STATUS_OK) {
         log_line(LOG_ERROR, "out of memory");
         return STATUS_NOMEM;
+    }
+    if (settings->kept_file[0] != '\0') {
+        read_kept(settings->kept_file);
     }
     core = router_actor(router);
     users.context = router;
@@ -163,8 +200,13 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
         .tls_endpoint = settings->resp_tls_listen,
         .tls = settings->resp_tls_listen[0] != '\0' ? &tls : NULL,
     };
-    enum status status = make(settings, hub, actor);
+    enum status status;
 
+    if (settings->kept_file[0] != '\0') {
+        settings->config.keep = keep;
+        settings->config.keep_context = settings->kept_file;
+    }
+    status = make(settings, hub, actor);
     status = status == STATUS_OK ? shell_resp_open(hub, &options, front, &streams) : status;
     if (status != STATUS_OK) {
         (void)stop();

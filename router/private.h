@@ -12,6 +12,8 @@
 
 #include "base/arrivals.h"
 #include "base/bits.h"
+#include "base/buffer.h"
+#include "base/job.h"
 #include "base/latency.h"
 #include "base/link_ring.h"
 #include "base/log.h"
@@ -23,6 +25,7 @@
 #include "router/counters.h"
 #include "router/flight.h"
 #include "router/router.h"
+#include "router/sent.h"
 
 #include <stdbool.h>
 
@@ -44,10 +47,11 @@ enum {
 struct routed_filter {
     bool has_secret;
     struct hash_secret secret;
-    uint64_t batch_epoch;   /* the numbers below belong to this epoch */
-    uint64_t *batch_number; /* last one given out, by slot group */
-    uint64_t pairs_epoch;   /* has_pairs was worked out for this epoch */
-    bool has_pairs;         /* some slot is a pair: replicas are being replaced */
+    uint8_t sealed[SEAL_SECRET_BYTES]; /* as it came last */
+    uint64_t batch_epoch;              /* the numbers below belong to this epoch */
+    uint64_t *batch_number;            /* last one given out, by slot group */
+    uint64_t pairs_epoch;              /* has_pairs was worked out for this epoch */
+    bool has_pairs;                    /* some slot is a pair: replicas are being replaced */
 };
 
 /* ---- nodes ---- */
@@ -62,9 +66,9 @@ struct backend {
     bool suspect;                   /* has not answered for a while: asked last */
     uint64_t unanswered_us;         /* since when something is unanswered; 0: nothing is */
     uint64_t next_probe_us;         /* while suspect */
-    struct flight flight;           /* sent and not answered */
-    uint64_t recent_bytes;          /* sent since looked_us, answered or not */
-    uint64_t looked_us;             /* when the flight was last held against recent_bytes */
+    struct flight flight;           /* bytes that were sent and not answered, and their bound */
+    struct sent sent;               /* ... in these messages */
+    uint64_t looked_us;             /* when what was lost was last looked for */
     uint64_t unsent_bytes;          /* gathered in this turn */
     bool unsent_adds;               /* ... and there are adds among it */
     struct latency checks;          /* how fast it answers messages with checks alone */
@@ -177,13 +181,29 @@ struct info {
     size_t nreports;
 };
 
+/* Writing down what is held. */
+struct keeping {
+    struct job job; /* first */
+    enum status (*write)(void *context, struct span bytes);
+    void *context;
+    struct buffer bytes; /* the job's while it is busy */
+    bool busy;
+    bool wanted; /* something is held that is not written */
+    enum status status;
+    uint64_t next_us; /* not before */
+};
+
 struct router {
     struct router_config config;
     struct effects effects;
     uint64_t producer_id;
     uint64_t round;
-    struct cluster_id cluster; /* that the documents are of; none: not known yet */
-    uint64_t cluster_hash;     /* of the signed bytes that named it last */
+    struct cluster_id cluster;   /* that the documents are of; none: not known yet */
+    uint64_t cluster_hash;       /* of the signed bytes that named it last ... */
+    struct buffer cluster_bytes; /* ... and these */
+    struct keeping keeping;
+    struct buffer kept;  /* of an earlier router, while it may be needed */
+    uint64_t started_us; /* 0: not yet */
     struct document_cache documents;
     struct backend *backends; /* DOCUMENT_MAX_NODES places: pointers to them stay valid */
     size_t nbackends;
@@ -336,6 +356,22 @@ bool sync_on_reply(struct router *self, uint64_t now_us, uint64_t correlation,
                    const struct sync_reply *reply);
 void sync_on_refusal(struct router *self, uint64_t now_us, const struct frame *frame);
 
+/* What was kept of a coordinator's answers: as it would be taken from one that is asked now, but
+ * for what that tells of its store. */
+void sync_take_kept(struct router *self, uint64_t now_us, const struct sync_reply *reply);
+
+/* ---- kept.c ---- */
+
+void kept_init(struct router *self);
+void kept_fini(struct router *self);
+
+/* Use what an earlier router has kept if its time has come, and keep what is held if that is
+ * wanted: now and then. */
+void kept_tick(struct router *self, uint64_t now_us);
+
+/* When that has to be looked at, at the latest; ACTOR_NEVER: the next question for news will do. */
+uint64_t kept_next_us(const struct router *self);
+
 /* ---- backends.c ---- */
 
 /* NULL when the node list has no such node. */
@@ -352,10 +388,9 @@ bool backend_send(struct router *self, struct backend *backend, const struct fra
 void backends_flush(struct router *self, uint64_t now_us);
 void backends_tick(struct router *self, uint64_t now_us);
 
-/* Something arrived on the link; NULL when it is no backend's. `correlation`: of the answer to
- * a message that was gathered, else 0. */
-struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t link,
-                              uint64_t correlation);
+/* Something arrived on the link; NULL when it is no backend's. `number`: of the message, of those
+ * that were gathered, that it is the answer to; else 0. */
+struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t link, uint64_t number);
 bool backend_suspect(const struct router *self, uint32_t node);
 void backends_fini(struct router *self);
 

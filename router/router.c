@@ -28,6 +28,7 @@ enum status router_create(const struct router_config *config, const struct effec
     self->producer_id = effects->random(effects->context);
     hedge_init(self);
     limits_init(self);
+    kept_init(self);
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     self->ops = heap_zalloc(ROUTER_MAX_OPS, sizeof *self->ops);
     self->free_ops = heap_alloc(ROUTER_MAX_OPS, sizeof *self->free_ops);
@@ -63,6 +64,7 @@ void router_destroy(struct router **router)
     }
     document_cache_fini(&self->documents);
     codec_arena_destroy(&self->arena);
+    kept_fini(self);
     buffer_fini(&self->out);
     heap_free(self);
 }
@@ -220,8 +222,11 @@ static void turn(void *context, uint64_t now_us)
 static uint64_t next_us(void *context)
 {
     const struct router *self = context;
+    uint64_t kept_us = kept_next_us(self);
+    uint64_t next_us = self->next_tick_us < self->next_sync_us ? self->next_tick_us
+                                                               : self->next_sync_us;
 
-    return self->next_tick_us < self->next_sync_us ? self->next_tick_us : self->next_sync_us;
+    return kept_us < next_us ? kept_us : next_us;
 }
 
 /* May the filter go, and what the router keeps of it? */
@@ -249,6 +254,7 @@ static void on_time(void *context, uint64_t now_us)
 {
     struct router *self = context;
 
+    kept_tick(self, now_us);
     if (now_us >= self->next_sync_us) {
         /* Here no entry is in use. */
         forget_dropped(self, now_us);

@@ -14,6 +14,7 @@
 #define ORBLOOM_ROUTER_ROUTER_H
 
 #include "base/actor.h"
+#include "base/buffer.h"
 #include "base/counter.h"
 #include "base/link_ring.h"
 #include "map/document.h"
@@ -31,6 +32,16 @@ struct router_config {
     uint64_t retry_us;           /* a node that has not answered is asked again after this */
     uint64_t max_timeout_us;     /* longest deadline that a client may ask for */
     uint64_t sync_interval_us;   /* how often it asks coordinators for documents */
+
+    /* Keep these bytes, all that the router holds: on a lane's thread; what goes wrong it says
+     * itself, and is asked again later. NULL: nothing is kept. */
+    enum status (*keep)(void *context, struct span bytes);
+    void *keep_context;
+};
+
+enum {
+    ROUTER_KEPT_MAX_BYTES = 1 << 30,
+    ROUTER_KEPT_US = 3000000, /* coordinators have so long to answer before what was kept is used */
 };
 
 struct router;
@@ -85,6 +96,10 @@ struct router_load {
 /* Answered as an add of that user without a peer; NOT_READY: this router has not heard of the
  * filter yet. */
 void router_load(struct router *router, uint64_t now_us, const struct router_load *load);
+
+/* What an earlier router has kept, which is moved: for when no coordinator answers for
+ * ROUTER_KEPT_US after the start. Before the first event. */
+void router_set_kept(struct router *router, struct buffer *bytes);
 
 /* It has heard from a coordinator since it started. */
 bool router_synced(const struct router *router);

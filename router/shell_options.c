@@ -53,6 +53,16 @@ static const struct option options[] = {
                                 "SIGTERM: what clients have under way is answered within this, "
                                 "before the end"),
     {
+        .name = "kept_file",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(kept_file),
+        .size = BYTES(kept_file),
+        .unit = "path",
+        .range = "a file in an existing folder, of mode 600",
+        .help = "where this router keeps what it knows of filters, nodes and users, to serve by "
+                "that after a start while no coordinator answers; none: nowhere",
+    },
+    {
         .name = "resp_listen",
         .kind = OPTION_ENDPOINT,
         .offset = FIELD(resp_listen),

@@ -12,6 +12,7 @@ struct router_settings {
     struct router_config config;
     uint64_t spin_us; /* see hub_set_spin() */
     uint64_t drain_timeout_us;
+    char kept_file[DAEMON_PATH_BYTES]; /* "": nothing is kept */
     struct front_config resp;
     char resp_listen[DAEMON_ENDPOINT_BYTES]; /* "": no RESP clients */
     char resp_socket[DAEMON_PATH_BYTES];

@@ -169,6 +169,16 @@ static void say_answer(struct router *self, uint64_t now_us, const struct sync_r
     }
 }
 
+/* Without memory it is told anew. */
+static void keep_cluster(struct router *self, struct span bytes)
+{
+    buffer_clear(&self->cluster_bytes);
+    self->keeping.wanted = true;
+    if (buffer_append(&self->cluster_bytes, bytes) != STATUS_OK) {
+        self->cluster_hash = 0;
+    }
+}
+
 /* Documents of two clusters must not mix: the same ids, under other secrets. One that holds no
  * filter yet goes with the store. */
 static bool same_cluster(struct router *self, uint64_t now_us, const struct sync_reply *reply)
@@ -185,6 +195,7 @@ static bool same_cluster(struct router *self, uint64_t now_us, const struct sync
     if (self->documents.count == 0 || !cluster_id_differ(&self->cluster, &cluster)) {
         self->cluster = cluster;
         self->cluster_hash = hash;
+        keep_cluster(self, reply->cluster);
         return true;
     }
     log_limited(&self->coordinator_limit, now_us, LOG_ERROR,
@@ -236,4 +247,15 @@ bool sync_on_reply(struct router *self, uint64_t now_us, uint64_t correlation,
     }
     self->synced = true;
     return true;
+}
+
+/* What of it is refused is as if it had not been kept: that is no news of users. */
+void sync_take_kept(struct router *self, uint64_t now_us, const struct sync_reply *reply)
+{
+    bool users_refused = self->users_refused;
+
+    if (same_cluster(self, now_us, reply)) {
+        (void)take_all(self, now_us, reply);
+    }
+    self->users_refused = users_refused;
 }

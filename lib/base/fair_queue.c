@@ -12,7 +12,7 @@ TAILQ_HEAD(fair_entry_list, fair_entry);
 
 struct fair_flow {
     struct number_entry name;     /* first */
-    TAILQ_ENTRY(fair_flow) entry; /* while it has entries */
+    TAILQ_ENTRY(fair_flow) entry; /* among those that wait, or are idle */
     int64_t left;                 /* of its turn; below 0: it owes that */
     uint64_t round;               /* that it had its last turn in */
     uint64_t waiting;
@@ -24,6 +24,7 @@ void fair_queue_init(struct fair_queue *self, uint64_t quantum)
     assert(quantum > 0 && quantum <= INT64_MAX / 2);
     *self = (struct fair_queue){.quantum = quantum, .round = 1};
     TAILQ_INIT(&self->waiting);
+    TAILQ_INIT(&self->idle);
 }
 
 void fair_queue_fini(struct fair_queue *self)
@@ -35,12 +36,20 @@ void fair_queue_fini(struct fair_queue *self)
         heap_free(flow);
     }
     TAILQ_INIT(&self->waiting);
-    self->count = 0;
+    TAILQ_INIT(&self->idle);
+    self->count = self->nidle = 0;
 }
 
 static struct fair_flow *find(const struct fair_queue *self, uint32_t name)
 {
     return (struct fair_flow *)number_table_find(&self->flows, name);
+}
+
+/* Idle, like all that have no entries. */
+static void rest(struct fair_queue *self, struct fair_flow *flow)
+{
+    TAILQ_INSERT_TAIL(&self->idle, flow, entry);
+    self->nidle++;
 }
 
 static struct fair_flow *add(struct fair_queue *self, uint32_t name)
@@ -51,8 +60,21 @@ static struct fair_flow *add(struct fair_queue *self, uint32_t name)
         flow->round = self->round - 1;
         TAILQ_INIT(&flow->entries);
         number_table_put(&self->flows, &flow->name, name);
+        rest(self, flow);
     }
     return flow;
+}
+
+static void forget_oldest(struct fair_queue *self)
+{
+    while (self->nidle > FAIR_QUEUE_IDLE) {
+        struct fair_flow *flow = TAILQ_FIRST(&self->idle);
+
+        TAILQ_REMOVE(&self->idle, flow, entry);
+        self->nidle--;
+        number_table_remove(&self->flows, &flow->name);
+        heap_free(flow);
+    }
 }
 
 /* It was away: what it owed is paid by the turns that it did not have, and nothing is saved up. It
@@ -81,6 +103,8 @@ enum status fair_queue_push(struct fair_queue *self, uint32_t name, struct fair_
     }
     if (TAILQ_EMPTY(&flow->entries)) {
         come_back(self, flow);
+        TAILQ_REMOVE(&self->idle, flow, entry);
+        self->nidle--;
         TAILQ_INSERT_TAIL(&self->waiting, flow, entry);
     }
     entry->flow = flow;
@@ -124,6 +148,8 @@ static void take_out(struct fair_queue *self, struct fair_entry *entry)
     if (TAILQ_EMPTY(&flow->entries)) {
         TAILQ_REMOVE(&self->waiting, flow, entry);
         flow->left = flow->left < 0 ? flow->left : 0;
+        rest(self, flow);
+        forget_oldest(self);
     }
 }
 

@@ -9,8 +9,10 @@
  *
  *   push -> [flow 7: a b c] [flow 9: d] -> pop: a, d, b, c
  *
- * Bounds:  as many flows as there are names; they stay until fini.
- * Errors:  fair_queue_push: STATUS_NOMEM, only for a flow that was never seen before.
+ * Bounds:  flows that wait, and FAIR_QUEUE_IDLE of those that do not: of more of them the one that
+ *          has not waited for longest is forgotten, with what it owes.
+ * Errors:  fair_queue_push: STATUS_NOMEM, only for a flow that was never seen before, or is
+ *          forgotten.
  * Owner:   entries are the caller's, in one queue at a time, and stay where they are.
  * Threads: none.
  * Source:  M. Shreedhar and G. Varghese, "Efficient Fair Queueing using Deficit Round Robin", 1995.
@@ -25,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+
+enum { FAIR_QUEUE_IDLE = 1024 };
 
 struct fair_flow;
 
@@ -42,7 +46,9 @@ struct fair_queue {
     uint64_t round;                /* so many times all who wait had a turn */
     size_t count;                  /* entries that wait */
     struct fair_flow_list waiting; /* flows with entries; who is first has its turn */
-    struct number_table flows;     /* ... and those that have none now */
+    struct fair_flow_list idle;    /* ... without; who waited last is last */
+    size_t nidle;
+    struct number_table flows; /* all of them */
 };
 
 void fair_queue_init(struct fair_queue *self, uint64_t quantum);
@@ -60,7 +66,7 @@ struct fair_entry *fair_queue_pop(struct fair_queue *self);
 /* What the entries of a flow that wait cost together, as far as was said. */
 uint64_t fair_queue_waiting(const struct fair_queue *self, uint32_t flow);
 
-/* It was taken, and has cost so much more than was said. */
+/* It was taken, and has cost so much more than was said. Of a flow that is forgotten: nothing. */
 void fair_queue_charge(struct fair_queue *self, uint32_t flow, uint64_t cost);
 
 /* It waits no more, if it did. */

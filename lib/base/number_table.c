@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-void number_table_put(struct number_table *self, struct number_entry *entry, uint32_t number)
+void number_table_put(struct number_table *self, struct number_entry *entry, uint64_t number)
 {
     struct number_entry **bucket = &self->buckets[number % NUMBER_TABLE_BUCKETS];
 
@@ -12,7 +12,7 @@ void number_table_put(struct number_table *self, struct number_entry *entry, uin
     *bucket = entry;
 }
 
-struct number_entry *number_table_find(const struct number_table *self, uint32_t number)
+struct number_entry *number_table_find(const struct number_table *self, uint64_t number)
 {
     struct number_entry *entry = self->buckets[number % NUMBER_TABLE_BUCKETS];
 

@@ -1,5 +1,5 @@
-/* number_table.h - things under a number, such as the id of a user: a hash table through the things
- * themselves, which begin with a struct number_entry.
+/* number_table.h - things under a number, such as an operation or the id of a user: a hash table
+ * through the things themselves, which begin with a struct number_entry.
  *
  * Owner:   things are the caller's; what is in the table stays where it is.
  * Errors:  none: nothing is allocated.
@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NUMBER_TABLE_BUCKETS = 256 };
+enum { NUMBER_TABLE_BUCKETS = 1024 };
 
 struct number_entry {
     struct number_entry *next; /* in its bucket */
-    uint32_t number;
+    uint64_t number;
 };
 
 /* Zeroed: it is empty. */
@@ -24,10 +24,10 @@ struct number_table {
 };
 
 /* No other one has that number. */
-void number_table_put(struct number_table *self, struct number_entry *entry, uint32_t number);
+void number_table_put(struct number_table *self, struct number_entry *entry, uint64_t number);
 
 /* NULL: there is none. */
-struct number_entry *number_table_find(const struct number_table *self, uint32_t number);
+struct number_entry *number_table_find(const struct number_table *self, uint64_t number);
 
 /* It is in the table. */
 void number_table_remove(struct number_table *self, struct number_entry *entry);

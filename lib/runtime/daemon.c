@@ -153,6 +153,22 @@ static bool read_key(const struct daemon *daemon, void *key)
            STATUS_OK;
 }
 
+/* Another file by mistake, as a rule: with it this process would be cut off from all others. */
+static bool check_key(const struct life *self, const void *key)
+{
+    const struct daemon_settings *settings = self->daemon->settings;
+
+    if (transport_shares_key(&self->transport, key)) {
+        return true;
+    }
+    log_line(LOG_ERROR,
+             "%s: none of its keys is in use here, so this process could talk to none that has not "
+             "read it, too; add a key to the ring that there was (orbloom key add), bring it to "
+             "all processes, then promote and retire; or restart all processes with the new one",
+             settings->cluster_key_file);
+    return false;
+}
+
 static void take_key(struct life *self, const void *key)
 {
     const struct daemon *daemon = self->daemon;
@@ -174,7 +190,7 @@ static void reload(struct life *self)
     void *key = heap_zalloc(1, daemon->key_bytes);
     struct option_result result;
 
-    if (fresh == NULL || key == NULL || !read_key(daemon, key) ||
+    if (fresh == NULL || key == NULL || !read_key(daemon, key) || !check_key(self, key) ||
         options_load(daemon->options, self->argc, self->argv, fresh, &result) != STATUS_OK ||
         !finish(daemon, fresh) || !take(self, fresh)) {
         log_line(LOG_ERROR, "SIGHUP: all options stay as they were, and the cluster key: %s",

@@ -9,6 +9,7 @@
 enum {
     HUB_TURN_ROUNDS = 16,        /* how long arriving frames may keep background work waiting */
     HUB_TURN_US = PULSE_US,      /* ... and signals, where the actor is slow */
+    HUB_LOOK_US = 250,           /* ... and descriptors: streams, above all */
     HUB_MAX_SLEEP_US = 60000000, /* also keeps libuv from returning for want of handles */
 };
 
@@ -71,8 +72,14 @@ static bool serve(struct hub *hub)
     unsigned rounds = 0;
     uint64_t start_us = hub_now_us();
     uint64_t now_us = start_us;
+    uint64_t looked_us = start_us;
 
     do {
+        /* An actor that sends in each turn has something waiting each time. */
+        if (now_us - looked_us >= HUB_LOOK_US) {
+            (void)uv_run(&hub->loop, UV_RUN_NOWAIT);
+            looked_us = now_us;
+        }
         pulse_beat(&hub->pulse, now_us);
         served |= hub->streamed;
         hub->streamed = false;

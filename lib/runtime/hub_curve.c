@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <zmq.h>
 
@@ -26,6 +27,7 @@ enum { ZMQ_ZAP_ENFORCE_DOMAIN = 93 };
 enum {
     ZAP_PARTS = 8, /* version, request, domain, address, identity, mechanism, key: 7 */
     ZAP_PART_BYTES = 256,
+    KEY_DIGITS = 2 * CURVE_KEY_BYTES,
     REBIND_AGAIN_US = 2000,
     REBIND_PATIENCE_US = 1000000,
 };
@@ -134,11 +136,20 @@ static void answer_question(void *zmq, const struct zap_request *asked, const ch
     }
 }
 
-static void say_refused_key(struct hub *hub, uint64_t now_us, const struct zap_request *asked,
-                            const char *key)
+/* As credentials and `orbloom user` write a key. */
+static void write_key(const uint8_t key[CURVE_KEY_BYTES], char text[KEY_DIGITS + 1])
 {
+    for (size_t i = 0; i < CURVE_KEY_BYTES; i++) {
+        (void)snprintf(text + 2 * i, 3, "%02x", key[i]);
+    }
+}
+
+static void say_refused_key(struct hub *hub, uint64_t now_us, const struct zap_request *asked)
+{
+    char key[KEY_DIGITS + 1];
     bool has_address = asked->count > ZAP_ADDRESS && asked->sizes[ZAP_ADDRESS] < ZAP_PART_BYTES;
 
+    write_key(asked->parts[ZAP_KEY], key);
     hub_refuse(hub, HUB_COUNTER_REFUSED_PEERS, ACTOR_REFUSED_PEER);
     log_limited(&hub->refused_peer_log, now_us, LOG_WARN,
                 "refused a peer from %.*s: nobody here has the public key %s; give a process the "
@@ -167,7 +178,7 @@ bool hub_zap_answer(struct hub_socket *zap, uint64_t now_us)
         answer_question(zap->zmq, &asked, "200", "", key);
     } else {
         answer_question(zap->zmq, &asked, "400", "unknown key", "");
-        say_refused_key(hub, now_us, &asked, key);
+        say_refused_key(hub, now_us, &asked);
     }
     return true;
 }
@@ -236,19 +247,35 @@ static bool identify(struct hub *hub, uint64_t now_us, struct hub_request *reque
     return known->known;
 }
 
-static const char *told(zmq_msg_t *frame, const char *property)
+static const char *told_address(zmq_msg_t *frame)
 {
-    const char *text = zmq_msg_gets(frame, property);
+    const char *text = zmq_msg_gets(frame, PEER_ADDRESS);
 
     return text != NULL ? text : "?";
 }
 
+/* libzmq has it as hub_zap_answer() said it. */
+static const char *told_key(zmq_msg_t *frame, char text[KEY_DIGITS + 1])
+{
+    const char *told = zmq_msg_gets(frame, USER_ID);
+    uint8_t key[CURVE_KEY_BYTES];
+
+    if (told == NULL || strlen(told) != HUB_KEY_TEXT_BYTES - 1 ||
+        zmq_z85_decode(key, told) == NULL) {
+        return "?";
+    }
+    write_key(key, text);
+    return text;
+}
+
 static void say_refused(struct hub *hub, uint64_t now_us, struct hub_request *request, bool known)
 {
+    char key[KEY_DIGITS + 1];
+
     hub_refuse(hub, HUB_COUNTER_REFUSED_FRAMES, ACTOR_REFUSED_FRAME);
     log_limited(&hub->refused_frame_log, now_us, LOG_WARN,
                 "refused a request from %s with the public key %s: %s",
-                told(&request->frame, PEER_ADDRESS), told(&request->frame, USER_ID),
+                told_address(&request->frame), told_key(&request->frame, key),
                 known ? "its role does not allow it; see docs/security.md for which does"
                       : "the key was withdrawn; give its owner one that is known");
 }

@@ -22,6 +22,7 @@ enum {
     HUB_MAX_LINKS = 2048,
     HUB_MAX_WATCHES = 64,
     HUB_ENDPOINT_BYTES = 320,
+    HUB_ADDRESS_BYTES = 64,
     HUB_NSIGNALS = 3,
     HUB_KNOWN_PEERS = 256, /* a power of two */
     HUB_KEY_TEXT_BYTES = 41,
@@ -29,7 +30,7 @@ enum {
 
 enum hub_socket_kind {
     HUB_SERVER,
-    HUB_MONITOR, /* tells of connections to the server that came to nothing */
+    HUB_MONITOR, /* tells of connections to the server, and of those that came to nothing */
     HUB_LINK,
     HUB_WATCH, /* tells how a link's handshakes end */
     HUB_ZAP,   /* is asked who may get in */
@@ -94,7 +95,8 @@ struct hub {
     bool streamed;      /* a stream has told its handler something since the last turn */
     struct hub_socket *server;
     struct hub_socket *monitor;
-    struct hub_inbox inbox;                /* of the server */
+    char newest[HUB_ADDRESS_BYTES]; /* where the newest connection to the server is from; "": ? */
+    struct hub_inbox inbox;         /* of the server */
     struct hub_link *links[HUB_MAX_LINKS]; /* a link's number modulo HUB_MAX_LINKS */
     uint32_t link_round;                   /* ... and its number divided by that: never reused */
     struct hub_link_list watched;

@@ -4,7 +4,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netdb.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <zmq.h>
 
 enum {
@@ -122,6 +124,25 @@ bool hub_receive_event(void *zmq, uint16_t *event, uint32_t *value)
 
 /* ---- what is dropped ---- */
 
+/* Events of a connection that comes to nothing name our address, and not the other one. So the
+ * newest is remembered, which as a rule is who it is about. It may be gone by now. */
+static void note_newest(struct hub *hub, int descriptor)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+
+    if (getpeername(descriptor, (struct sockaddr *)&address, &size) != 0 ||
+        getnameinfo((struct sockaddr *)&address, size, hub->newest, sizeof hub->newest, NULL, 0,
+                    NI_NUMERICHOST) != 0) {
+        hub->newest[0] = '\0';
+    }
+}
+
+static const char *show_newest(const struct hub *hub)
+{
+    return hub->newest[0] != '\0' ? hub->newest : "an address that is not known";
+}
+
 /* Somebody does not speak what is spoken here. */
 static enum received receive_broken(struct hub_socket *self, uint64_t now_us)
 {
@@ -133,11 +154,17 @@ static enum received receive_broken(struct hub_socket *self, uint64_t now_us)
     if (!hub_receive_event(self->zmq, &event, &value)) {
         return RECEIVED_NOTHING;
     }
+    if (event == ZMQ_EVENT_ACCEPTED) {
+        note_newest(hub, (int)value);
+        return RECEIVED_FRAME;
+    }
     if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
         value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
         hub_refuse(hub, HUB_COUNTER_REFUSED_PEERS, ACTOR_REFUSED_PEER);
-        log_limited(&hub->dropped_log, now_us, LOG_WARN, "refused a peer at %s that speaks %s: %s",
+        log_limited(&hub->dropped_log, now_us, LOG_WARN,
+                    "refused a peer at %s that speaks %s (the newest connection is from %s): %s",
                     hub->endpoint, curve ? "plain ZMTP, not CURVE" : "CURVE, not plain ZMTP",
+                    show_newest(hub),
                     curve ? "clients need a credential file, processes the cluster's transport"
                           : "this process runs with transport = \"plain\"");
         return RECEIVED_FRAME;

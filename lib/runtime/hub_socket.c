@@ -171,7 +171,8 @@ enum status hub_socket_new(struct hub *hub, enum hub_socket_kind kind, int type,
 enum status hub_socket_monitor(struct hub *hub, struct hub_socket **out)
 {
     static const char endpoint[] = "inproc://monitor"; /* Each hub has a context of its own. */
-    const int events = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+    const int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                       ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
     enum status status = hub_socket_new(hub, HUB_MONITOR, ZMQ_PAIR, out);
 
     if (status != STATUS_OK) {

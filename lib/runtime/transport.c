@@ -70,6 +70,29 @@ static bool admits(void *context, const struct peer *from, bool known, struct sp
     return self->admits != NULL ? self->admits(from, known, frame, refusal) : known;
 }
 
+static bool has_pair(const struct transport *self, const struct curve_pair *pair)
+{
+    for (size_t i = 0; i < self->npairs; i++) {
+        if (memcmp(&self->pairs[self->kind][i], pair, sizeof *pair) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool transport_shares_key(const struct transport *self, const void *key)
+{
+    struct curve_pair pairs[TRANSPORT_MAX_KEYS];
+    size_t count = self->make_pairs(key, self->kind, pairs);
+    bool shares = false;
+
+    for (size_t i = 0; i < count && !shares; i++) {
+        shares = has_pair(self, &pairs[i]);
+    }
+    explicit_bzero(pairs, sizeof pairs);
+    return shares;
+}
+
 /* A ring that has shrunk leaves no secret behind. */
 void transport_rekey(struct transport *self, const void *key)
 {

@@ -45,6 +45,10 @@ struct transport {
 /* All but the pairs is set, `curve.listens` too; they are made of `key`. */
 void transport_init(struct transport *self, const void *key);
 
+/* Has that ring a key that is in use now? Else whoever has it and whoever has the present one can't
+ * talk to each other. */
+bool transport_shares_key(const struct transport *self, const void *key);
+
 /* The ring is another one now. Then hub_rekey(). */
 void transport_rekey(struct transport *self, const void *key);
 void transport_fini(struct transport *self);

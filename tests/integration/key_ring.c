@@ -263,23 +263,23 @@ Test(key_ring, a_key_is_replaced_and_nobody_notices, .timeout = LIMIT_S)
     playground_stop(&playground);
 }
 
-/* A ring that can't be read leaves the one before. */
-Test(key_ring, a_bad_file_changes_nothing, .timeout = LIMIT_S)
+/* One whose process is told to read the file as `edit` has left it says so, and goes on with the
+ * ring that it had. */
+static void expect_kept(const char *edit, const char *why)
 {
     uint64_t deadline_ms;
     char text[TEXT_BYTES];
     bool refused = false;
 
     start();
-    (void)snprintf(text, sizeof text, "cp %s %s.kept && printf 'nonsense\\n' >>%s", key_path,
-                   key_path, key_path);
+    (void)snprintf(text, sizeof text, "cd %s && cp key key.kept && %s", playground.dir, edit);
     shell(text);
     playground_signal(&playground, "node-1", SIGHUP);
     deadline_ms = command_now_ms() + PLAYGROUND_WAIT_MS;
     while (!refused) {
         char *log = log_of("node-1");
 
-        refused = strstr(log, "line 2: character 1 is no hexadecimal digit") != NULL &&
+        refused = strstr(log, why) != NULL &&
                   strstr(log, "SIGHUP: all options stay as they were, and the cluster key") != NULL;
         free(log);
         cr_assert_lt(command_now_ms(), deadline_ms, "it says nothing");
@@ -290,6 +290,17 @@ Test(key_ring, a_bad_file_changes_nothing, .timeout = LIMIT_S)
     flood_close(&flood);
     stop_other();
     playground_stop(&playground);
+}
+
+Test(key_ring, a_ring_that_can_not_be_read_leaves_the_one_before, .timeout = LIMIT_S)
+{
+    expect_kept("printf 'nonsense\n' >>key", "line 2: character 1 is no hexadecimal digit");
+}
+
+Test(key_ring, a_ring_of_other_keys_leaves_the_one_before, .timeout = LIMIT_S)
+{
+    expect_kept("head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \n' >key",
+                "none of its keys is in use here");
 }
 
 /* ---- the command, without a cluster ---- */

@@ -136,6 +136,63 @@ Test(base_fair_queue, without_memory_it_does_not_wait)
     end(&stage);
 }
 
+static size_t flows_of(const struct fair_queue *queue)
+{
+    const struct number_entry *flow = NULL;
+    size_t count = 0;
+
+    while ((flow = number_table_next(&queue->flows, flow)) != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/* Users come and go; those that wait are kept, however many. */
+Test(base_fair_queue, flows_that_do_not_wait_are_forgotten_at_last)
+{
+    enum { WAITING = 2 * FAIR_QUEUE_IDLE, GONE = 20 * FAIR_QUEUE_IDLE };
+    static struct fair_entry waiting[WAITING];
+    static struct stage stage;
+    struct fair_entry one = {0};
+
+    begin(&stage, 1);
+    for (uint32_t i = 0; i < GONE; i++) {
+        cr_assert_eq(fair_queue_push(&stage.queue, i, &one, 1), STATUS_OK);
+        cr_assert_eq(fair_queue_pop(&stage.queue), &one);
+        fair_queue_charge(&stage.queue, i, MOST_COST);
+    }
+    cr_assert_eq(flows_of(&stage.queue), FAIR_QUEUE_IDLE);
+    fair_queue_charge(&stage.queue, 0, 1); /* Of one that is forgotten: nothing. */
+    for (uint32_t i = 0; i < WAITING; i++) {
+        waiting[i] = (struct fair_entry){0};
+        cr_assert_eq(fair_queue_push(&stage.queue, GONE + i, &waiting[i], 1), STATUS_OK);
+    }
+    cr_assert_eq(flows_of(&stage.queue), FAIR_QUEUE_IDLE + WAITING);
+    for (uint32_t i = 0; i < WAITING; i++) {
+        cr_assert_eq(fair_queue_pop(&stage.queue), &waiting[i]);
+    }
+    cr_assert_eq(flows_of(&stage.queue), FAIR_QUEUE_IDLE);
+    end(&stage);
+}
+
+/* What it owes is not forgotten as long as few others come. */
+Test(base_fair_queue, who_was_away_for_a_moment_still_owes)
+{
+    static struct stage stage;
+
+    begin(&stage, 1);
+    push(&stage, 1, 1);
+    (void)pop(&stage, 2 * QUANTUM);
+    for (int i = 0; i < 2; i++) {
+        push(&stage, 1, 1);
+        push(&stage, 2, 1);
+    }
+    cr_assert_eq(pop(&stage, 0), 2);
+    cr_assert_eq(pop(&stage, 0), 2);
+    cr_assert_eq(pop(&stage, 0), 1);
+    end(&stage);
+}
+
 /* ---- fairness ---- */
 
 /* More than a turn, on either side, nobody is ahead. */

@@ -300,6 +300,99 @@ Test(router_bounds, what_was_lost_is_not_in_flight_for_ever)
     router_stage_fini(&stage);
 }
 
+static struct flight *flight_to(uint32_t node)
+{
+    return &backend_of(stage.router, node)->flight;
+}
+
+static void answer_late(const struct router_asked *asked)
+{
+    const struct frame frame = {.kind = FRAME_NODE_REPLY,
+                                .correlation = asked->correlation,
+                                .body.node_reply = {.node_id = asked->node}};
+
+    fake_answer(&stage.actor, stage.now_us, asked->link, &frame);
+}
+
+/* The answer comes after its message was given up, and more than once: what was sent since is as
+ * much in flight as before. */
+Test(router_bounds, a_late_answer_gives_back_nothing_of_others)
+{
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, 50);
+    struct router_asked first;
+    uint64_t bytes;
+
+    open_stage();
+    request.timeout_ms = 100;
+    router_stage_send(&stage, 1, &request);
+    router_stage_pass(&stage, 1);
+    first = *router_stage_asked(&stage, 1);
+    bytes = flight_to(1)->bytes;
+    cr_assert_gt(bytes, 0);
+    live(first.link, 60);
+    cr_assert_eq(flight_to(1)->bytes, 0, "it was given up");
+    request.op.sequence = 2;
+    request.timeout_ms = 5000;
+    router_stage_send(&stage, 1, &request);
+    router_stage_pass(&stage, 1);
+    cr_assert_eq(flight_to(1)->bytes, bytes);
+    answer_late(&first);
+    cr_assert_eq(flight_to(1)->bytes, bytes, "the second one's");
+    first = *router_stage_asked(&stage, 1);
+    answer_late(&first);
+    cr_assert_eq(flight_to(1)->bytes, 0);
+    answer_late(&first);
+    cr_assert_eq(flight_to(1)->bytes, 0, "once");
+    router_stage_fini(&stage);
+}
+
+/* Of a node that has no room: as soon as it may have some, and then less and less often. */
+Test(router_bounds, what_finds_no_room_is_tried_again_soon)
+{
+    static const uint64_t first_us = 10000;
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, 50);
+    uint64_t refused;
+    uint64_t tried;
+
+    open_stage();
+    *flight_to(1) = flight_begin(600);
+    router_stage_send(&stage, 1, &request);
+    router_stage_pass(&stage, 1);
+    cr_assert_not_null(router_stage_asked(&stage, 1));
+    request.op.sequence = 2;
+    router_stage_send(&stage, 2, &request);
+    refused = router_stage_counter(&stage, "backend_overloaded_total");
+    cr_assert_eq(refused, 1, "the second one has no room");
+    router_stage_pass(&stage, first_us / 2);
+    cr_assert_eq(router_stage_counter(&stage, "backend_overloaded_total"), refused, "not at once");
+    router_stage_pass(&stage, first_us);
+    cr_assert_eq(router_stage_counter(&stage, "backend_overloaded_total"), refused + 1);
+    router_stage_pass(&stage, ROUTER_STAGE_RETRY_US - 2 * first_us);
+    tried = router_stage_counter(&stage, "backend_overloaded_total") - refused;
+    cr_assert_geq(tried, 3, "%zu", (size_t)tried);
+    cr_assert_leq(tried, 4, "less and less often: %zu", (size_t)tried);
+    router_stage_fini(&stage);
+}
+
+/* ... and it is asked in that moment, not after the time that a silent node has. */
+Test(router_bounds, what_found_no_room_is_asked_once_there_is_some)
+{
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, 50);
+
+    open_stage();
+    *flight_to(1) = flight_begin(600);
+    router_stage_send(&stage, 1, &request);
+    router_stage_pass(&stage, 1);
+    request.op.sequence = 2;
+    router_stage_send(&stage, 2, &request);
+    router_stage_pass(&stage, 1);
+    router_stage_vote(&stage, 1, 'a');
+    cr_assert_null(router_stage_asked(&stage, 1));
+    router_stage_pass(&stage, ROUTER_STAGE_RETRY_US / 4);
+    cr_assert_not_null(router_stage_asked(&stage, 1));
+    router_stage_fini(&stage);
+}
+
 /* Tags hold the low bits of a counter of operations: it wraps, the router must not. */
 Test(router_bounds, goes_on_after_billions_of_operations)
 {

@@ -1,9 +1,16 @@
 /* How much may be under way to one node. */
+#include "base/heap.h"
 #include "router/flight.h"
 
 #include <criterion/criterion.h>
 
 enum { MIB = 1 << 20, MOST = 64 * MIB, MS = 1000, PIECE = 8192 };
+
+/* As many of them as are under way. */
+static void step_answered(struct flight *flight, uint64_t now_us, uint64_t bytes)
+{
+    flight_answered(flight, now_us, 0, bytes < flight->bytes ? bytes : flight->bytes, MOST);
+}
 
 /* A node that answers `rate` bytes a second, of a sender that sends all it may, for so many looks.
  */
@@ -13,11 +20,11 @@ static uint64_t saturate(struct flight *flight, uint64_t *now_us, uint64_t rate,
     const uint64_t step = rate * step_us / 1000000;
 
     for (unsigned i = 0; i < looks * FLIGHT_LOOK_US / step_us; i++) {
-        while (flight_has_room(flight, PIECE)) {
-            flight_sent(flight, *now_us, PIECE);
+        while (flight_has_room(flight, 0, PIECE)) {
+            flight_sent(flight, *now_us, 0, PIECE);
         }
         *now_us += step_us;
-        flight_answered(flight, *now_us, step > 0 ? step : 1, MOST);
+        step_answered(flight, *now_us, step > 0 ? step : 1);
     }
     return flight->limit_bytes;
 }
@@ -26,11 +33,11 @@ Test(router_flight, at_first_something_may_be_sent)
 {
     struct flight flight = flight_begin(MOST);
 
-    cr_assert(flight_has_room(&flight, FLIGHT_FIRST_BYTES));
-    cr_assert_not(flight_has_room(&flight, FLIGHT_FIRST_BYTES + 1));
-    flight_sent(&flight, 5, FLIGHT_FIRST_BYTES - 10);
-    cr_assert(flight_has_room(&flight, 10));
-    cr_assert_not(flight_has_room(&flight, 11));
+    cr_assert(flight_has_room(&flight, 0, FLIGHT_FIRST_BYTES));
+    cr_assert_not(flight_has_room(&flight, 0, FLIGHT_FIRST_BYTES + 1));
+    flight_sent(&flight, 5, 0, FLIGHT_FIRST_BYTES - 10);
+    cr_assert(flight_has_room(&flight, 0, 10));
+    cr_assert_not(flight_has_room(&flight, 0, 11));
 }
 
 /* What is sent now is answered within about FLIGHT_AGE_US. */
@@ -73,11 +80,11 @@ Test(router_flight, who_is_asked_little_is_not_slow)
     struct flight flight = flight_begin(MOST);
     uint64_t now_us = 7;
 
-    flight_sent(&flight, now_us, 100);
+    flight_sent(&flight, now_us, 0, 100);
     for (unsigned i = 0; i < 100; i++) {
         now_us += 300 * MS;
-        flight_sent(&flight, now_us, 100); /* There always is something. */
-        flight_answered(&flight, now_us, 100, MOST);
+        flight_sent(&flight, now_us, 0, 100); /* There always is something. */
+        flight_answered(&flight, now_us, 0, 100, MOST);
         cr_assert_geq(flight.limit_bytes, FLIGHT_FIRST_BYTES);
     }
 }
@@ -88,14 +95,15 @@ Test(router_flight, who_has_answered_all_keeps_up)
     uint64_t now_us = 7;
 
     (void)saturate(&flight, &now_us, 1000, 60);
-    flight_lost(&flight, 0, MOST);
+    flight_lost(&flight, 0, flight.bytes);
+    flight_slow(&flight, MOST);
     for (unsigned i = 0; i < 11; i++) {
         uint64_t bytes = flight.limit_bytes * 3 / 4;
 
         cr_assert_lt(flight.limit_bytes, MOST);
-        flight_sent(&flight, now_us, bytes);
+        flight_sent(&flight, now_us, 0, bytes);
         now_us += MS;
-        flight_answered(&flight, now_us, bytes, MOST);
+        flight_answered(&flight, now_us, 0, bytes, MOST);
     }
     cr_assert_eq(flight.limit_bytes, MOST);
 }
@@ -108,31 +116,28 @@ Test(router_flight, a_rush_after_quiet_finds_no_more_room_than_before)
         uint64_t now_us = 7;
 
         for (unsigned i = 0; i < 100; i++) {
-            flight_sent(&flight, now_us, 8192);
+            flight_sent(&flight, now_us, 0, 8192);
             if (often != 0) {
-                flight_sent(&flight, now_us, 8192); /* There always is something. */
+                flight_sent(&flight, now_us, 0, 8192); /* There always is something. */
             }
             now_us += 8 * MS;
-            flight_answered(&flight, now_us, 8192, MOST);
+            flight_answered(&flight, now_us, 0, 8192, MOST);
         }
         cr_assert_leq(flight.limit_bytes, FLIGHT_FIRST_BYTES);
     }
 }
 
-/* Answers to what was given up, and those to questions of no size. */
-Test(router_flight, more_is_answered_than_was_sent)
+/* Answers to questions of no size. */
+Test(router_flight, what_has_no_size_changes_nothing)
 {
     struct flight flight = flight_begin(MOST);
 
-    flight_answered(&flight, 1000 * MS, 100, MOST);
+    flight_answered(&flight, 1000 * MS, 0, 0, MOST);
     cr_assert_eq(flight.bytes, 0);
-    flight_sent(&flight, 1000 * MS, 50);
-    flight_answered(&flight, 3000 * MS, 0, MOST);
+    flight_sent(&flight, 1000 * MS, 0, 50);
+    flight_answered(&flight, 3000 * MS, 0, 0, MOST);
     cr_assert_eq(flight.bytes, 50);
-    flight_answered(&flight, 3000 * MS, 100, MOST);
-    cr_assert_eq(flight.bytes, 0);
-    cr_assert_leq(flight.limit_bytes, MOST);
-    cr_assert_geq(flight.limit_bytes, FLIGHT_LEAST_BYTES);
+    cr_assert_eq(flight.limit_bytes, FLIGHT_FIRST_BYTES);
 }
 
 /* It gets less, and soon more again. */
@@ -140,11 +145,94 @@ Test(router_flight, a_node_that_was_given_up_gets_half)
 {
     struct flight flight = flight_begin(MOST);
 
-    flight_sent(&flight, 5, 3 * MIB);
-    flight_lost(&flight, MIB, MOST);
+    flight_sent(&flight, 5, 0, 3 * MIB);
+    flight_lost(&flight, 0, 2 * MIB);
+    flight_slow(&flight, MOST);
     cr_assert_eq(flight.bytes, MIB);
     cr_assert_eq(flight.limit_bytes, FLIGHT_FIRST_BYTES / 2);
-    flight_sent(&flight, 6, MIB / 2);
-    flight_answered(&flight, 6, MIB * 3 / 2, MOST);
+    flight_sent(&flight, 6, 0, MIB / 2);
+    flight_answered(&flight, 6, 0, MIB * 3 / 2, MOST);
     cr_assert_eq(flight.limit_bytes, FLIGHT_FIRST_BYTES * 3 / 4);
+}
+
+/* ---- users ---- */
+
+enum { FLOOD = 7, CALM = 9, NOBODY = 0 };
+
+static void fill(struct flight *flight, uint32_t user)
+{
+    while (flight_has_room(flight, user, PIECE)) {
+        flight_sent(flight, 5, user, PIECE);
+    }
+}
+
+Test(router_flight, alone_a_user_may_have_all)
+{
+    struct flight flight = flight_begin(MOST);
+
+    fill(&flight, FLOOD);
+    cr_assert_eq(flight.bytes, FLIGHT_FIRST_BYTES);
+    flight_fini(&flight);
+}
+
+/* Whoever comes finds its share, and who has more than its own waits until that is answered. */
+Test(router_flight, what_one_has_leaves_the_others_their_shares)
+{
+    static const uint32_t floods[] = {FLOOD, NOBODY};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct flight flight = flight_begin(MOST);
+        uint32_t flood = floods[i];
+
+        fill(&flight, flood);
+        cr_assert(flight_has_room(&flight, CALM, FLIGHT_FIRST_BYTES / 2));
+        cr_assert_not(flight_has_room(&flight, CALM, FLIGHT_FIRST_BYTES / 2 + 1));
+        fill(&flight, CALM);
+        cr_assert_eq(flight.bytes, FLIGHT_FIRST_BYTES * 3 / 2);
+        flight_answered(&flight, 5, flood, FLIGHT_FIRST_BYTES / 2 - PIECE, MOST);
+        cr_assert_not(flight_has_room(&flight, flood, PIECE));
+        flight_answered(&flight, 5, flood, PIECE, MOST);
+        cr_assert_not(flight_has_room(&flight, flood, PIECE), "it has its share");
+        flight_answered(&flight, 5, flood, PIECE, MOST);
+        cr_assert(flight_has_room(&flight, flood, PIECE));
+        flight_fini(&flight);
+    }
+}
+
+Test(router_flight, many_users_have_equal_shares)
+{
+    const uint64_t share = FLIGHT_FIRST_BYTES / 8;
+    struct flight flight = flight_begin(MOST);
+
+    for (uint32_t user = 1; user < 8; user++) {
+        flight_sent(&flight, 5, user, FLIGHT_FIRST_BYTES);
+    }
+    cr_assert(flight_has_room(&flight, 8, share));
+    cr_assert_not(flight_has_room(&flight, 8, share + 1));
+    cr_assert(flight_has_room(&flight, NOBODY, share), "nobody is one of them");
+    for (uint32_t user = 1; user < 7; user++) {
+        flight_lost(&flight, user, FLIGHT_FIRST_BYTES);
+    }
+    cr_assert(flight_has_room(&flight, 8, FLIGHT_FIRST_BYTES / 2), "who has nothing has no share");
+    cr_assert_not(flight_has_room(&flight, 7, PIECE));
+    flight_fini(&flight);
+}
+
+/* What could not be counted as a user's is nobody's, and nothing is taken off twice. */
+Test(router_flight, without_memory_users_are_nobody)
+{
+    struct flight flight = flight_begin(MOST);
+
+    heap_fault_after(0);
+    flight_sent(&flight, 5, FLOOD, 10 * PIECE);
+    heap_fault_clear();
+    cr_assert_eq(flight.users_bytes, 0);
+    flight_sent(&flight, 5, FLOOD, PIECE);
+    cr_assert_eq(flight.users_bytes, PIECE);
+    flight_answered(&flight, 5, FLOOD, 10 * PIECE, MOST);
+    flight_answered(&flight, 5, FLOOD, PIECE, MOST);
+    cr_assert_eq(flight.bytes, 0);
+    cr_assert_eq(flight.users_bytes, 0);
+    cr_assert_eq(flight.users_active, 0);
+    flight_fini(&flight);
 }

@@ -326,6 +326,56 @@ Test(router_limits, what_is_under_way_of_one_leaves_room_for_others)
     cr_assert_eq(ask(FLOOD, KEYS), STATUS_OK);
 }
 
+/* Filters of the messages to nodes, as users, in the order of their sending. */
+static size_t place_of(uint32_t user)
+{
+    for (size_t i = 0; i < stage.nasked; i++) {
+        for (size_t k = 0; k < stage.asked[i].nsubrequests; k++) {
+            if (stage.asked[i].subrequests[k].user == user) {
+                return i;
+            }
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* All that may be under way to the nodes is a flood's: who asks for little is asked for at once,
+ * and the flood gets no more than its share from then on. */
+static void expect_room_beside_a_flood(uint32_t flood)
+{
+    uint64_t refused;
+
+    stage.nasked = 0;
+    for (uint32_t node = 1; node <= 3; node++) {
+        backend_of(stage.router, node)->flight = flight_begin(16 << 10);
+    }
+    while (router_stage_counter(&stage, "backend_overloaded_total") < 6) {
+        come(flood, ++correlation, KEYS, 1);
+        turn();
+        cr_assert_eq(stage.ntold, 0);
+    }
+    refused = router_stage_counter(&stage, "backend_overloaded_total");
+    cr_assert_eq(place_of(CALM), SIZE_MAX);
+    come(CALM, ++correlation, KEYS, 1);
+    turn();
+    cr_assert_neq(place_of(CALM), SIZE_MAX);
+    cr_assert_eq(router_stage_counter(&stage, "backend_overloaded_total"), refused);
+    come(flood, ++correlation, KEYS, 1);
+    turn();
+    cr_assert_gt(router_stage_counter(&stage, "backend_overloaded_total"), refused);
+}
+
+Test(router_limits, a_flood_at_the_nodes_leaves_room_for_others)
+{
+    expect_room_beside_a_flood(FLOOD);
+}
+
+Test(router_limits, a_flood_of_nobody_leaves_room_for_users)
+{
+    at_the_resp_door = true;
+    expect_room_beside_a_flood(0);
+}
+
 /* ---- users of the RESP door, who have had their turn there ---- */
 
 Test(router_limits, users_of_the_resp_door_have_limits)
@@ -349,19 +399,6 @@ Test(router_limits, users_of_the_resp_door_have_limits)
 }
 
 /* ---- turns ---- */
-
-/* Filters of the messages to nodes, as users, in the order of their sending. */
-static size_t place_of(uint32_t user)
-{
-    for (size_t i = 0; i < stage.nasked; i++) {
-        for (size_t k = 0; k < stage.asked[i].nsubrequests; k++) {
-            if (stage.asked[i].subrequests[k].user == user) {
-                return i;
-            }
-        }
-    }
-    return SIZE_MAX;
-}
 
 Test(router_limits, who_comes_after_a_flood_is_served_in_its_first_turn)
 {

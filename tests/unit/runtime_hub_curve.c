@@ -218,7 +218,31 @@ Test(runtime_hub_curve, who_it_is_is_not_looked_up_for_each_message)
 }
 
 /* The trap: with no handler, or an empty domain, libzmq lets it in. */
-Test(runtime_hub_curve, an_unknown_key_is_refused_and_told_why)
+/* The log has said that since cr_redirect_stderr(); once in a process. */
+static void expect_log(const char *expected)
+{
+    FILE *file = cr_get_redirected_stderr();
+    char text[4096] = "";
+
+    (void)fflush(stderr);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    cr_assert_not_null(strstr(text, expected), "%s", text);
+}
+
+/* Of whom, by the key as credentials have it, and from where. */
+static void expect_logged(const char *who, const struct curve_pair *pair, const char *what)
+{
+    char expected[256];
+    int size = snprintf(expected, sizeof expected, "%s the public key ", who);
+
+    for (size_t i = 0; i < CURVE_KEY_BYTES; i++) {
+        size += snprintf(expected + size, sizeof expected - (size_t)size, "%02x", pair->public[i]);
+    }
+    (void)snprintf(expected + size, sizeof expected - (size_t)size, "%s", what);
+    expect_log(expected);
+}
+
+Test(runtime_hub_curve, an_unknown_key_is_refused_and_told_why, .init = cr_redirect_stderr)
 {
     struct curve_pair pair = new_pair();
     struct stage stage;
@@ -229,6 +253,7 @@ Test(runtime_hub_curve, an_unknown_key_is_refused_and_told_why)
     cr_assert_str_eq(stage.here.dialed, hub_endpoint(stage.server.hub));
     expect_refusal(&stage, "does not know our key");
     cr_assert_gt(hub_counter(stage.server.hub, HUB_COUNTER_REFUSED_PEERS), 0);
+    expect_logged("refused a peer from 127.0.0.1: nobody here has", &pair, "; give a process");
     stage_close(&stage);
 }
 
@@ -485,22 +510,6 @@ Test(runtime_hub_curve, who_was_refused_gets_in_once_it_may)
     stage_close(&stage);
 }
 
-/* Of whom, and from where, as far as the log has said since cr_redirect_stderr(), once. */
-static void expect_logged(const char *what, const struct curve_pair *pair)
-{
-    FILE *file = cr_get_redirected_stderr();
-    char text[4096] = "";
-    char expected[256];
-    char key[41];
-
-    cr_assert_not_null(zmq_z85_encode(key, pair->public, CURVE_KEY_BYTES));
-    (void)snprintf(expected, sizeof expected,
-                   "refused a request from 127.0.0.1 with the public key %s: %s", key, what);
-    (void)fflush(stderr);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    cr_assert_not_null(strstr(text, expected), "%s", text);
-}
-
 /* No call of libzmq ends its connection, so each message is looked at. */
 Test(runtime_hub_curve, a_key_that_is_withdrawn_gets_nothing_though_it_is_connected,
      .init = cr_redirect_stderr)
@@ -527,7 +536,7 @@ Test(runtime_hub_curve, a_key_that_is_withdrawn_gets_nothing_though_it_is_connec
     cr_assert_eq(stage.server.requests, requests);
     cr_assert_gt(stage.there.strangers, 0);
     cr_assert_gt(hub_counter(stage.server.hub, HUB_COUNTER_REFUSED_FRAMES), 0);
-    expect_logged("the key was withdrawn", &pair);
+    expect_logged("refused a request from 127.0.0.1 with", &pair, ": the key was withdrawn");
     stage_close(&stage);
 }
 
@@ -565,7 +574,7 @@ Test(runtime_hub_curve, a_frame_that_is_not_admitted_is_answered_with_a_refusal,
     cr_assert_str_eq(stage.player.last, "refused");
     cr_assert_eq(stage.server.requests, 0);
     cr_assert_gt(hub_counter(stage.server.hub, HUB_COUNTER_REFUSED_FRAMES), 0);
-    expect_logged("its role does not allow it", &pair);
+    expect_logged("refused a request from 127.0.0.1 with", &pair, ": its role does not allow it");
     expect_answer(&stage, "yes");
     cr_assert_str_eq(stage.player.last, "yes");
     cr_assert_eq(stage.there.strangers, 0);
@@ -688,7 +697,7 @@ Test(runtime_hub_curve, a_link_that_lost_its_watch_is_left_alone_once_it_is_well
     stage_close(&stage);
 }
 
-static void shout(const char *endpoint, const void *bytes, size_t size)
+static int connect_to(const char *endpoint)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     int connection = socket(AF_INET, SOCK_STREAM, 0);
@@ -696,8 +705,43 @@ static void shout(const char *endpoint, const void *bytes, size_t size)
     address.sin_port = htons((uint16_t)atoi(strrchr(endpoint, ':') + 1));
     cr_assert_eq(inet_pton(AF_INET, "127.0.0.1", &address.sin_addr), 1);
     cr_assert_eq(connect(connection, (struct sockaddr *)&address, sizeof address), 0);
+    return connection;
+}
+
+static void shout(const char *endpoint, const uint8_t *bytes, size_t size)
+{
+    int connection = connect_to(endpoint);
+
     cr_assert_eq(send(connection, bytes, size, MSG_NOSIGNAL), (ssize_t)size);
     (void)close(connection);
+}
+
+/* It has been let in so far that it was greeted, and says then what it speaks. */
+Test(runtime_hub_curve, where_a_plain_peer_is_from_is_logged, .init = cr_redirect_stderr)
+{
+    static const uint8_t greeting[64] = {0xff, 0,    0, 0, 0,   0,   0,   0,
+                                         1,    0x7f, 3, 0, 'N', 'U', 'L', 'L'};
+    struct curve_pair pair = new_pair();
+    struct stage stage;
+    uint8_t byte;
+    int connection;
+
+    stage_init(&stage);
+    let_in(&stage.there, &pair);
+    dial_with(&stage.here, &pair, &stage.there.curve.own);
+    stage_open(&stage);
+    connection = connect_to(hub_endpoint(stage.server.hub));
+    cr_assert_eq(recv(connection, &byte, 1, 0), 1);
+    for (int i = 0; i < 10; i++) {
+        turn(&stage);
+    }
+    cr_assert_eq(send(connection, greeting, sizeof greeting, MSG_NOSIGNAL), sizeof greeting);
+    while (hub_counter(stage.server.hub, HUB_COUNTER_REFUSED_PEERS) == 0) {
+        turn(&stage); /* The suite's limit ends it. */
+    }
+    expect_log("that speaks plain ZMTP, not CURVE (the newest connection is from 127.0.0.1): ");
+    (void)close(connection);
+    stage_close(&stage);
 }
 
 /* Garbage, and handshakes that end at any byte, harm nobody. */

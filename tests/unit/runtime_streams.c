@@ -324,6 +324,58 @@ Test(runtime_streams, one_that_is_alone_gets_through)
     tear_down(&stage);
 }
 
+/* ---- beside a busy actor ---- */
+
+enum { TURN_US = 400, MOST_TURNS = 3, TIMES = 50 };
+
+struct hurry {
+    struct stage *stage;
+    uint32_t link;
+    uint64_t said;  /* turns when the calm one spoke */
+    uint64_t most;  /* ... until it was heard, at most */
+    uint64_t heard; /* how often it was */
+};
+
+/* An actor with much to do, which sends something in each of its turns. */
+static void hurry(struct probe *probe)
+{
+    struct hurry *self = probe->extra;
+    struct end *calm = &self->stage->ends[CALM];
+    uint64_t end_us = hub_now_us() + TURN_US;
+
+    (void)probe->effects->send(probe->effects->context, self->link, span_text("x"));
+    if (calm->got == calm->sent) {
+        uint64_t took = probe->turns - self->said;
+
+        self->most = self->heard > 0 && took > self->most ? took : self->most;
+        self->heard++;
+        self->said = probe->turns;
+        say(calm);
+    }
+    while (hub_now_us() < end_us) {
+    }
+}
+
+/* What comes by streams is looked for between its turns. */
+Test(runtime_streams, an_actor_that_is_busy_hears_of_them_in_time)
+{
+    static struct stage stage;
+    struct hurry self = {.stage = &stage};
+    struct probe *probe = &stage.probe;
+
+    set_up(&stage, false);
+    dial(&stage, BUSY, false);
+    dial(&stage, CALM, false);
+    stage.ends[BUSY].sent = TOTAL; /* It says nothing. */
+    self.link = probe->effects->link_open(probe->effects->context, "tcp://127.0.0.1:1");
+    cr_assert_neq(self.link, 0);
+    probe->extra = &self;
+    probe->turn_hook = hurry;
+    probe_run_until(probe, &self.heard, TIMES);
+    cr_assert_leq(self.most, MOST_TURNS, "%zu turns", (size_t)self.most);
+    tear_down(&stage);
+}
+
 /* ---- what is thrown away ---- */
 
 struct flood {

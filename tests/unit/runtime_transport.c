@@ -151,3 +151,21 @@ Test(transport, a_retired_key_is_nobodys)
         cr_assert_eq(memcmp(&self.pairs[kind][1], &none, sizeof none), 0, "a secret is left");
     }
 }
+
+/* As it is at each step of a rotation, and as it is not when the file is another one. */
+Test(transport, a_ring_shares_a_key_or_does_not)
+{
+    struct cluster_key ring = ring_of(1, 2);
+    struct cluster_key promoted = ring_of(2, 1);
+    struct cluster_key retired = ring_of(2, 0);
+    struct cluster_key other = ring_of(3, 4);
+    struct cluster_key late = ring_of(3, 2);
+    struct transport self;
+
+    set_up(&self, "curve", &ring);
+    cr_assert(transport_shares_key(&self, &ring));
+    cr_assert(transport_shares_key(&self, &promoted));
+    cr_assert(transport_shares_key(&self, &retired));
+    cr_assert(transport_shares_key(&self, &late));
+    cr_assert_not(transport_shares_key(&self, &other));
+}
