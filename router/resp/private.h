@@ -242,6 +242,7 @@ struct session {
     char *subject;                    /* of its certificate; NULL: it has shown none */
     uint64_t unsure_us;               /* since when it waits to hear of users; 0: it does not */
     uint32_t wrong_passwords;         /* since the right one */
+    bool wrong_noted;                 /* ... also that of the command under way */
     TAILQ_ENTRY(session) slowed_entry;
     uint64_t slowed_until_us; /* nothing is taken before; 0: it is not slowed down */
     bool closing;             /* nothing more is read; closed once all is answered */
@@ -508,12 +509,14 @@ struct login_words {
     struct span password;
 };
 
+/* It may be right for all that is known before there is news of users: a token. A wrong password is
+ * counted at once, and not once more when it is answered. */
+bool session_login_waits(struct front *self, struct session *session,
+                         const struct login_words *words);
+
 /* NULL: it is in; else the error to be answered, perhaps in `room`. */
 const char *session_log_in(struct front *self, struct session *session,
                            const struct login_words *words, char room[FRONT_MESSAGE_BYTES]);
-
-/* Is it `default` with the password of resp_password_file, whatever users there are? */
-bool front_knows_password(const struct front *self, const struct login_words *words);
 
 /* Is it whoever says nothing: `default` without anything to prove, where there is no password? */
 bool front_lets_in(const struct front *self, const struct user *user);
