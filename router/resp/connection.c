@@ -282,12 +282,13 @@ static bool await_turn(struct front *self, struct session *session)
            fair_queue_push(&self->turns, session->user, &session->turn, 0) == STATUS_OK;
 }
 
-/* Commands, until they have cost `most`; what they did. */
+/* Commands of whoever has the turn, until they have cost `most`; what they did. */
 static uint64_t take_some(struct front *self, struct session *session, uint64_t most, bool *full)
 {
+    const uint32_t user = session->user;
     uint64_t cost = 0;
 
-    while (may_take(session) && !*full && cost < most) {
+    while (may_take(session) && !*full && cost < most && session->user == user) {
         *full = !has_room(self, session);
         if (*full || !take(self, session)) {
             break;
@@ -300,9 +301,11 @@ static uint64_t take_some(struct front *self, struct session *session, uint64_t 
     return cost;
 }
 
-/* Take commands that cost `most`, and one more than that; send what is answered. */
+/* Take commands that cost `most`, and one more than that; send what is answered. What follows a
+ * login is the turn of who has logged in. */
 static uint64_t run(struct front *self, struct session *session, uint64_t most)
 {
+    const uint32_t user = session->user;
     bool full = false;
     bool waits;
     uint64_t cost;
@@ -310,7 +313,7 @@ static uint64_t run(struct front *self, struct session *session, uint64_t most)
     /* What it waited for may have been answered. */
     session->stalled = false;
     cost = take_some(self, session, most, &full);
-    waits = cost >= most && !full && may_take(session);
+    waits = (cost >= most || session->user != user) && !full && may_take(session);
     if (waits && !await_turn(self, session)) {
         session_stir(self, session);
     }
@@ -362,7 +365,7 @@ static void run_turns(struct front *self)
     while (self->turns_cost < FRONT_TURNS_COST && (next = fair_queue_pop(&self->turns)) != NULL) {
         struct session *session = (struct session *)(void *)((char *)next -
                                                              offsetof(struct session, turn));
-        uint32_t user = session->user;
+        uint32_t user = session->user; /* Whose turn it is; it may be another one's afterwards. */
         uint64_t cost = run(self, session, FRONT_TURN_COST);
 
         fair_queue_charge(&self->turns, user, cost);

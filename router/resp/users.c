@@ -139,8 +139,13 @@ void session_leave_user(struct front *self, struct session *session)
     session->user = 0;
 }
 
+/* One that waits for its turn waits among those of who it is now. */
 static void enter_user(struct front *self, struct session *session, const struct user *user)
 {
+    if (fair_queue_waits(&session->turn) && session->user != (user != NULL ? user->id : 0)) {
+        fair_queue_remove(&self->turns, &session->turn);
+        session_stir(self, session);
+    }
     session_leave_user(self, session);
     if (user != NULL) {
         session->who = user;

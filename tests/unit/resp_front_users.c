@@ -1,6 +1,7 @@
 /* Users of RESP clients: who gets in, when that ends, and what waits until they are known. */
 #include "tests/unit/resp_front_users.h"
 
+#include "router/resp/private.h"
 
 /* ---- who gets in ---- */
 
@@ -284,6 +285,71 @@ Test(resp_users, a_user_has_as_many_connections_as_it_may)
     expect("AUTH crawler alpha\r\n", CROWDED);
     front_stage_gone(&stage, 1);
     expect("AUTH crawler alpha\r\n", "+OK\r\n");
+    finish();
+}
+
+/* ---- turns ---- */
+
+/* So many items to look up in one command; more than many turns. */
+static void type_large(size_t stream)
+{
+    enum { ITEMS = 20000, MOST = 16 * ITEMS };
+    static char text[MOST];
+    size_t size = (size_t)snprintf(text, sizeof text,
+                                   "*%d\r\n$10\r\nBF.MEXISTS\r\n$8\r\nshared:a\r\n", ITEMS + 2);
+
+    for (int i = 0; i < ITEMS; i++) {
+        size += (size_t)snprintf(text + size, sizeof text - size, "$5\r\n%05d\r\n", i);
+    }
+    front_stage_bytes(&stage, stream, span_of(text, size));
+}
+
+static void type_flood(size_t stream)
+{
+    for (int i = 0; i < 1000; i++) {
+        front_stage_type(&stage, stream, "BF.EXISTS shared:a x\r\n");
+    }
+}
+
+/* Those who log in are one user together until they have: what comes behind a login is not theirs
+ * to pay for. */
+Test(resp_users, what_follows_a_login_is_charged_to_who_has_logged_in)
+{
+    start();
+    for (size_t i = 2; i < 4; i++) {
+        front_stage_open(&stage, i);
+    }
+    front_stage_answers(&stage, 1, "AUTH crawler alpha\r\n", "+OK\r\n");
+    front_stage_type(&stage, 0, "AUTH crawler alpha\r\n");
+    type_large(0);
+    front_stage_turn(&stage);
+    type_flood(1);
+    front_stage_type(&stage, 2, "AUTH maker mtoken\r\nACL WHOAMI\r\n");
+    front_stage_turn(&stage);
+    front_stage_expect(&stage, 2, "+OK\r\n$5\r\nmaker\r\n");
+    front_stage_turn(&stage);
+    front_stage_answers(&stage, 2, "RESET\r\nAUTH boss bosstoken\r\n", "+RESET\r\n+OK\r\n");
+    finish();
+}
+
+/* It waits as the one, and becomes another by a newer record. */
+Test(resp_users, who_becomes_another_one_waits_among_those)
+{
+    start();
+    stage.subject = "CN=crawler";
+    front_stage_open(&stage, 2);
+    front_stage_answers(&stage, 1, "AUTH boss bosstoken\r\n", "+OK\r\n");
+    type_flood(2);
+    front_stage_turn(&stage);
+    cr_assert_gt(stage.front->turns.count, 0);
+    named("crawler")->subject[0] = '\0';
+    (void)snprintf(named("maker")->subject, USER_SUBJECT_BYTES, "CN=crawler");
+    seal_record(&stage.users);
+    type_flood(1);
+    users_refresh(stage.front);
+    cr_assert_eq(stage.front->turns.count, 0, "it is to wait anew");
+    front_stage_turn(&stage);
+    cr_assert_eq(stage.front->turns.count, 2);
     finish();
 }
 
