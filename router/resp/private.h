@@ -270,6 +270,9 @@ struct session {
     bool multi_broken;      /* one of them was refused */
     uint32_t nqueued;
     struct buffer queued;
+    bool executes;   /* EXEC was said: these are taken, and what has come since afterwards */
+    size_t executed; /* of the queued bytes */
+    bool killed;     /* by itself in a transaction: closed at its end */
     struct subscriptions *subscriptions; /* NULL: none */
     char label[FRONT_LABEL_BYTES];       /* CLIENT SETNAME */
     char library[FRONT_LABEL_BYTES];
@@ -420,7 +423,7 @@ void sessions_let_go_on(struct front *self); /* those that have waited */
 /* The rest of a request is awaited, or nothing that was begun is. */
 void session_await(struct front *self, struct session *session, bool awaited);
 
-/* What was queued after MULTI is forgotten, and that it was. */
+/* What was queued after MULTI is forgotten, that it was, and what EXEC has not come to yet. */
 void session_forget_queue(struct session *session);
 
 /* The FEED that waited for it has gone, or goes on. */
