@@ -49,7 +49,7 @@ static enum taken refuse_web(struct front *self, struct session *session)
     return answer_error(self, session, "ERR this is no HTTP server");
 }
 
-/* Kept as it would have come: EXEC puts it before what comes then. */
+/* Kept as it would have come: after EXEC it is taken from here. */
 static enum taken queue(struct front *self, struct session *session, const struct span *arguments,
                         uint32_t count)
 {
@@ -194,7 +194,7 @@ static bool is_login_unheard(struct front *self, struct session *session,
     struct login_words words;
 
     return !self->users_heard && login_read(command, arguments, count, &words) &&
-           session_login_waits(self, session, &words);
+           !is_queued(session, command) && session_login_waits(self, session, &words);
 }
 
 /* For want of news of users it may be taken for nobody who shows a user's certificate, or have been

@@ -353,6 +353,52 @@ Test(resp_users, who_becomes_another_one_waits_among_those)
     finish();
 }
 
+/* ---- transactions ---- */
+
+#define HELLO3                                                                                     \
+    "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n7.4.0\r\n$5\r\nproto\r\n:3\r\n$2" \
+    "\r\nid\r\n:1\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$"           \
+    "7\r\nmodules"                                                                                 \
+    "\r\n*1\r\n%2\r\n$4\r\nname\r\n$2\r\nbf\r\n$3\r\nver\r\n:20612\r\n"
+
+#define QUEUED "+QUEUED\r\n"
+
+/* As Redis has it: they are part of the transaction. */
+Test(resp_users, logins_in_a_transaction_wait_for_exec)
+{
+    start_as("crawler", "alpha");
+    expect("MULTI\r\nAUTH maker mtoken\r\nACL WHOAMI\r\nHELLO 3 AUTH boss bosstoken\r\n"
+           "ACL WHOAMI\r\nAUTH boss wrong\r\n",
+           "+OK\r\n" QUEUED QUEUED QUEUED QUEUED QUEUED);
+    cr_assert_eq(front_stage_counter(&stage, "resp_wrong_passwords_total"), 0);
+    expect("EXEC\r\nACL WHOAMI\r\n",
+           "*5\r\n+OK\r\n$5\r\nmaker\r\n" HELLO3 "$4\r\nboss\r\n" WRONG "$4\r\nboss\r\n");
+    expect("MULTI\r\nAUTH maker mtoken\r\nDISCARD\r\nACL WHOAMI\r\n",
+           "+OK\r\n" QUEUED "+OK\r\n$4\r\nboss\r\n");
+    finish();
+}
+
+/* Who it is after RESET is a stranger, and the login that was queued has not been. */
+Test(resp_users, a_reset_forgets_a_login_that_was_queued)
+{
+    start_as("crawler", "alpha");
+    expect("MULTI\r\nAUTH boss bosstoken\r\nPING\r\nRESET\r\nACL WHOAMI\r\nEXEC\r\n",
+           "+OK\r\n" QUEUED QUEUED "+RESET\r\n" NOAUTH NOAUTH);
+    expect("AUTH crawler alpha\r\nEXEC\r\nACL WHOAMI\r\n",
+           "+OK\r\n-ERR EXEC without MULTI\r\n$7\r\ncrawler\r\n");
+    finish();
+}
+
+/* Rights are those of who it is when a command is carried out. */
+Test(resp_users, a_transaction_that_logs_in_has_the_rights_of_each)
+{
+    start_as("boss", "bosstoken");
+    expect("MULTI\r\nAUTH crawler alpha\r\nBF.EXISTS other x\r\nCLIENT KILL ID 2\r\nEXEC\r\n",
+           "+OK\r\n" QUEUED QUEUED QUEUED "*3\r\n+OK\r\n" NO_KEY
+           "-NOPERM User crawler has no permissions to run the 'client|kill' command\r\n");
+    finish();
+}
+
 /* ---- certificates ---- */
 
 Test(resp_users, a_certificate_is_its_user_from_the_beginning)
