@@ -105,8 +105,9 @@ struct subscriptions;
 
 /* ---- requests to the router ---- */
 
-/* May a filter be made for an add? MAKE_DENIED: the user must not. */
-enum make { MAKE_NEVER, MAKE_DENIED, MAKE_DEFAULT, MAKE_ASKED };
+/* May a filter be made for an add? MAKE_DENIED: the user has no right to; MAKE_OFF: it has, but not
+ * by adding, as its `create` is off. */
+enum make { MAKE_NEVER, MAKE_DENIED, MAKE_OFF, MAKE_DEFAULT, MAKE_ASKED };
 
 struct gather_kind {
     char name[DOCUMENT_NAME_BYTES];
