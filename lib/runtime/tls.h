@@ -20,6 +20,7 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { TLS_PLAIN_BYTES = 32 << 10 };
 
@@ -41,6 +42,12 @@ void tls_identity_destroy(struct tls_identity **identity);
 
 /* "/CN=router-1, valid until Nov 26 12:00:00 2027 GMT" */
 const char *tls_identity_about(const struct tls_identity *identity);
+
+/* Is this within the time of its certificate? Else clients refuse it. */
+bool tls_identity_is_valid(const struct tls_identity *identity);
+
+/* In how many seconds that time begins; 0: it has. */
+int64_t tls_identity_begins_s(const struct tls_identity *identity);
 
 enum tls_state {
     TLS_SHAKING,
