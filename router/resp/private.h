@@ -185,7 +185,8 @@ struct call {
     uint32_t count;
     uint32_t keys_at;              /* ... and where their bytes begin there */
     uint32_t user;                 /* of its session, when it came */
-    const struct command *command; /* NULL: it was answered at once */
+    const struct command *command; /* that it answers; NULL: one that was answered at once, or
+                                    * none: the last word to a connection */
     uint64_t begun_us;             /* 0: it is not timed */
     struct slow_entry *slow;       /* its words, for the slow log; NULL: none are kept yet */
     void (*answer)(struct front *self, struct call *call, const struct frame *frame);
