@@ -1,6 +1,7 @@
 /* Users of RESP clients: what a login changes for what stands behind it, in its turn and in a
  * transaction. */
 #include "router/resp/private.h"
+#include "tests/support/random.h"
 #include "tests/unit/resp_front_users.h"
 
 /* ---- turns ---- */
@@ -112,4 +113,83 @@ Test(resp_logins, a_transaction_that_logs_in_has_the_rights_of_each)
            "+OK\r\n" QUEUED QUEUED QUEUED "*3\r\n+OK\r\n" NO_KEY
            "-NOPERM User crawler has no permissions to run the 'client|kill' command\r\n");
     finish();
+}
+
+/* ---- whatever comes, and however ---- */
+
+enum { SEEDS = 100, LINES = 120, MOST_SAID = LINES * 48, PIECE = 37 };
+
+/* More than a turn's worth, all of it answered at once. */
+static void draw_lines(uint64_t seed, char said[MOST_SAID])
+{
+    static const char *const lines[] = {
+        "MULTI\r\n",
+        "MULTI\r\n",
+        "EXEC\r\n",
+        "EXEC\r\n",
+        "DISCARD\r\n",
+        "RESET\r\n",
+        "AUTH crawler alpha\r\n",
+        "AUTH boss bosstoken\r\n",
+        "AUTH maker mtoken\r\n",
+        "AUTH crawler alpha\r\n",
+        "ACL WHOAMI\r\n",
+        "ACL WHOAMI\r\n",
+        "ACL USERS\r\n",
+        "ECHO abc\r\n",
+        "BF.EXISTS\r\n",
+        "NOSUCH\r\n",
+        "SLOWLOG LEN\r\n",
+        "*2\r\n$4\r\nECHO\r\n$5\r\na\r\nbc\r\n",
+        "CLIENT KILL ID 99\r\n",
+    };
+    size_t size = 0;
+
+    for (int i = 0; i < LINES; i++) {
+        size += (size_t)snprintf(said + size, MOST_SAID - size, "%s",
+                                 lines[random_below(&seed, sizeof lines / sizeof lines[0])]);
+    }
+}
+
+static void take_all_turns(void)
+{
+    for (int i = 0; i < LINES && stage.actor.work(stage.actor.self, stage.now_us); i++) {
+        front_stage_turn(&stage);
+    }
+    cr_assert_eq(stage.front->turns.count, 0);
+}
+
+/* All that is answered; free() it. `piece`: so many bytes come at a time. */
+static char *answers_to(const char *said, size_t piece)
+{
+    size_t size = strlen(said);
+    char *answers;
+
+    start();
+    for (size_t at = 0; at < size; at += piece) {
+        front_stage_bytes(&stage, 0, span_of(said + at, size - at < piece ? size - at : piece));
+        front_stage_turn(&stage);
+    }
+    take_all_turns();
+    cr_assert_not_null(stage.streams[0].text);
+    answers = strdup(stage.streams[0].text);
+    front_stage_expect(&stage, 0, answers);
+    finish();
+    return answers;
+}
+
+Test(resp_logins, answers_are_the_same_however_it_comes)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        static char said[MOST_SAID];
+        char *whole;
+        char *pieces;
+
+        draw_lines(seed, said);
+        whole = answers_to(said, MOST_SAID);
+        pieces = answers_to(said, PIECE);
+        cr_assert_str_eq(whole, pieces, "seed %d: %s", (int)seed, said);
+        free(whole);
+        free(pieces);
+    }
 }
