@@ -5,6 +5,7 @@
 #include "base/heap.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ enum status dumps_create(struct dumps **out)
         return STATUS_NOMEM;
     }
     buffer_init(&self->out, DUMP_MAX_BYTES);
+    fair_queue_init(&self->turns, DUMP_MAX_BYTES);
     *out = self;
     return STATUS_OK;
 }
@@ -44,13 +46,49 @@ static void leave_page(struct dumps *dumps)
     }
 }
 
+/* Bytes that it has under way, so that others of its user are counted with them. NULL: it may have
+ * them; else why not. */
+static const char *hold(struct router *self, struct dump_job *job)
+{
+    const char *reason;
+
+    if (self->documents.users.count == 0) {
+        return NULL;
+    }
+    if (self->inflight_bytes + DUMP_MAX_BYTES > self->config.max_inflight_bytes) {
+        return "the router's max_inflight is reached; slow down, retry, or add routers";
+    }
+    reason = limits_begin(self, job->user, DUMP_MAX_BYTES);
+    if (reason == NULL) {
+        job->held = DUMP_MAX_BYTES;
+        self->inflight_bytes += job->held;
+        router_show_inflight(self);
+    }
+    return reason;
+}
+
+static void let_go(struct router *self, struct dump_job *job)
+{
+    if (job->held > 0) {
+        assert(self->inflight_bytes >= job->held);
+        limits_end(self, job->user, job->held);
+        self->inflight_bytes -= job->held;
+        job->held = 0;
+        router_show_inflight(self);
+    }
+}
+
 /* The owner may ask for more at once, so it goes first. */
 static void finish(struct router *self, struct dump_job *job, const struct router_page *page)
 {
     struct dumps *dumps = self->dumps;
-    struct dump_job done = *job;
+    struct dump_job done;
 
     assert(job->used && dumps->nused > 0);
+    fair_queue_remove(&dumps->turns, &job->turn);
+    fair_queue_charge(&dumps->turns, job->user, page->bytes.size);
+    let_go(self, job);
+    done = *job;
     *job = (struct dump_job){0};
     dumps->nused--;
     if (dumps->job == job) {
@@ -79,6 +117,7 @@ void dumps_destroy(struct router *self)
     }
     leave_page(dumps);
     buffer_fini(&dumps->out);
+    fair_queue_fini(&dumps->turns);
     heap_free(dumps);
     self->dumps = NULL;
 }
@@ -116,7 +155,8 @@ static void answer_header(struct router *self, struct dump_job *job,
 
 /* ---- pages ---- */
 
-static void answer_page(struct router *self, const struct document_entry *entry, uint64_t to)
+static void answer_page(struct router *self, uint64_t now_us, const struct document_entry *entry,
+                        uint64_t to)
 {
     struct dumps *dumps = self->dumps;
     const struct routed_filter *routed = entry->attachment;
@@ -129,11 +169,13 @@ static void answer_page(struct router *self, const struct document_entry *entry,
         return;
     }
     router_count(self, ROUTER_dump_chunks_total);
+    limits_owe_keys(self, now_us, dumps->job->user, dumps->nkeys);
     finish(self, dumps->job, &(struct router_page){.next = to, .bytes = buffer_span(&dumps->out)});
 }
 
 /* All below `end` is in the page; what lies above comes with the next one. */
-static void answer_below(struct router *self, const struct document_entry *entry, uint64_t end)
+static void answer_below(struct router *self, uint64_t now_us, const struct document_entry *entry,
+                         uint64_t end)
 {
     struct dumps *dumps = self->dumps;
 
@@ -145,7 +187,7 @@ static void answer_below(struct router *self, const struct document_entry *entry
         fail(self, dumps->job, STATUS_INTERNAL, "replicas tell too little at once");
         return;
     }
-    answer_page(self, entry, dump_iterator(end));
+    answer_page(self, now_us, entry, dump_iterator(end));
 }
 
 /* Another stretch must be worth its while, and there must be time for it. */
@@ -166,13 +208,13 @@ static void take_stretch(struct router *self, uint64_t now_us, const struct docu
     uint64_t behind = 0;
 
     if (!stretch_merge(stretch, told, dumps->keys, &dumps->nkeys, &behind)) {
-        answer_below(self, entry, behind);
+        answer_below(self, now_us, entry, behind);
     } else if (told < last) {
-        answer_below(self, entry, told + 1);
+        answer_below(self, now_us, entry, told + 1);
     } else if (last == UINT64_MAX) {
-        answer_page(self, entry, DUMP_END);
+        answer_page(self, now_us, entry, DUMP_END);
     } else if (is_enough(dumps, now_us)) {
-        answer_below(self, entry, last + 1);
+        answer_below(self, now_us, entry, last + 1);
     } else {
         stretch_end(stretch);
         stretch_begin(self, now_us, entry, last + 1);
@@ -192,11 +234,30 @@ static const char *undumpable(const struct document_entry *entry)
     return NULL;
 }
 
+/* A page of who asks for more than it may: false, and it was told. */
+static bool is_allowed(struct router *self, uint64_t now_us, struct dump_job *job)
+{
+    char room[ROUTER_MESSAGE_BYTES];
+    const char *reason = hold(self, job);
+
+    if (reason == NULL && !limits_take_keys(self, now_us, job->user, 0, room)) {
+        reason = room;
+    }
+    if (reason != NULL) {
+        router_count(self, ROUTER_overloaded_total);
+        fail(self, job, STATUS_OVERLOADED, reason);
+    }
+    return reason == NULL;
+}
+
 static void begin_page(struct router *self, uint64_t now_us, struct dump_job *job,
                        const struct document_entry *entry)
 {
     struct dumps *dumps = self->dumps;
 
+    if (job->held == 0 && !is_allowed(self, now_us, job)) { /* Else it begins anew. */
+        return;
+    }
     if (dumps->keys == NULL) {
         dumps->keys = heap_alloc(DUMP_MAX_KEYS, sizeof *dumps->keys);
     }
@@ -253,23 +314,22 @@ static void begin(struct router *self, uint64_t now_us, struct dump_job *job)
     }
 }
 
-static bool may_begin(const struct dump_job *job)
+/* It waits for its user's turn; no memory: it is told so. */
+static void await_turn(struct router *self, struct dump_job *job)
 {
-    return job->used && (job->sync == 0 || job->settled);
+    if (fair_queue_push(&self->dumps->turns, job->user, &job->turn, 0) != STATUS_OK) {
+        fail(self, job, STATUS_NOMEM, "the router is out of memory");
+    }
 }
 
+/* NULL: none may begin. */
 static struct dump_job *next_job(struct dumps *dumps)
 {
-    struct dump_job *next = NULL;
+    struct fair_entry *next = fair_queue_pop(&dumps->turns);
 
-    for (size_t i = 0; i < DUMPS_MAX; i++) {
-        struct dump_job *job = &dumps->jobs[i];
-
-        if (may_begin(job) && (next == NULL || job->number < next->number)) {
-            next = job;
-        }
-    }
-    return next;
+    return next != NULL
+               ? (struct dump_job *)(void *)((char *)next - offsetof(struct dump_job, turn))
+               : NULL;
 }
 
 /* Go on with what is under way, and begin what waits. */
@@ -284,8 +344,10 @@ static void pump(struct router *self, uint64_t now_us)
 
         if (entry->conflict || entry->document.epoch != dumps->epoch ||
             entry->document.epoch_hash != dumps->epoch_hash) {
+            job = dumps->job;
             stretch_end(&dumps->stretch); /* What was told under another epoch does not add up. */
             dumps->job = NULL;
+            begin(self, now_us, job);
         } else {
             stretch_pump(self, now_us, entry);
         }
@@ -299,27 +361,55 @@ static void pump(struct router *self, uint64_t now_us)
     }
 }
 
-void router_dump(struct router *self, uint64_t now_us, const struct router_dump *dump)
+/* So whoever asks for all places leaves some for others, and so do many of those. */
+static bool has_enough(const struct router *self, uint32_t user)
+{
+    const struct dumps *dumps = self->dumps;
+    uint32_t own = 0;
+
+    for (size_t i = 0; i < DUMPS_MAX; i++) {
+        own += dumps->jobs[i].used && dumps->jobs[i].user == user;
+    }
+    return self->documents.users.count > 0 && own > 0 && own + 1 > DUMPS_MAX - dumps->nused;
+}
+
+/* A free place; NULL: there is none, which was told. */
+static struct dump_job *place(struct router *self, const struct router_dump *dump)
 {
     struct dumps *dumps = self->dumps;
+    struct router_page page = {.status = STATUS_OVERLOADED,
+                               .message = "too many dumps are under way; retry"};
     struct dump_job *job = NULL;
 
     for (size_t i = 0; i < DUMPS_MAX && job == NULL; i++) {
         job = dumps->jobs[i].used ? NULL : &dumps->jobs[i];
     }
-    if (job == NULL || dump->iterator > DUMP_END) {
-        const struct router_page page = {
-            .status = job == NULL ? STATUS_OVERLOADED : STATUS_INVALID,
-            .message = job == NULL ? "too many dumps are under way; retry"
-                                   : "the iterator is none of a dump",
-        };
-
+    if (dump->iterator > DUMP_END) {
+        page = (struct router_page){.status = STATUS_INVALID,
+                                    .message = "the iterator is none of a dump"};
+        job = NULL;
+    } else if (job != NULL && has_enough(self, dump->user)) {
+        page.message = "the user has as many pages of dumps under way as there are places free; "
+                       "await answers, retry";
+        job = NULL;
+    }
+    if (job == NULL) {
         dump->done(dump->owner, &page);
+    }
+    return job;
+}
+
+void router_dump(struct router *self, uint64_t now_us, const struct router_dump *dump)
+{
+    struct dumps *dumps = self->dumps;
+    struct dump_job *job = place(self, dump);
+
+    if (job == NULL) {
         return;
     }
     *job = (struct dump_job){
         .used = true,
-        .number = ++dumps->njobs,
+        .user = dump->user,
         .iterator = dump->iterator,
         .deadline_us = dump->deadline_us,
         .done = dump->done,
@@ -327,6 +417,7 @@ void router_dump(struct router *self, uint64_t now_us, const struct router_dump 
     };
     (void)snprintf(job->name, sizeof job->name, "%s", dump->name);
     dumps->nused++;
+    await_turn(self, job);
     if (self->next_tick_us == ACTOR_NEVER) {
         self->next_tick_us = now_us + ROUTER_TICK_US;
     }
@@ -374,7 +465,10 @@ void dumps_settle(struct router *self, uint64_t now_us, uint64_t sync)
     for (size_t i = 0; i < DUMPS_MAX; i++) {
         struct dump_job *job = &self->dumps->jobs[i];
 
-        job->settled = job->settled || (job->used && job->sync != 0 && job->sync <= sync);
+        if (job->used && !job->settled && job->sync != 0 && job->sync <= sync) {
+            job->settled = true;
+            await_turn(self, job);
+        }
     }
     pump(self, now_us);
 }

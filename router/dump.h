@@ -6,6 +6,10 @@
  * when they are asked: any key that was acknowledged before is in one of them. What they tell
  * counts under one exact epoch; under a newer one the page begins anew.
  *
+ * Users have turns by the bytes of their pages. Once there are any, a page counts as bytes under
+ * way while it is worked on, and its keys count for keys a second, which are known only once they
+ * are told: so a page begins once what was asked for before is paid.
+ *
  *   waits (unknown filter: until a fresh read of the store) --> asks for a stretch, and the next
  * one
  *         --> answered: full enough, or at the end; or at its deadline, with nothing
@@ -21,7 +25,9 @@ enum { DUMPS_MAX = 64 };
 /* Asked for, and not answered yet. */
 struct dump_job {
     bool used;
-    uint64_t number; /* the lowest one is next */
+    uint32_t user;
+    struct fair_entry turn; /* while it waits for that */
+    uint64_t held;          /* bytes that count as under way for its user */
     char name[DOCUMENT_NAME_BYTES];
     uint64_t iterator;
     uint64_t deadline_us;
@@ -58,9 +64,9 @@ struct dump_stretch {
 
 struct dumps {
     struct dump_job jobs[DUMPS_MAX];
-    uint64_t njobs; /* taken so far */
     uint32_t nused;
-    struct dump_job *job; /* under way; NULL: none */
+    struct fair_queue turns; /* of jobs that may begin, by user */
+    struct dump_job *job;    /* under way; NULL: none */
     uint64_t begun_us;
     uint64_t filter_id;
     uint64_t epoch;

@@ -100,6 +100,15 @@ bool limits_take_keys(struct router *self, uint64_t now_us, uint32_t user, size_
     return false;
 }
 
+void limits_owe_keys(struct router *self, uint64_t now_us, uint32_t user, size_t count)
+{
+    struct usage *usage = usage_of(self, user);
+
+    if (usage != NULL) {
+        usage_owe_keys(usage, now_us, count, self->routers);
+    }
+}
+
 /* ---- turns ---- */
 
 /* Why there is no room to wait. Of all requests of nobody none is to blame. */

@@ -302,6 +302,9 @@ void limits_end(struct router *self, uint32_t user, uint64_t bytes);
 bool limits_take_keys(struct router *self, uint64_t now_us, uint32_t user, size_t count,
                       char message[ROUTER_MESSAGE_BYTES]);
 
+/* So many were told to it, as was not known before: what it asks for next waits for that. */
+void limits_owe_keys(struct router *self, uint64_t now_us, uint32_t user, size_t count);
+
 /* True: it waits for its turn, or was refused. False: it is served at once. */
 bool limits_queue(struct router *self, uint64_t now_us, const struct peer *from,
                   const struct frame *frame, struct span bytes);

@@ -71,6 +71,7 @@ struct router_page {
 };
 
 struct router_dump {
+    uint32_t user; /* whose limits hold, and among whose pages it waits for its turn; 0: nobody's */
     const char *name;
     uint64_t iterator; /* 0: the header */
     uint64_t deadline_us;

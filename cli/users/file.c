@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "base/number.h"
 #include "cli/cmd.h"
+#include "map/subject.h"
 #include "runtime/options/group_file.h"
 
 #include <stdio.h>
@@ -70,9 +71,16 @@ static enum status set_create(struct user *user, const char *text, char *reason)
 
 static enum status set_subject(struct user *user, const char *text, char *reason)
 {
-    if (text[0] == '\0' || strlen(text) >= sizeof user->subject) {
-        return refuse(reason, "tls_subject", text,
-                      "a certificate's subject of up to 255 bytes: CN=crawler,O=Example");
+    const char *fault = strlen(text) < sizeof user->subject ? subject_fault(text)
+                                                            : "it has more than 255 bytes";
+
+    if (fault != NULL) {
+        (void)snprintf(
+            reason, USER_REASON_BYTES,
+            "no certificate has the tls_subject \"%.80s\": %s. Give what this prints: "
+            "openssl x509 -in FILE -noout -subject -nameopt RFC2253, without \"subject=\"",
+            text, fault);
+        return STATUS_INVALID;
     }
     (void)snprintf(user->subject, sizeof user->subject, "%s", text);
     return STATUS_OK;

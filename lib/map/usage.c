@@ -126,9 +126,19 @@ bool usage_take_keys(struct usage *self, uint64_t now_us, uint64_t keys, uint32_
         *retry_us = ready_us - now_us;
         return false;
     }
-    token_bucket_take(&self->keys, now_us, keys, rate);
-    self->rate = rate;
+    usage_owe_keys(self, now_us, keys, routers);
     return true;
+}
+
+void usage_owe_keys(struct usage *self, uint64_t now_us, uint64_t keys, uint32_t routers)
+{
+    uint64_t rate = usage_share(self->limits.keys_per_s, routers);
+
+    if (rate > 0) {
+        speed_up(self, now_us, rate);
+        token_bucket_take(&self->keys, now_us, keys, rate);
+        self->rate = rate;
+    }
 }
 
 bool usage_begin(struct usage *self, uint64_t bytes)

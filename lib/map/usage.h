@@ -53,7 +53,10 @@ uint64_t usage_share(uint64_t keys_per_s, uint32_t routers);
 bool usage_take_keys(struct usage *self, uint64_t now_us, uint64_t keys, uint32_t routers,
                      uint64_t *retry_us);
 
-/* ... have so many bytes more under way? They are until usages_end(). One request alone always
+/* It has had so many, which was not known before. */
+void usage_owe_keys(struct usage *self, uint64_t now_us, uint64_t keys, uint32_t routers);
+
+/* May it have so many bytes more under way? They are until usages_end(). One request alone always
  * may, however large. */
 bool usage_begin(struct usage *self, uint64_t bytes);
 void usages_end(struct usages *self, uint32_t user, uint64_t bytes);

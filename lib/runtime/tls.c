@@ -204,11 +204,6 @@ static void describe(struct tls_identity *self)
     }
     BIO_free(bio);
     (void)snprintf(self->about, sizeof self->about, "%s, valid until %s", name, date);
-    if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0 ||
-        X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0) {
-        log_line(LOG_WARN, "the tls_cert_file is not valid now, and clients will refuse it: %s",
-                 self->about);
-    }
 }
 
 /* ---- how TLS is spoken ---- */
@@ -271,6 +266,28 @@ void tls_identity_destroy(struct tls_identity **identity)
 const char *tls_identity_about(const struct tls_identity *identity)
 {
     return identity->about;
+}
+
+bool tls_identity_is_valid(const struct tls_identity *identity)
+{
+    const X509 *certificate = SSL_CTX_get0_certificate(identity->context);
+
+    return X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0 &&
+           X509_cmp_current_time(X509_get0_notBefore(certificate)) < 0;
+}
+
+int64_t tls_identity_begins_s(const struct tls_identity *identity)
+{
+    const X509 *certificate = SSL_CTX_get0_certificate(identity->context);
+    int days = 0;
+    int seconds = 0;
+    int64_t left_s;
+
+    if (ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notBefore(certificate)) != 1) {
+        return 0;
+    }
+    left_s = (int64_t)days * 86400 + seconds;
+    return left_s > 0 ? left_s : 0;
 }
 
 /* ---- memory as OpenSSL sees it ---- */

@@ -20,6 +20,7 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { TLS_PLAIN_BYTES = 32 << 10 };
 
@@ -41,6 +42,12 @@ void tls_identity_destroy(struct tls_identity **identity);
 
 /* "/CN=router-1, valid until Nov 26 12:00:00 2027 GMT" */
 const char *tls_identity_about(const struct tls_identity *identity);
+
+/* Is this within the time of its certificate? Else clients refuse it. */
+bool tls_identity_is_valid(const struct tls_identity *identity);
+
+/* In how many seconds that time begins; 0: it has. */
+int64_t tls_identity_begins_s(const struct tls_identity *identity);
 
 enum tls_state {
     TLS_SHAKING,
@@ -80,8 +87,8 @@ MUST_USE enum status tls_send(struct tls *self, struct span plain, struct buffer
 void tls_end(struct tls *self, struct buffer *out);
 
 /* Whose certificate the peer has shown, as "CN=crawler,O=example" (RFC 2253: the last part of the
- * name first). "": none, or none that was looked at, or its name does not fit. Only once the
- * handshake is over: then an authority of ours vouches for it. */
+ * name first; lib/map/subject.h has the form). "": none, or none that was looked at, or its name
+ * does not fit. Only once the handshake is over: then an authority of ours vouches for it. */
 void tls_subject(const struct tls *self, char *text, size_t size);
 
 /* Of what has failed; and why, for people. */

@@ -29,6 +29,40 @@ static void mark_all(const struct tls_files *files, struct tls_mark marks[TLS_SO
     mark(files->authority, &marks[2]);
 }
 
+static const char *wrong_time(const struct tls_identity *identity)
+{
+    return tls_identity_begins_s(identity) > 0 ? "is not valid yet" : "has expired";
+}
+
+/* Clients accept the one that is shown, and would refuse this. */
+static bool is_worse(const struct tls_source *self, const struct tls_identity *fresh)
+{
+    return !tls_identity_is_valid(fresh) && self->identity != NULL &&
+           tls_identity_is_valid(self->identity);
+}
+
+static void refuse(struct tls_source *self, const struct tls_identity *fresh)
+{
+    int64_t begins_s = tls_identity_begins_s(fresh);
+
+    self->again_s = begins_s > 0 ? (int64_t)time(NULL) + begins_s : 0;
+    log_line(LOG_ERROR,
+             "does not take the tls_cert_file of %s: it %s, so that clients would refuse it, and "
+             "the one that is shown is valid: %s; put a valid one in its place",
+             tls_identity_about(fresh), wrong_time(fresh), tls_identity_about(self->identity));
+}
+
+static void announce(const struct tls_identity *fresh)
+{
+    log_line(LOG_INFO, "shows TLS clients the certificate of %s", tls_identity_about(fresh));
+    if (!tls_identity_is_valid(fresh)) {
+        log_line(LOG_WARN,
+                 "the tls_cert_file %s, and clients will refuse it: %s; put a valid one in its "
+                 "place",
+                 wrong_time(fresh), tls_identity_about(fresh));
+    }
+}
+
 enum status tls_source_read(struct tls_source *self, const struct tls_files *files)
 {
     struct tls_identity *fresh = NULL;
@@ -40,12 +74,25 @@ enum status tls_source_read(struct tls_source *self, const struct tls_files *fil
     if (status != STATUS_OK) {
         return status;
     }
-    log_line(LOG_INFO, "shows TLS clients the certificate of %s", tls_identity_about(fresh));
+    if (is_worse(self, fresh)) {
+        refuse(self, fresh);
+        tls_identity_destroy(&fresh);
+        return STATUS_INVALID;
+    }
+    announce(fresh);
     tls_identity_destroy(&self->identity);
     self->identity = fresh;
     self->files = *files;
+    self->again_s = 0;
     memcpy(self->marks, marks, sizeof marks);
     return STATUS_OK;
+}
+
+static bool is_due(const struct tls_source *self, const struct tls_mark marks[TLS_SOURCE_FILES])
+{
+    bool changed = memcmp(marks, self->marks, sizeof self->marks) != 0;
+
+    return changed || (self->again_s != 0 && (int64_t)time(NULL) >= self->again_s);
 }
 
 bool tls_source_look(struct tls_source *self)
@@ -53,17 +100,19 @@ bool tls_source_look(struct tls_source *self)
     struct tls_mark marks[TLS_SOURCE_FILES];
 
     mark_all(&self->files, marks);
-    if (self->identity == NULL || memcmp(marks, self->marks, sizeof marks) == 0) {
+    if (self->identity == NULL || !is_due(self, marks)) {
         return false;
     }
+    self->again_s = 0;
     if (tls_source_read(self, &self->files) == STATUS_OK) {
         return true;
     }
     memcpy(self->marks, marks, sizeof marks); /* It is said once. */
     log_line(LOG_WARN,
              "goes on with the former certificate of %s; the files are looked at again "
-             "when they change",
-             tls_identity_about(self->identity));
+             "when they change%s",
+             tls_identity_about(self->identity),
+             self->again_s != 0 ? ", or the new one becomes valid" : "");
     return false;
 }
 

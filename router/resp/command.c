@@ -49,7 +49,7 @@ static enum taken refuse_web(struct front *self, struct session *session)
     return answer_error(self, session, "ERR this is no HTTP server");
 }
 
-/* Kept as it would have come: EXEC puts it before what comes then. */
+/* Kept as it would have come: after EXEC it is taken from here. */
 static enum taken queue(struct front *self, struct session *session, const struct span *arguments,
                         uint32_t count)
 {
@@ -187,13 +187,14 @@ static enum taken carry_out(struct front *self, struct session *session,
 }
 
 /* A token may be right; the password is known without news of users. */
-static bool is_login_unheard(const struct front *self, const struct command *command,
-                             const struct span *arguments, uint32_t count)
+static bool is_login_unheard(struct front *self, struct session *session,
+                             const struct command *command, const struct span *arguments,
+                             uint32_t count)
 {
     struct login_words words;
 
     return !self->users_heard && login_read(command, arguments, count, &words) &&
-           !front_knows_password(self, &words);
+           !is_queued(session, command) && session_login_waits(self, session, &words);
 }
 
 /* For want of news of users it may be taken for nobody who shows a user's certificate, or have been
@@ -225,7 +226,7 @@ static enum taken take(struct front *self, struct session *session, const struct
 {
     bool unheard = must_hear(self, session, command, arguments, count);
 
-    if ((unheard || is_login_unheard(self, command, arguments, count)) &&
+    if ((unheard || is_login_unheard(self, session, command, arguments, count)) &&
         may_wait_for_users(self, session)) {
         return TAKEN_WAIT;
     }
@@ -258,6 +259,7 @@ enum taken command_take(struct front *self, struct session *session, const struc
     if (take(self, session, command, arguments, count) == TAKEN_WAIT) {
         return TAKEN_WAIT;
     }
+    session->wrong_noted = false;
     front_count(self, FRONT_resp_commands_total);
     return TAKEN_DONE;
 }

@@ -406,30 +406,10 @@ COMMAND(discard)
     return answer_ok(self, session);
 }
 
-/* What was queued goes before what has come since. */
-static bool put_first(struct session *session)
-{
-    struct buffer joined;
-    struct span rest = span_of(session->input.data + session->taken,
-                               session->input.size - session->taken);
-
-    buffer_init(&joined, session->input.max);
-    if (buffer_append(&joined, buffer_span(&session->queued)) != STATUS_OK ||
-        buffer_append(&joined, rest) != STATUS_OK) {
-        buffer_fini(&joined);
-        return false;
-    }
-    buffer_fini(&session->input);
-    session->input = joined;
-    session->taken = 0;
-    return true;
-}
-
 COMMAND(exec)
 {
     struct resp_writer writer;
     struct call *call;
-    uint32_t nqueued = session->nqueued;
 
     (void)arguments;
     (void)count;
@@ -437,16 +417,16 @@ COMMAND(exec)
         return answer_error(self, session, "ERR EXEC without MULTI");
     }
     session->multi = false;
-    if (session->multi_broken || !put_first(session)) {
+    if (session->multi_broken) {
         session_forget_queue(session);
         return answer_error(self, session,
                             "EXECABORT Transaction discarded because of previous errors.");
     }
-    session_forget_queue(session);
     call = call_now(self, session, &writer);
     if (call != NULL) {
-        resp_array(&writer, nqueued);
+        resp_array(&writer, session->nqueued);
         call_end(self, call, &writer);
     }
+    session->executes = session->nqueued > 0; /* They are what is taken next. */
     return TAKEN_DONE;
 }

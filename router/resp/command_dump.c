@@ -301,6 +301,21 @@ static enum taken begin(struct front *self, struct session *session, const char 
     return TAKEN_DONE;
 }
 
+/* Of who loads a lot some places are left for others; and fingerprints are keys under way. */
+static bool has_room(const struct front *self, uint32_t user, size_t count)
+{
+    const struct load *load;
+    uint32_t own = 0;
+
+    TAILQ_FOREACH(load, &self->loads, entry)
+    {
+        own += load->call->user == user;
+    }
+    return self->nloads < MAX_LOADS &&
+           memory_takes_keys(self, count * sizeof *load->fingerprints) &&
+           (self->users.count == 0 || own == 0 || own + 1 <= MAX_LOADS - self->nloads);
+}
+
 /* NULL: no memory. */
 static struct load *make(struct front *self, const char *name, const struct dump_chunk *chunk)
 {
@@ -338,7 +353,9 @@ static enum taken go_on(struct front *self, struct session *session, const char 
     if (chunk.to != iterator) { /* As it came with the chunk. */
         return answer_error(self, session, NO_LINK);
     }
-    load = self->nloads < MAX_LOADS && self->core != NULL ? make(self, name, &chunk) : NULL;
+    load = self->core != NULL && has_room(self, session->user, chunk.count)
+               ? make(self, name, &chunk)
+               : NULL;
     if (load == NULL) {
         return answer_error(self, session, "OVERLOADED too many chunks are under way; retry");
     }
@@ -391,6 +408,8 @@ static void done(void *owner, const struct router_page *page)
     struct scan *scan = owner;
 
     if (page->status == STATUS_OK) {
+        /* By its bytes, as what it has sent is. */
+        fair_queue_charge(&scan->front->turns, scan->call->user, page->bytes.size);
         answer_page(scan->front, scan->call, page);
     } else if (page->status == STATUS_NOT_FOUND) {
         call_fail(scan->front, scan->call, "ERR not found");
@@ -403,7 +422,8 @@ static void done(void *owner, const struct router_page *page)
 COMMAND(bf_scandump)
 {
     char name[DOCUMENT_NAME_BYTES];
-    struct router_dump dump = {.name = name, .deadline_us = front_deadline_us(self), .done = done};
+    struct router_dump dump = {
+        .user = session->user, .name = name, .deadline_us = front_deadline_us(self), .done = done};
     struct scan *scan;
     int64_t iterator;
 

@@ -66,7 +66,8 @@ static bool fits(const struct front *self, const struct filter *filter,
            (filter->by == NULL || came_to(self, session, *filter->by));
 }
 
-/* How many. Its own connection is closed once it has the answer. */
+/* How many. Its own connection is closed once it has the answer, and those of its
+ * transaction. */
 static int64_t kill_all(struct front *self, struct session *own, const struct filter *filter)
 {
     struct session *session;
@@ -78,7 +79,9 @@ static int64_t kill_all(struct front *self, struct session *own, const struct fi
             continue;
         }
         killed++;
-        if (session == own) {
+        if (session == own && session->executes) {
+            session->killed = true; /* It has been told how many answers there are. */
+        } else if (session == own) {
             session_close(self, session);
         } else {
             session_cut(self, session);

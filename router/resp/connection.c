@@ -50,7 +50,7 @@ struct session *front_opened(struct front *self, uint64_t now_us, void *stream, 
     session->opened_us = session->active_us = now_us;
     session->waited = true;
     (void)snprintf(session->peer, sizeof session->peer, "%s", peer);
-    buffer_init(&session->input, 2 * (size_t)FRONT_MAX_REQUEST + FRONT_QUEUED_BYTES);
+    buffer_init(&session->input, 2 * (size_t)FRONT_MAX_REQUEST);
     buffer_init(&session->out, FRONT_OUT_BYTES);
     buffer_init(&session->queued, FRONT_QUEUED_BYTES);
     resp_request_init(&session->request);
@@ -178,17 +178,42 @@ static bool has_room(const struct front *self, const struct session *session)
     return unsent + session->out.size + session->owed <= most;
 }
 
+/* Where the next one is: what EXEC has let go comes before what has come since, and both stay where
+ * they are. */
+struct source {
+    const struct buffer *bytes;
+    size_t *taken;
+};
+
+static struct source next_source(struct session *session)
+{
+    return session->executes
+               ? (struct source){.bytes = &session->queued, .taken = &session->executed}
+               : (struct source){.bytes = &session->input, .taken = &session->taken};
+}
+
 static bool may_take(const struct session *session)
 {
     return !session->closing && !session->stalled && session->slowed_until_us == 0 &&
-           session->ncalls < FRONT_MAX_CALLS && session->taken < session->input.size;
+           session->ncalls < FRONT_MAX_CALLS &&
+           (session->executes || session->taken < session->input.size);
+}
+
+/* All that was queued has been carried out. */
+static void end_transaction(struct front *self, struct session *session)
+{
+    session_forget_queue(session);
+    if (session->killed) {
+        session_close(self, session);
+    }
 }
 
 /* False: no further one can be taken now. */
 static bool take(struct front *self, struct session *session)
 {
-    struct span input = span_of(session->input.data + session->taken,
-                                session->input.size - session->taken);
+    const struct source source = next_source(session);
+    struct span input = span_of(source.bytes->data + *source.taken,
+                                source.bytes->size - *source.taken);
 
     session_recheck(self, session);
     switch (resp_request_read(&session->request, session->stranger ? &strangers_limits : &limits,
@@ -205,16 +230,15 @@ static bool take(struct front *self, struct session *session)
         session_await(self, session, false);
         break;
     }
-    if (session->request.count > 0) {
-        session->taken += session->request.size;
-        if (command_take(self, session, session->request.arguments, session->request.count) ==
-            TAKEN_WAIT) {
-            session->taken -= session->request.size; /* It is read again then. */
-            session->stalled = true;
-            return false;
-        }
-    } else {
-        session->taken += session->request.size;
+    *source.taken += session->request.size;
+    if (session->request.count > 0 && command_take(self, session, session->request.arguments,
+                                                   session->request.count) == TAKEN_WAIT) {
+        *source.taken -= session->request.size; /* It is read again then. */
+        session->stalled = true;
+        return false;
+    }
+    if (session->executes && session->executed == session->queued.size) {
+        end_transaction(self, session);
     }
     return true;
 }
@@ -282,27 +306,28 @@ static bool await_turn(struct front *self, struct session *session)
            fair_queue_push(&self->turns, session->user, &session->turn, 0) == STATUS_OK;
 }
 
-/* Commands, until they have cost `most`; what they did. */
+/* Commands of whoever has the turn, until they have cost `most`; what they did. */
 static uint64_t take_some(struct front *self, struct session *session, uint64_t most, bool *full)
 {
+    const uint32_t user = session->user;
     uint64_t cost = 0;
 
-    while (may_take(session) && !*full && cost < most) {
+    while (may_take(session) && !*full && cost < most && session->user == user) {
         *full = !has_room(self, session);
         if (*full || !take(self, session)) {
             break;
         }
-        /* Not what `taken` has moved by: EXEC puts what was queued before the rest, and begins it
-         * anew. */
         cost += session->request.size + FRONT_COMMAND_COST +
                 (uint64_t)session->request.count * FRONT_ARGUMENT_COST;
     }
     return cost;
 }
 
-/* Take commands that cost `most`, and one more than that; send what is answered. */
+/* Take commands that cost `most`, and one more than that; send what is answered. What follows a
+ * login is the turn of who has logged in. */
 static uint64_t run(struct front *self, struct session *session, uint64_t most)
 {
+    const uint32_t user = session->user;
     bool full = false;
     bool waits;
     uint64_t cost;
@@ -310,7 +335,7 @@ static uint64_t run(struct front *self, struct session *session, uint64_t most)
     /* What it waited for may have been answered. */
     session->stalled = false;
     cost = take_some(self, session, most, &full);
-    waits = cost >= most && !full && may_take(session);
+    waits = (cost >= most || session->user != user) && !full && may_take(session);
     if (waits && !await_turn(self, session)) {
         session_stir(self, session);
     }
@@ -362,7 +387,7 @@ static void run_turns(struct front *self)
     while (self->turns_cost < FRONT_TURNS_COST && (next = fair_queue_pop(&self->turns)) != NULL) {
         struct session *session = (struct session *)(void *)((char *)next -
                                                              offsetof(struct session, turn));
-        uint32_t user = session->user;
+        uint32_t user = session->user; /* Whose turn it is; it may be another one's afterwards. */
         uint64_t cost = run(self, session, FRONT_TURN_COST);
 
         fair_queue_charge(&self->turns, user, cost);

@@ -493,13 +493,28 @@ static void answer_missing(struct front *self, struct call *call)
     call_end(self, call, &writer);
 }
 
+/* As of one that is told to make none; its owner has the right to do so otherwise. */
+static void refuse_to_make(struct front *self, struct gather *gather)
+{
+    char error[FRONT_MESSAGE_BYTES];
+
+    (void)snprintf(error, sizeof error,
+                   "ERR not found: this user has the right to make the filter, but adds make none, "
+                   "as its `create` is off; make it with BF.RESERVE or `orbloom create %s`, or "
+                   "give the user create = \"on\" (orbloom user apply)",
+                   gather->kind.name);
+    settle(self, gather, NULL, error);
+}
+
 /* No such filter: a check finds nothing in it, unless that is to be an error. */
 static void miss(struct front *self, struct gather *gather)
 {
     if (is_add(gather) && gather->kind.make == MAKE_DENIED) {
         rights_note_denied(self, gather);
         settle(self, gather, NULL,
-               "NOPERM the filter is missing, and the user may not make one by adding to it");
+               "NOPERM the filter is missing, and the user has no right (c) to make it");
+    } else if (is_add(gather) && gather->kind.make == MAKE_OFF) {
+        refuse_to_make(self, gather);
     } else if (is_add(gather) && gather->kind.make != MAKE_NEVER && gather->attempts < TRIES) {
         make_filter(self, gather);
     } else if (gather->kind.operation != OPERATION_CHECK || self->config.strict_missing) {

@@ -105,8 +105,9 @@ struct subscriptions;
 
 /* ---- requests to the router ---- */
 
-/* May a filter be made for an add? MAKE_DENIED: the user must not. */
-enum make { MAKE_NEVER, MAKE_DENIED, MAKE_DEFAULT, MAKE_ASKED };
+/* May a filter be made for an add? MAKE_DENIED: the user has no right to; MAKE_OFF: it has, but not
+ * by adding, as its `create` is off. */
+enum make { MAKE_NEVER, MAKE_DENIED, MAKE_OFF, MAKE_DEFAULT, MAKE_ASKED };
 
 struct gather_kind {
     char name[DOCUMENT_NAME_BYTES];
@@ -184,7 +185,8 @@ struct call {
     uint32_t count;
     uint32_t keys_at;              /* ... and where their bytes begin there */
     uint32_t user;                 /* of its session, when it came */
-    const struct command *command; /* NULL: it was answered at once */
+    const struct command *command; /* that it answers; NULL: one that was answered at once, or
+                                    * none: the last word to a connection */
     uint64_t begun_us;             /* 0: it is not timed */
     struct slow_entry *slow;       /* its words, for the slow log; NULL: none are kept yet */
     void (*answer)(struct front *self, struct call *call, const struct frame *frame);
@@ -242,6 +244,7 @@ struct session {
     char *subject;                    /* of its certificate; NULL: it has shown none */
     uint64_t unsure_us;               /* since when it waits to hear of users; 0: it does not */
     uint32_t wrong_passwords;         /* since the right one */
+    bool wrong_noted;                 /* ... also that of the command under way */
     TAILQ_ENTRY(session) slowed_entry;
     uint64_t slowed_until_us; /* nothing is taken before; 0: it is not slowed down */
     bool closing;             /* nothing more is read; closed once all is answered */
@@ -269,6 +272,9 @@ struct session {
     bool multi_broken;      /* one of them was refused */
     uint32_t nqueued;
     struct buffer queued;
+    bool executes;   /* EXEC was said: these are taken, and what has come since afterwards */
+    size_t executed; /* of the queued bytes */
+    bool killed;     /* by itself in a transaction: closed at its end */
     struct subscriptions *subscriptions; /* NULL: none */
     char label[FRONT_LABEL_BYTES];       /* CLIENT SETNAME */
     char library[FRONT_LABEL_BYTES];
@@ -419,7 +425,7 @@ void sessions_let_go_on(struct front *self); /* those that have waited */
 /* The rest of a request is awaited, or nothing that was begun is. */
 void session_await(struct front *self, struct session *session, bool awaited);
 
-/* What was queued after MULTI is forgotten, and that it was. */
+/* What was queued after MULTI is forgotten, that it was, and what EXEC has not come to yet. */
 void session_forget_queue(struct session *session);
 
 /* The FEED that waited for it has gone, or goes on. */
@@ -508,12 +514,14 @@ struct login_words {
     struct span password;
 };
 
+/* It may be right for all that is known before there is news of users: a token. A wrong password is
+ * counted at once, and not once more when it is answered. */
+bool session_login_waits(struct front *self, struct session *session,
+                         const struct login_words *words);
+
 /* NULL: it is in; else the error to be answered, perhaps in `room`. */
 const char *session_log_in(struct front *self, struct session *session,
                            const struct login_words *words, char room[FRONT_MESSAGE_BYTES]);
-
-/* Is it `default` with the password of resp_password_file, whatever users there are? */
-bool front_knows_password(const struct front *self, const struct login_words *words);
 
 /* Is it whoever says nothing: `default` without anything to prove, where there is no password? */
 bool front_lets_in(const struct front *self, const struct user *user);

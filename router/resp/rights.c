@@ -188,7 +188,9 @@ void rights_limit_make(const struct session *session, struct gather_kind *kind)
     if (user == NULL || kind->make == MAKE_NEVER) {
         return;
     }
-    if (!user->create || !user_may(user, USER_CREATE, kind->name)) {
+    if (!user_may(user, USER_CREATE, kind->name)) {
         kind->make = MAKE_DENIED;
+    } else if (!user->create) {
+        kind->make = MAKE_OFF;
     }
 }

@@ -251,6 +251,8 @@ void session_forget_queue(struct session *session)
     session->multi = false;
     session->multi_broken = false;
     session->nqueued = 0;
+    session->executes = false;
+    session->executed = 0;
     buffer_fini(&session->queued); /* It may be large. */
 }
 

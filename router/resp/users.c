@@ -139,8 +139,13 @@ void session_leave_user(struct front *self, struct session *session)
     session->user = 0;
 }
 
+/* One that waits for its turn waits among those of who it is now. */
 static void enter_user(struct front *self, struct session *session, const struct user *user)
 {
+    if (fair_queue_waits(&session->turn) && session->user != (user != NULL ? user->id : 0)) {
+        fair_queue_remove(&self->turns, &session->turn);
+        session_stir(self, session);
+    }
     session_leave_user(self, session);
     if (user != NULL) {
         session->who = user;
@@ -379,13 +384,23 @@ static void log_in(struct front *self, struct session *session, enum login login
     session_settle(self, session);
 }
 
-static const char *refuse_wrong(struct front *self, struct session *session, struct span user)
+/* Once for each, whenever that is found. */
+static void note_wrong(struct front *self, struct session *session, struct span user)
 {
+    if (session->wrong_noted) {
+        return;
+    }
+    session->wrong_noted = true;
     note_refused(self, session, user, "WRONGPASS");
     front_count(self, FRONT_resp_wrong_passwords_total);
     log_limited(&self->stranger_limit, self->now_us, LOG_WARN,
                 "RESP client %s gives a wrong user or password", session->peer);
     session_slow_down(self, session);
+}
+
+static const char *refuse_wrong(struct front *self, struct session *session, struct span user)
+{
+    note_wrong(self, session, user);
     return WRONG_MESSAGE;
 }
 
@@ -456,10 +471,25 @@ static const char *why_unsure(struct front *self)
     return NULL;
 }
 
-bool front_knows_password(const struct front *self, const struct login_words *words)
+/* Is it `default` with the password of resp_password_file, whatever users there are? */
+static bool knows_password(const struct front *self, const struct login_words *words)
 {
     return self->config.guarded && is_default(words) &&
            password_matches(&self->config.password, words->password);
+}
+
+bool session_login_waits(struct front *self, struct session *session,
+                         const struct login_words *words)
+{
+    if (self->users_heard || knows_password(self, words)) {
+        return false;
+    }
+    /* The password was looked at, whatever comes of it as a token: who tries many, each on a
+     * connection of its own that does not wait for the answer, does not do so for nothing. */
+    if (is_default(words) && self->config.guarded) {
+        note_wrong(self, session, words->user);
+    }
+    return !session->closing;
 }
 
 const char *session_log_in(struct front *self, struct session *session,
@@ -467,7 +497,7 @@ const char *session_log_in(struct front *self, struct session *session,
 {
     const char *unsure = why_unsure(self);
 
-    if (front_knows_password(self, words)) {
+    if (knows_password(self, words)) {
         log_in(self, session, LOGIN_PASSWORD);
         return NULL;
     }
@@ -477,7 +507,6 @@ const char *session_log_in(struct front *self, struct session *session,
     if (unsure == NULL) {
         return give_token(self, session, words->user, words->password, room);
     }
-    /* The password was looked at: who guesses it must not go on for as long as that lasts. */
     return is_default(words) && self->config.guarded ? refuse_wrong(self, session, words->user)
                                                      : unsure;
 }

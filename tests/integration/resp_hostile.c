@@ -372,3 +372,107 @@ Test(resp_hostile, a_web_page_can_not_have_a_browser_send_commands, .timeout = L
                                "-ERR this is no HTTP server\r\n");
     end(good);
 }
+
+/* ---- many at once ---- */
+
+enum { FLOODERS = 1000, GUESSES = 20, GARBAGE = 200, GARBAGE_BYTES = 64 << 10 };
+
+static void expect_served(int good)
+{
+    for (int i = 0; i < 20; i++) {
+        resp_peer_expect(good, "BF.EXISTS kept item\r\n", ":1\r\n");
+    }
+}
+
+/* Whatever was said to it: it ends. */
+static void expect_over(int fd)
+{
+    static char text[1 << 16];
+
+    while (resp_peer_receive(fd, text, sizeof text) == sizeof text) {
+    }
+    (void)close(fd);
+}
+
+/* Each waits longer for each guess, and goes with the tenth; nobody else waits. */
+Test(resp_hostile, a_thousand_who_guess_the_password_disturb_nobody, .timeout = LIMIT_S)
+{
+    static int fds[FLOODERS];
+    char guesses[GUESSES * 16] = "";
+    char options[256];
+    int good;
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    for (int i = 0; i < GUESSES; i++) {
+        (void)snprintf(guesses + strlen(guesses), sizeof guesses - strlen(guesses), "AUTH %d\r\n",
+                       i);
+    }
+    playground_start(&playground, &(struct playground_plan){.in_memory = true});
+    redis_socket(&playground, path);
+    (void)snprintf(options, sizeof options, "(umask 077; echo sesame >%s/password)",
+                   playground.dir);
+    redis_shell(path, options, "");
+    (void)snprintf(options, sizeof options, "resp_password_file = \"%s/password\";\n",
+                   playground.dir);
+    redis_restart_router(&playground, options);
+    good = resp_peer_dial(path, 0);
+    resp_peer_expect(good, "AUTH sesame\r\nBF.ADD kept item\r\n", "+OK\r\n:1\r\n");
+    for (int i = 0; i < FLOODERS; i++) {
+        fds[i] = resp_peer_dial(path, 0);
+        resp_peer_send(fds[i], span_text(guesses));
+        if (i % 100 == 99) {
+            expect_served(good);
+        }
+    }
+    for (int i = 0; i < FLOODERS; i++) {
+        expect_over(fds[i]);
+        if (i % 100 == 99) {
+            expect_served(good);
+        }
+    }
+    redis_shell(path,
+                "redis-cli $S --no-auth-warning -a sesame INFO | tr -d '\\r' | grep -E "
+                "'^resp_(guessers|wrong_passwords)_total'",
+                "resp_wrong_passwords_total:10000\nresp_guessers_total:1000\n");
+    end(good);
+}
+
+/* Bytes that are drawn, as one who begins with a command, or with none. */
+static void send_garbage(int fd, unsigned *seed)
+{
+    static uint8_t bytes[GARBAGE_BYTES];
+    static const char *const begins[] = {
+        "", "PING\r\n", "*3\r\n$6\r\nBF.ADD\r\n$1\r\ng\r\n$999\r\n", "MULTI\r\nPING\r\n*2\r\n"};
+
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(rand_r(seed) >> 7);
+    }
+    (void)send(fd, begins[*seed % 4], strlen(begins[*seed % 4]), MSG_NOSIGNAL);
+    (void)send(fd, bytes, sizeof bytes, MSG_NOSIGNAL); /* It may be closed meanwhile. */
+    (void)send(fd, "*1\r\n$-5\r\n", 10, MSG_NOSIGNAL);
+    (void)shutdown(fd, SHUT_WR);
+}
+
+Test(resp_hostile, pipelines_of_garbage_end_and_disturb_nobody, .timeout = LIMIT_S)
+{
+    static int fds[GARBAGE];
+    int good = start("");
+    unsigned seed = 20261126;
+
+    for (int i = 0; i < GARBAGE; i++) {
+        fds[i] = resp_peer_dial(path, 0);
+        send_garbage(fds[i], &seed);
+        if (i % 20 == 19) {
+            expect_served(good);
+        }
+    }
+    for (int i = 0; i < GARBAGE; i++) {
+        char text[4096];
+
+        while (recv(fds[i], text, sizeof text, 0) > 0) { /* A reset is an end, too. */
+        }
+        (void)close(fds[i]);
+    }
+    expect_served(good);
+    end(good);
+}

@@ -58,7 +58,7 @@ Test(resp_users, restricted_ones_can_and_cannot, .timeout = LIMIT_S)
            "NOAUTH Authentication required.\n\nNOAUTH Authentication required.\n\ncrawler\n1\n1\n"
            "NOPERM No permissions to access a key\n\nNOPERM No permissions to access a key\n\n"
            "NOPERM User crawler has no permissions to run the 'del' command\n\n"
-           "NOPERM the filter is missing, and the user may not make one by adding to it\n\n"
+           "NOPERM the filter is missing, and the user has no right (c) to make it\n\n"
            "NOPERM User crawler has no permissions to run the 'client|list' command\n"
            "NOPERM User crawler has no permissions to run the 'slowlog' command\n\n");
     expect("as maker BF.ADD made:1 x; as maker BF.RESERVE made:2 0.01 1000; "

@@ -72,13 +72,14 @@ Test(user_file, says_all_of_a_user)
 /* What looks like a number that is misread, or an include, and is none. */
 Test(user_file, digits_in_texts_and_comments_are_no_numbers)
 {
-    cr_assert_eq(read_text("# since 20261126120000, 0x1F, and no @include\n"
-                           "users = ({ /* 12345678901 */ name = \"a\"; // 010\n"
-                           "  rights = (\"r 12345678901\" \":*\"); tls_subject = \"CN=\\\"0x5\";\n"
-                           "  limits = { filters = 999999999; bytes = \"8589934692\"; }; });"),
-                 STATUS_OK);
+    cr_assert_eq(
+        read_text("# since 20261126120000, 0x1F, and no @include\n"
+                  "users = ({ /* 12345678901 */ name = \"a\"; // 010\n"
+                  "  rights = (\"r 12345678901\" \":*\"); tls_subject = \"CN=\\\\\\\"0x5\";\n"
+                  "  limits = { filters = 999999999; bytes = \"8589934692\"; }; });"),
+        STATUS_OK);
     cr_assert(user_may(&list.users[0], USER_READ, "12345678901:x"));
-    cr_assert_str_eq(list.users[0].subject, "CN=\"0x5");
+    cr_assert_str_eq(list.users[0].subject, "CN=\\\"0x5");
     cr_assert_eq(list.users[0].limits.filters, 999999999);
     cr_assert_eq(list.users[0].limits.bytes, 8589934692);
     user_list_fini(&list);
@@ -107,6 +108,8 @@ Test(user_file, what_is_wrong_is_refused)
         "users = ({ name = \"a\"; limits = { deep = { x = 1; }; }; });",
         "users = ({ name = \"a\"; token = \"secret\"; });",
         "users = ({ name = \"a\"; tls_subject = \"\"; });",
+        "users = ({ name = \"a\"; tls_subject = \"/CN=a\"; });",
+        "users = ({ name = \"a\"; tls_subject = \"CN=a, O=b\"; });",
         "users = (\"a\");",
         "", /* With --prune nobody would be left. */
         "# users = ();",

@@ -1,4 +1,5 @@
 /* BF.SCANDUMP and BF.LOADCHUNK at the front: what is asked of whom, and how refusals read. */
+#include "base/heap.h"
 #include "map/dump.h"
 #include "map/seal.h"
 #include "tests/support/front_stage.h"
@@ -60,17 +61,22 @@ static void write_chunk(size_t count)
 }
 
 /* What is in `bytes`, as it came with this iterator. */
-static void load(int iterator)
+static void load_by(size_t stream, int iterator)
 {
     char text[128];
 
     (void)snprintf(text, sizeof text,
                    "*4\r\n$12\r\nBF.LOADCHUNK\r\n$2\r\nto\r\n$1\r\n%d\r\n$%zu\r\n", iterator,
                    bytes.size);
-    front_stage_type(&stage, 0, text);
-    front_stage_bytes(&stage, 0, buffer_span(&bytes));
-    front_stage_type(&stage, 0, "\r\n");
+    front_stage_type(&stage, stream, text);
+    front_stage_bytes(&stage, stream, buffer_span(&bytes));
+    front_stage_type(&stage, stream, "\r\n");
     front_stage_turn(&stage);
+}
+
+static void load(int iterator)
+{
+    load_by(0, iterator);
 }
 
 static void say(const struct frame *question, enum status status)
@@ -241,5 +247,65 @@ Test(resp_front_dump, numbers_are_numbers)
     front_stage_expect(&stage, 0, "-ERR Second argument must be numeric\r\n");
     front_stage_say(&stage, 0, "BF.SCANDUMP from\r\n");
     front_stage_expect(&stage, 0, "-ERR wrong number of arguments for 'bf.scandump' command\r\n");
+    end();
+}
+
+/* ---- of users ---- */
+
+/* Two admins, known by their certificates. */
+static void learn_users(void)
+{
+    static const char *const names[] = {"calm", "greedy"};
+
+    stage.users.users = heap_zalloc(2, sizeof *stage.users.users);
+    cr_assert_not_null(stage.users.users);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct user *user = &stage.users.users[stage.users.count++];
+
+        user->id = ++stage.users.last_id;
+        user->role = USER_ADMIN;
+        (void)snprintf(user->name, sizeof user->name, "%s", names[i]);
+        (void)snprintf(user->subject, sizeof user->subject, "CN=%s", names[i]);
+    }
+    stage.users.revision = 1;
+    front_stage_turn(&stage);
+}
+
+#define CROWDED "-OVERLOADED too many chunks are under way; retry\r\n"
+
+/* Of 64 places, each on a connection of its own. */
+Test(resp_front_dump, who_loads_a_lot_leaves_places_for_others)
+{
+    enum { CALM = 40, HALF = 32 };
+
+    begin();
+    learn_users();
+    write_chunk(2);
+    stage.subject = "CN=greedy";
+    for (size_t i = 1; i <= HALF + 1; i++) {
+        front_stage_open(&stage, i);
+        load_by(i, 9);
+        front_stage_expect(&stage, i, i <= HALF ? "" : CROWDED);
+    }
+    stage.subject = "CN=calm";
+    front_stage_open(&stage, CALM);
+    load_by(CALM, 9);
+    front_stage_expect(&stage, CALM, "");
+    (void)front_stage_question(&stage);
+    user_list_fini(&stage.users);
+    end();
+}
+
+/* Its fingerprints are keys under way, of which there are so many bytes at most. */
+Test(resp_front_dump, a_chunk_that_there_is_no_memory_for_is_refused)
+{
+    struct front_config config = front_stage_config();
+
+    begin();
+    config.max_memory = 4 * 15;
+    front_configure(stage.front, &config);
+    write_chunk(2);
+    load(9);
+    front_stage_expect(&stage, 0, CROWDED);
     end();
 }

@@ -83,6 +83,22 @@ Test(resp_kill, one_with_something_under_way)
     front_stage_fini(&stage);
 }
 
+/* The answers that EXEC has announced come, then the end. */
+Test(resp_kill, oneself_in_a_transaction)
+{
+    start();
+    front_stage_say(
+        &stage, 0,
+        "MULTI\r\nCLIENT KILL ID 1 SKIPME no\r\nPING\r\nBF.EXISTS f a\r\nEXEC\r\nPING\r\n");
+    front_stage_expect(&stage, 0, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n:1\r\n+PONG\r\n");
+    cr_assert_not(stage.streams[0].closed);
+    front_stage_reply(&stage, stage.nasked - 1, STATUS_OK, "p");
+    front_stage_turn(&stage);
+    front_stage_expect(&stage, 0, ":1\r\n");
+    cr_assert(stage.streams[0].closed);
+    front_stage_fini(&stage);
+}
+
 Test(resp_kill, client_list_tells_what_it_goes_by)
 {
     start();

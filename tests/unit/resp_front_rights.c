@@ -2,7 +2,13 @@
 #include "router/resp/command.h"
 #include "tests/unit/resp_front_users.h"
 
-#define NO_MAKE "-NOPERM the filter is missing, and the user may not make one by adding to it\r\n"
+/* The right is there. */
+#define MAKE_OFF(name)                                                                         \
+    "-ERR not found: this user has the right to make the filter, but adds make none, as its "  \
+    "`create` is off; make it with BF.RESERVE or `orbloom create " name "`, or give the user " \
+    "create = \"on\" (orbloom user apply)\r\n"
+
+#define NO_MAKE "-NOPERM the filter is missing, and the user has no right (c) to make it\r\n"
 
 /* ---- what each may say ---- */
 
@@ -169,7 +175,9 @@ Test(resp_rights, who_may_not_make_filters_makes_none_by_adding)
     front_stage_reply(&stage, 0, STATUS_NOT_FOUND, "");
     front_stage_reply(&stage, 1, STATUS_NOT_FOUND, "");
     front_stage_turn(&stage);
-    front_stage_expect(&stage, 0, NO_MAKE NO_MAKE);
+    front_stage_expect(&stage, 0, MAKE_OFF("crawl:new") NO_MAKE);
+    cr_assert_eq(front_stage_counter(&stage, "resp_forbidden_total"), 1);
+    cr_assert_eq(front_stage_counter(&stage, "resp_errors_total"), 2);
     front_stage_say(&stage, 0, "BF.INSERT crawl:a NOCREATE ITEMS x\r\n");
     miss();
     front_stage_expect(&stage, 0, "-ERR not found\r\n");
@@ -179,6 +187,22 @@ Test(resp_rights, who_may_not_make_filters_makes_none_by_adding)
     miss();
     front_stage_expect(&stage, 0, NO_MAKE);
     front_stage_say(&stage, 0, "BF.ADD crawl:new x\r\n");
+    miss();
+    cr_assert_eq(front_stage_question(&stage).body.admin_request.action, ADMIN_CREATE);
+    finish();
+}
+
+/* It has all rights, so that it is told what is amiss and not that it may not. */
+Test(resp_rights, an_admin_without_create_is_told_so)
+{
+    start_as("boss", "bosstoken");
+    front_stage_say(&stage, 0, "BF.MADD any x y\r\n");
+    miss();
+    front_stage_expect(&stage, 0, MAKE_OFF("any"));
+    cr_assert_eq(front_stage_counter(&stage, "resp_forbidden_total"), 0);
+    named("boss")->create = true;
+    seal_record(&stage.users);
+    front_stage_say(&stage, 0, "BF.ADD any x\r\n");
     miss();
     cr_assert_eq(front_stage_question(&stage).body.admin_request.action, ADMIN_CREATE);
     finish();

@@ -92,6 +92,19 @@ Test(resp_subscribe, not_in_a_transaction)
     front_stage_fini(&stage);
 }
 
+/* Also a login, as in Redis; RESP 3 takes it, and what was subscribed to stays. */
+Test(resp_subscribe, who_has_subscribed_logs_in_by_resp_3_alone)
+{
+    front_stage_start(&stage, 1);
+    expect("SUBSCRIBE a\r\nAUTH default x\r\nRESET\r\nAUTH default x\r\n",
+           "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n" REFUSED("auth") "+RESET\r\n+OK\r\n");
+    speak_resp3();
+    expect("SUBSCRIBE a\r\nAUTH default x\r\nSUBSCRIBE b\r\n",
+           ">3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n+OK\r\n"
+           ">3\r\n$9\r\nsubscribe\r\n$1\r\nb\r\n:2\r\n");
+    front_stage_fini(&stage);
+}
+
 Test(resp_subscribe, there_are_bounds)
 {
     static char said[64];

@@ -2,6 +2,7 @@
  * answers are as ever. */
 #include "base/heap.h"
 #include "map/users.h"
+#include "router/resp/private.h"
 #include "tests/support/front_stage.h"
 #include "tests/support/sample_cluster.h"
 
@@ -185,7 +186,7 @@ static void take_all_turns(void)
     cr_assert_eq(stage.nasked, 0);
 }
 
-/* EXEC puts what was queued in front of what has come, whose places are others then. */
+/* What EXEC lets go is taken from where it was queued. */
 Test(resp_front_turns, a_transaction_in_the_midst_costs_what_was_sent)
 {
     start(true);
@@ -220,6 +221,27 @@ Test(resp_front_turns, small_transactions_one_behind_the_other)
            "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n:0\r\n:0\r\n:1\r\n", MANY);
     front_stage_expect(&stage, FLOOD, expected);
     front_stage_expect(&stage, CALM, ":1\r\n");
+    finish();
+}
+
+/* What stands behind a transaction is not moved for it: each of them would move all the others. */
+Test(resp_front_turns, transactions_move_nothing_of_what_stands_behind_them)
+{
+    enum { MANY = 10000 };
+    const struct session *session;
+    size_t size;
+
+    start(true);
+    typed[0] = '\0';
+    append(typed, sizeof typed, "MULTI\r\nPING\r\nEXEC\r\n", MANY);
+    size = strlen(typed);
+    front_stage_say(&stage, FLOOD, typed);
+    session = stage.streams[FLOOD].session;
+    cr_assert_gt(session->taken, 1000, "some were carried out");
+    cr_assert_eq(session->input.size, size, "and the rest is where it was");
+    take_all_turns();
+    cr_assert_eq(stage.streams[FLOOD].size,
+                 (size_t)MANY * strlen("+OK\r\n+QUEUED\r\n*1\r\n+PONG\r\n"));
     finish();
 }
 

@@ -638,6 +638,76 @@ Test(resp_users, the_password_is_not_to_be_guessed_meanwhile)
     finish();
 }
 
+static void start_guarded_unheard(size_t connections)
+{
+    struct front_config config = front_stage_config();
+
+    config.guarded = true;
+    config.auth_us = 100 * (uint64_t)SECOND;
+    cr_assert_eq(password_read(&config.password, span_text("sesame\n")), STATUS_OK);
+    start_empty(&config);
+    stage.unheard = true;
+    for (size_t i = 0; i < connections; i++) {
+        front_stage_open(&stage, i);
+    }
+}
+
+static uint64_t wrong_ones(void)
+{
+    return front_stage_counter(&stage, "resp_wrong_passwords_total");
+}
+
+/* ... nor by many at once, of whom none waits for its answer. */
+Test(resp_users, who_guesses_it_and_goes_has_been_counted)
+{
+    enum { GUESSERS = 20 };
+
+    start_guarded_unheard(GUESSERS);
+    for (size_t i = 0; i < GUESSERS; i++) {
+        front_stage_answers(&stage, i, i % 2 == 0 ? "AUTH a\r\n" : "HELLO 3 AUTH default a\r\n",
+                            "");
+        cr_assert_eq(wrong_ones(), i + 1);
+        front_stage_gone(&stage, i);
+    }
+    finish();
+}
+
+Test(resp_users, a_wrong_one_is_counted_once_when_it_comes)
+{
+    start_guarded_unheard(3);
+    front_stage_answers(&stage, 0, "AUTH a\r\n", "");
+    front_stage_answers(&stage, 1, "AUTH dtoken\r\nAUTH a\r\n", "");
+    front_stage_answers(&stage, 2, "AUTH crawler a\r\n", "");
+    front_stage_pass(&stage, SECOND);
+    front_stage_turn(&stage);
+    cr_assert_eq(wrong_ones(), 2, "a token may be one of a user");
+    add_token(add_user(&stage.users, "default", USER_CLIENT), "dtoken", 0);
+    seal_record(&stage.users);
+    stage.unheard = false;
+    front_stage_turn(&stage);
+    front_stage_expect(&stage, 0, WRONG);
+    front_stage_expect(&stage, 1, "+OK\r\n" WRONG);
+    front_stage_expect(&stage, 2, WRONG);
+    cr_assert_eq(wrong_ones(), 4);
+    finish();
+}
+
+/* The tenth is the last one, and is told so though nothing has been heard yet. */
+Test(resp_users, guesses_before_users_are_heard_of_end_the_connection)
+{
+    start_guarded_unheard(1);
+    for (int i = 0; i < 10; i++) {
+        front_stage_type(&stage, 0, "AUTH a\r\n");
+    }
+    front_stage_turn(&stage);
+    front_stage_pass(&stage, 70 * (uint64_t)SECOND);
+    cr_assert_eq(wrong_ones(), 10);
+    cr_assert(stage.streams[0].closed);
+    cr_assert_eq(front_stage_counter(&stage, "resp_guessers_total"), 1);
+    front_stage_expect(&stage, 0, WRONG WRONG WRONG WRONG WRONG WRONG WRONG WRONG WRONG WRONG);
+    finish();
+}
+
 Test(resp_users, tokens_take_a_cluster_key_that_opens_the_record)
 {
     struct cluster_key other;

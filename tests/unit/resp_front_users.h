@@ -1,5 +1,6 @@
 /* resp_front_users.h - a RESP front whose router has a record of users; shared by
- * resp_front_users.c, resp_front_rights.c and resp_front_refused.c only.
+ * resp_front_users.c, resp_front_rights.c, resp_front_refused.c, resp_front_clients.c and
+ * resp_front_logins.c only.
  *
  * Errors:  a failed cr_assert.
  */

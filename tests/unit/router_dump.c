@@ -477,6 +477,144 @@ Test(router_dump, who_waits_when_the_router_ends_is_told)
     cr_assert_eq(page.status, STATUS_UNAVAILABLE);
 }
 
+/* ---- pages of users ---- */
+
+enum { GREEDY = 1, CALM, PAGES = 64 };
+
+/* Whose pages were told, in that order. */
+static char told_to[PAGES + 1];
+static enum status told_status;
+static char told_message[512];
+
+static void note_page(void *owner, const struct router_page *told)
+{
+    size_t count = strlen(told_to);
+
+    told_to[count] = *(const char *)owner;
+    told_to[count + 1] = '\0';
+    told_status = told->status;
+    (void)snprintf(told_message, sizeof told_message, "%s", told->message ? told->message : "");
+}
+
+static void ask_as(uint32_t user)
+{
+    static char names[] = "?gc";
+
+    router_dump(stage.router, stage.now_us,
+                &(struct router_dump){.user = user,
+                                      .name = "urls",
+                                      .iterator = DUMP_FIRST,
+                                      .deadline_us = stage.now_us + TIMEOUT_US,
+                                      .done = note_page,
+                                      .owner = &names[user]});
+    collect();
+}
+
+static void begin_with_users(const struct user_limits *limits)
+{
+    struct user users[] = {{.id = GREEDY, .name = "greedy", .limits = *limits},
+                           {.id = CALM, .name = "calm"}};
+    const struct user_list list = {.revision = 1, .last_id = CALM, .users = users, .count = 2};
+
+    begin(3);
+    user_list_fini(&stage.router->documents.users);
+    cr_assert_eq(user_list_copy(&list, &stage.router->documents.users), STATUS_OK);
+    told_to[0] = '\0';
+}
+
+/* What is under way is told, of many keys. */
+static void tell_many(void)
+{
+    static uint64_t keys[DUMP_MAX_KEYS];
+
+    for (uint64_t i = 0; i < DUMP_MAX_KEYS; i++) {
+        keys[i] = i;
+    }
+    tell(keys, DUMP_MAX_KEYS);
+    tell(keys, DUMP_MAX_KEYS);
+}
+
+Test(router_dump, pages_of_users_come_in_turn)
+{
+    begin_with_users(&(struct user_limits){0});
+    for (int i = 0; i < 6; i++) {
+        ask_as(GREEDY);
+    }
+    ask_as(CALM);
+    for (int i = 0; i < 7; i++) {
+        tell_many();
+    }
+    cr_assert_str_eq(told_to, "gcggggg");
+    cr_assert_eq(told_status, STATUS_OK);
+    end();
+}
+
+Test(router_dump, nobody_gets_all_places)
+{
+    begin_with_users(&(struct user_limits){0});
+    for (int i = 0; i < PAGES && told_to[0] == '\0'; i++) {
+        ask_as(GREEDY);
+    }
+    cr_assert_str_eq(told_to, "g");
+    cr_assert_eq(told_status, STATUS_OVERLOADED);
+    cr_assert_not_null(strstr(told_message, "as many pages"), "%s", told_message);
+    ask_as(CALM);
+    cr_assert_str_eq(told_to, "g", "it has a place");
+    end();
+}
+
+static uint64_t held_by_greedy(void)
+{
+    return usages_find(&stage.router->usages, GREEDY)->in_flight;
+}
+
+Test(router_dump, a_page_counts_as_bytes_under_way)
+{
+    begin_with_users(&(struct user_limits){.in_flight = 1000});
+    ask_as(GREEDY);
+    cr_assert_eq(held_by_greedy(), DUMP_MAX_BYTES);
+    cr_assert_eq(stage.router->inflight_bytes, DUMP_MAX_BYTES);
+    /* The document moves on: the page begins anew, and is counted once. */
+    stage.document.epoch++;
+    stage.document.revision++;
+    sync_document();
+    pass(1000);
+    cr_assert_eq(held_by_greedy(), DUMP_MAX_BYTES);
+    nquestions = 0;
+    pass(TIMEOUT_US);
+    cr_assert_str_eq(told_to, "g");
+    cr_assert_eq(held_by_greedy(), 0);
+    cr_assert_eq(stage.router->inflight_bytes, 0);
+    cr_assert_null(limits_begin(stage.router, GREEDY, 900));
+    ask_as(GREEDY);
+    cr_assert_str_eq(told_to, "gg");
+    cr_assert_eq(told_status, STATUS_OVERLOADED);
+    cr_assert_not_null(strstr(told_message, "its limit in_flight"), "%s", told_message);
+    limits_end(stage.router, GREEDY, 900);
+    end();
+}
+
+Test(router_dump, the_keys_of_a_page_are_paid_for_before_the_next_one)
+{
+    begin_with_users(&(struct user_limits){.keys_per_s = 10000});
+    ask_as(GREEDY);
+    tell_many();
+    cr_assert_eq(told_status, STATUS_OK);
+    ask_as(GREEDY);
+    cr_assert_eq(told_status, STATUS_OVERLOADED);
+    cr_assert_not_null(strstr(told_message, "user greedy asks for more"), "%s", told_message);
+    cr_assert_eq(held_by_greedy(), 0, "what is refused is not under way");
+    ask_as(CALM);
+    tell_many();
+    cr_assert_eq(told_status, STATUS_OK);
+    pass(7000000);
+    ask_as(GREEDY);
+    tell_many();
+    cr_assert_eq(told_status, STATUS_OK);
+    cr_assert_str_eq(told_to, "ggcg");
+    end();
+}
+
 /* ---- filters that are being loaded ---- */
 
 static void begin_loading(void)

@@ -7,10 +7,12 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST = 1 << 20, ROUNDS = 20, LONG = 300000 };
@@ -540,5 +542,110 @@ Test(runtime_tls, changed_files_are_taken_if_they_are_good)
     run("cp server.key of-both/key");
     cr_assert(tls_source_look(&source));
     expect_shown(&source, "CN=server");
+    tls_source_fini(&source);
+}
+
+/* ---- certificates that are not valid now ---- */
+
+enum { DAY_S = 86400, MOST_LOOKS = 300, LOOK_US = 100000 };
+
+static void *read_pem(const char *name, bool key)
+{
+    FILE *file = fopen(in_folder(name), "re");
+    void *read;
+
+    cr_assert_not_null(file);
+    read = key ? (void *)PEM_read_PrivateKey(file, NULL, NULL, NULL)
+               : (void *)PEM_read_X509(file, NULL, NULL, NULL);
+    cr_assert_not_null(read);
+    cr_assert_eq(fclose(file), 0);
+    return read;
+}
+
+/* The certificate in live.pem is server.pem's, with its key, good from so many seconds from now on
+ * until then. */
+static void put_live(const char *pair, long from_s, long until_s)
+{
+    char certificate[32];
+    char key[32];
+    EVP_PKEY *authority = read_pem("ca.key", true);
+    X509 *live;
+    FILE *file;
+
+    (void)snprintf(certificate, sizeof certificate, "%s.pem", pair);
+    (void)snprintf(key, sizeof key, "cp -p %s.key live.key", pair);
+    live = read_pem(certificate, false);
+    cr_assert_not_null(X509_gmtime_adj(X509_getm_notBefore(live), from_s));
+    cr_assert_not_null(X509_gmtime_adj(X509_getm_notAfter(live), until_s));
+    cr_assert_gt(X509_sign(live, authority, EVP_sha256()), 0);
+    file = fopen(in_folder("live.new"), "we");
+    cr_assert(file != NULL && PEM_write_X509(file, live) == 1 && fclose(file) == 0);
+    run(key);
+    run("mv live.new live.pem");
+    X509_free(live);
+    EVP_PKEY_free(authority);
+}
+
+static void start_live(struct tls_source *source, const char *pair, long from_s, long until_s)
+{
+    struct tls_files files = files_of("live.pem", "live.key", TLS_CLIENTS_NONE);
+
+    put_live(pair, from_s, until_s);
+    cr_assert_eq(tls_source_read(source, &files), STATUS_OK);
+}
+
+/* By the look of every minute, and by a SIGHUP. */
+static void expect_kept(struct tls_source *source)
+{
+    struct tls_files files = source->files;
+
+    cr_assert_not(tls_source_look(source));
+    expect_shown(source, "CN=server");
+    cr_assert_eq(tls_source_read(source, &files), STATUS_INVALID);
+    expect_shown(source, "CN=server");
+}
+
+Test(runtime_tls, one_that_is_not_valid_now_takes_no_valid_ones_place)
+{
+    struct tls_source source = {0};
+
+    start_live(&source, "server", -DAY_S, DAY_S);
+    put_live("second", -2 * DAY_S, -DAY_S);
+    expect_kept(&source);
+    put_live("second", DAY_S, 2 * DAY_S);
+    expect_kept(&source);
+    put_live("second", -DAY_S, DAY_S);
+    cr_assert(tls_source_look(&source));
+    expect_shown(&source, "CN=second");
+    tls_source_fini(&source);
+}
+
+/* It will be: nobody has to touch the files once more. */
+Test(runtime_tls, one_that_is_too_early_is_taken_when_its_time_has_come)
+{
+    struct tls_source source = {0};
+    bool taken = false;
+
+    start_live(&source, "server", -DAY_S, DAY_S);
+    put_live("second", 3, DAY_S);
+    for (int i = 0; i < MOST_LOOKS && !taken; i++) {
+        taken = tls_source_look(&source);
+        (void)usleep(LOOK_US);
+    }
+    expect_shown(&source, "CN=second");
+    cr_assert(tls_identity_is_valid(source.identity));
+    tls_source_fini(&source);
+}
+
+/* At the start, and where the former one is no better. */
+Test(runtime_tls, where_there_is_nothing_better_it_is_taken)
+{
+    struct tls_source source = {0};
+
+    start_live(&source, "server", -2 * DAY_S, -DAY_S);
+    expect_shown(&source, "CN=server");
+    put_live("second", DAY_S, 2 * DAY_S);
+    cr_assert(tls_source_look(&source));
+    expect_shown(&source, "CN=second");
     tls_source_fini(&source);
 }
