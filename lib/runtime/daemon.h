@@ -61,8 +61,8 @@ struct daemon {
 
     uint64_t max_frame_bytes;
 
-    /* What one option alone does not show; NULL: nothing. STATUS_USAGE after printing why. */
-    enum status (*finish)(void *settings);
+    /* What one option alone does not show; NULL: nothing. STATUS_USAGE after options_refuse(). */
+    enum status (*finish)(void *settings, const struct option_origins *origins);
 
     /* Read the files that options name, at the start and on each SIGHUP, as they may hold something
      * else by then; NULL: there are none. Not OK, after saying why: nothing was changed. */
