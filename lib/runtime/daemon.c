@@ -281,6 +281,18 @@ static int run(struct life *self)
     return code;
 }
 
+/* What a start would read is read, so that what is wrong shows before a process is stopped for it.
+ */
+static int check(const struct daemon *self, const struct option_result *result)
+{
+    if (!read_key(self, self->key) ||
+        (self->check_files != NULL && self->check_files(self->settings) != STATUS_OK)) {
+        return PROCESS_EXIT_FAILURE;
+    }
+    (void)printf("%s: ok\n", result->config);
+    return PROCESS_EXIT_OK;
+}
+
 int daemon_main(const struct daemon *self, int argc, char **argv)
 {
     struct life life = {.daemon = self, .argc = argc, .argv = argv};
@@ -304,8 +316,8 @@ int daemon_main(const struct daemon *self, int argc, char **argv)
     if (!finish(self, self->settings, &result.origins)) {
         code = PROCESS_EXIT_USAGE;
     } else if (result.check_config) {
-        (void)printf("%s: ok\n", result.config);
-        code = PROCESS_EXIT_OK;
+        log_setup(self->options->program, LOG_WARN);
+        code = check(self, &result);
     } else {
         log_setup(self->options->program, wanted_level(self));
         code = run(&life);
