@@ -65,6 +65,8 @@ enum {
     X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                      \
     X(fences_void_total, "replies", "fence replies that do not count")                             \
     X(audit_lost_total, "lines", "of the audit log that could not be written")                     \
+    X(audit_left_out_total, "lines",                                                               \
+      "of refused requests, beyond so many a second, that the audit log does not have")            \
     X(not_permitted_total, "requests", "refused as the user who asks may not ask for that")        \
     X(peers_refused_total, "connections",                                                          \
       "not let in: an unknown key, plain where CURVE is spoken, or the other way round")           \
