@@ -217,6 +217,28 @@ Test(check_config, wrong_files_for_etcd_are_told)
     expect_all(faults, sizeof faults / sizeof faults[0]);
 }
 
+/* It is well as far as a start goes, which tells the same. */
+static void expect_warning(const char *daemon, const char *options, const char *text)
+{
+    check(daemon, options);
+    cr_assert_eq(command.exit_status, 0, "%s: %s", options, command.errors);
+    cr_assert_not_null(strstr(command.output, "conf: ok"), "%s", command.output);
+    cr_assert_not_null(strstr(command.errors, text), "\"%s\" is not in: %s", text, command.errors);
+    command_forget(&command);
+}
+
+Test(check_config, a_certificate_that_has_expired_is_told)
+{
+    shell("for who in server client; do openssl x509 -req -in $who.csr -signkey $who.key -days -1 "
+          "-out $who-old.pem 2>/dev/null || exit 1; done");
+    expect_warning("orbloom-router",
+                   TLS "tls_cert_file = \"@/server-old.pem\"; tls_key_file = \"@/server.key\";",
+                   "clients will refuse it: /CN=server");
+    expect_warning("orbloom-coordinator",
+                   ETCD "etcd_cert_file = \"@/client-old.pem\"; etcd_key_file = \"@/client.key\";",
+                   "client-old.pem has expired or is not valid yet");
+}
+
 static void wait_for(const char *name)
 {
     uint64_t deadline_ms = command_now_ms() + COMMAND_LIMIT_MS;
