@@ -204,7 +204,7 @@ endef
 $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
 $(BUILD)/bin/orbloom-node: LINK_LIBS = $(DAEMON_LIBS)
 $(BUILD)/bin/orbloom-router: LINK_LIBS = $(DAEMON_LIBS) $(call libs,libssl libcrypto)
-$(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3 libcurl jansson)
+$(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3 libcurl jansson libssl libcrypto)
 
 $(BUILD)/bin/orbloom: $(call objects,cli/main.c $(SRC_cli)) $(LIBORBLOOM)
 	$(link)

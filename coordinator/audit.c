@@ -410,15 +410,24 @@ void audit_begin(struct audit *self, const struct peer *from, const char *who,
     }
 }
 
-void audit_refuse(struct audit *self, const struct peer *from, const char *who,
+bool audit_refuse(struct audit *self, uint64_t now_us, const struct peer *from, const char *who,
                   const struct admin_request *request)
 {
+    if (!audit_log_is_on(&self->log)) {
+        return true;
+    }
+    if (!audit_limit_take(&self->refusals, now_us)) {
+        entry_free(self->current);
+        self->current = NULL;
+        return false;
+    }
     if (self->current == NULL) {
         begin(self, from, who, request);
     }
+    return true;
 }
 
-static void finish(struct audit_entry *entry, const struct admin_reply *reply)
+static void finish(struct audit *self, struct audit_entry *entry, const struct admin_reply *reply)
 {
     if (entry->filter_id == 0 && reply->nfilters == 1) {
         entry->filter_id = reply->filters[0].id;
@@ -427,6 +436,10 @@ static void finish(struct audit_entry *entry, const struct admin_reply *reply)
         put_count(entry, "filter_id", entry->filter_id);
     }
     put_text(entry, "outcome", status_code(reply->status));
+    if (self->refusals.left_out > 0) {
+        put_count(entry, "left_out", self->refusals.left_out);
+        self->refusals.left_out = 0;
+    }
 }
 
 void audit_end(struct audit *self, uint64_t now_us, const struct admin_reply *reply)
@@ -437,7 +450,7 @@ void audit_end(struct audit *self, uint64_t now_us, const struct admin_reply *re
         return;
     }
     self->current = NULL;
-    finish(entry, reply);
+    finish(self, entry, reply);
     if (entry->whole) {
         audit_log_write(&self->log, now_us, buffer_span(&entry->text));
     } else {

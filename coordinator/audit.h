@@ -25,6 +25,7 @@ struct audit {
     struct audit_log log;
     const char *name;            /* of the coordinator */
     struct audit_entry *current; /* of the command under way; NULL: none */
+    struct audit_limit refusals;
 };
 
 /* `name` and `lost` are borrowed. */
@@ -40,9 +41,10 @@ void audit_begin(struct audit *self, const struct peer *from, const char *who,
                  const struct admin_request *request);
 
 /* The command that has begun is refused, as its user, or one of the peer's role, may not ask for
- * that: it is noted whatever it is, with the answer to come. */
-void audit_refuse(struct audit *self, const struct peer *from, const char *who,
-                  const struct admin_request *request);
+ * that: it is noted whatever it is, with the answer to come. False: it is not, as too many were
+ * within a second; the next line that is written tells how many. */
+MUST_USE bool audit_refuse(struct audit *self, uint64_t now_us, const struct peer *from,
+                           const char *who, const struct admin_request *request);
 
 /* It is answered. Without one under way, or one that is not noted, nothing is done. */
 void audit_end(struct audit *self, uint64_t now_us, const struct admin_reply *reply);

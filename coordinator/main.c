@@ -4,6 +4,7 @@
 #include "coordinator/store/sqlite/sqlite.h"
 #include "proto/gate.h"
 #include "runtime/audit_file.h"
+#include "runtime/tls.h"
 
 static struct coordinator *coordinator;
 static struct store *store;
@@ -91,6 +92,30 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
     return STATUS_OK;
 }
 
+static enum status check_etcd(struct coordinator_settings *settings)
+{
+    const struct tls_files files = {
+        .certificate = settings->etcd.cert_file,
+        .key = settings->etcd.key_file,
+        .authority = settings->etcd.ca_file,
+    };
+    enum status status = coordinator_settings_read_password(settings);
+
+    return status == STATUS_OK ? tls_files_check(&files, "etcd_") : status;
+}
+
+/* --check-config; whether etcd is there, and lets us in, only a start shows. */
+static enum status check_files(void *context)
+{
+    struct coordinator_settings *settings = context;
+    enum status status = settings->store[0] != '\0' ? store_sqlite_check(settings->store)
+                                                    : check_etcd(settings);
+
+    return status == STATUS_OK && settings->audit_log[0] != '\0'
+               ? audit_file_check(settings->audit_log)
+               : status;
+}
+
 static void rekey(void *context)
 {
     const struct coordinator_settings *settings = context;
@@ -127,6 +152,7 @@ int main(int argc, char **argv)
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = coordinator_settings_finish,
         .read_files = open_audit,
+        .check_files = check_files,
         .start = start,
         .rekey = rekey,
         .interrupt = interrupt,

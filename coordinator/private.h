@@ -65,6 +65,8 @@ enum {
     X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                      \
     X(fences_void_total, "replies", "fence replies that do not count")                             \
     X(audit_lost_total, "lines", "of the audit log that could not be written")                     \
+    X(audit_left_out_total, "lines",                                                               \
+      "of refused requests, beyond so many a second, that the audit log does not have")            \
     X(not_permitted_total, "requests", "refused as the user who asks may not ask for that")        \
     X(peers_refused_total, "connections",                                                          \
       "not let in: an unknown key, plain where CURVE is spoken, or the other way round")           \
@@ -170,6 +172,7 @@ struct users_held {
 struct follower {
     struct peer peer;
     uint64_t last_us;
+    uint64_t gap_us;                /* between its last two questions; 0: there was one */
     char name[DOCUMENT_NAME_BYTES]; /* of a router, cut off if need be; "": a node */
     uint64_t features;              /* that it knows */
     uint64_t key;                   /* cluster_key_tag() of it; 0: it has not told */
@@ -308,12 +311,14 @@ static inline bool coordinator_lately(const struct coordinator *self, uint64_t n
     return now_us <= last_us || now_us - last_us <= self->config.node_timeout_us;
 }
 
-/* A router that has asked lately? */
+/* A router that has asked lately? It asks one coordinator after the other, each sync_interval of
+ * its own, so here as seldom as that takes. */
 static inline bool coordinator_follows_router(const struct coordinator *self,
                                               const struct follower *one, uint64_t now_us)
 {
     return one->peer.size > 0 && one->name[0] != '\0' &&
-           coordinator_lately(self, now_us, one->last_us);
+           (coordinator_lately(self, now_us, one->last_us) ||
+            now_us - one->last_us <= 2 * one->gap_us);
 }
 
 /* ---- answers.c ---- */

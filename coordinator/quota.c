@@ -24,6 +24,12 @@ static uint64_t arrays_of(const struct filter_document *document, uint64_t shard
     return keyset_of(document, shard_bytes) * document->content.nkeysets;
 }
 
+bool quota_takes_more(const struct filter_document *before, const struct filter_document *after)
+{
+    return after->owner != 0 && arrays_of(after, document_shard_bytes(after)) >
+                                    arrays_of(before, document_shard_bytes(before));
+}
+
 static struct holding holding_of(const struct coordinator *self, uint32_t owner)
 {
     struct holding sum = {0};

@@ -6,6 +6,10 @@
  * begins; a user who is gone, or has no limits, is held to nothing, and what is there already is
  * never taken away.
  *
+ * It is looked at in what was read of the store. Whatever takes more is written together with the
+ * number of the last filter, so that of two coordinators which let something pass at the same time
+ * one writes, and the other one looks again (records_write.c).
+ *
  * Errors:  STATUS_OVER_QUOTA with cause and remedy in `message`, of COORDINATOR_MESSAGE_BYTES.
  * Threads: none.
  */
@@ -26,5 +30,9 @@ MUST_USE enum status quota_allow_growth(const struct coordinator *self,
 /* ... another keyset beside the one that it has. */
 MUST_USE enum status quota_allow_keyset(const struct coordinator *self,
                                         const struct filter_document *document, char *message);
+
+/* Has the user who made the filter more by this edit of its document? False where nobody is named.
+ */
+bool quota_takes_more(const struct filter_document *before, const struct filter_document *after);
 
 #endif

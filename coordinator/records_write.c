@@ -1,4 +1,5 @@
 /* Edits of documents, and of what names are bound to: one swap of the store each. */
+#include "coordinator/quota.h"
 #include "coordinator/records.h"
 #include "proto/signed_document.h"
 
@@ -8,6 +9,8 @@
 #include <string.h>
 
 enum { DRAFT_SWAPS = 4, ID_BYTES = 8 };
+
+#define NEXT_FILTER "next/filter"
 
 /* One swap of the store, while it is put together. */
 struct draft {
@@ -197,6 +200,46 @@ enum status records_end_rename(struct coordinator *self, const struct document_e
     return status;
 }
 
+/* What a user may have is looked at in what was read of the store, so whatever takes more of it
+ * must be the only one to since then: the number of the last filter is written with it, as where a
+ * filter is made. STATUS_CONFLICT: somebody else was first, and by now that has been read. */
+static enum status draft_more(struct coordinator *self, struct draft *draft)
+{
+    size_t at = draft->count;
+    uint64_t version;
+    uint64_t last;
+    enum status status = records_read_number(self, NEXT_FILTER, &version, &last);
+
+    assert(at < DRAFT_SWAPS);
+    if (status == STATUS_OK && version > self->change) {
+        return records_refresh(self) == STATUS_OK ? STATUS_CONFLICT : STATUS_IO;
+    }
+    if (status == STATUS_OK) {
+        (void)snprintf(draft->keys[at], STORE_KEY_BYTES, NEXT_FILTER);
+        records_put_number(last, draft->ids[at]);
+        draft->swaps[at] = (struct store_swap){.key = draft->keys[at],
+                                               .expected = version,
+                                               .value = span_of(draft->ids[at], ID_BYTES)};
+        draft->count++;
+    }
+    return status;
+}
+
+/* An edit by which the user who has made the filter has more. */
+static enum status write_more(struct coordinator *self, uint64_t version,
+                              struct filter_document *document)
+{
+    struct draft draft;
+    enum status status;
+
+    draft_init(&draft);
+    status = draft_document(self, &draft, version, document);
+    status = status == STATUS_OK ? draft_more(self, &draft) : status;
+    status = status == STATUS_OK ? records_swap(self, draft.swaps, draft.count) : status;
+    draft_fini(&draft);
+    return status;
+}
+
 enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
                                 const struct document_entry *entry, records_edit_fn edit,
                                 const void *context)
@@ -207,7 +250,9 @@ enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
     status = status == STATUS_OK ? open_copy(self, entry, &edited) : status;
     if (status == STATUS_OK) {
         edit(&edited, context);
-        status = records_write_filter(self, records_version(entry), &edited);
+        status = quota_takes_more(&entry->document, &edited)
+                     ? write_more(self, records_version(entry), &edited)
+                     : records_write_filter(self, records_version(entry), &edited);
     }
     document_fini(&edited);
     if (status == STATUS_OK) {
@@ -315,7 +360,7 @@ enum status records_create_filter(struct coordinator *self, struct filter_docume
     assert(document->id == 0 && document->revision == 1 && document->epoch == 1);
     (void)snprintf(keys[0], sizeof keys[0], "name/%s", document->content.name);
     /* First: so whatever is created from now on, and gone without a trace of its name, fails it. */
-    status = records_read_number(self, "next/filter", &last_version, &last);
+    status = records_read_number(self, NEXT_FILTER, &last_version, &last);
     if (status == STATUS_OK) {
         status = records_read_number(self, keys[0], &name_version, &bound);
     }
@@ -342,7 +387,7 @@ enum status records_create_filter(struct coordinator *self, struct filter_docume
     if (status == STATUS_OK) {
         const struct store_swap swaps[] = {
             {.key = keys[0], .expected = name_version, .value = span_of(id_bytes, 8)},
-            {.key = "next/filter", .expected = last_version, .value = span_of(id_bytes, 8)},
+            {.key = NEXT_FILTER, .expected = last_version, .value = span_of(id_bytes, 8)},
             {.key = keys[1], .value = buffer_span(&value)},
             {.key = keys[2], .value = span_of(sealed, sizeof sealed)},
         };

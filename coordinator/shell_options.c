@@ -196,12 +196,6 @@ const struct option_table *coordinator_option_table(void)
     return &table;
 }
 
-static enum status refuse(const char *reason)
-{
-    (void)fprintf(stderr, "%s: %s\n", table.program, reason);
-    return STATUS_USAGE;
-}
-
 static bool all_are_https(const struct store_etcd_config *etcd)
 {
     for (uint32_t i = 0; i < etcd->nendpoints; i++) {
@@ -212,7 +206,7 @@ static bool all_are_https(const struct store_etcd_config *etcd)
     return true;
 }
 
-enum status coordinator_settings_finish(void *context)
+enum status coordinator_settings_finish(void *context, const struct option_origins *origins)
 {
     const struct coordinator_settings *settings = context;
     const struct store_etcd_config *etcd = &settings->etcd;
@@ -222,14 +216,19 @@ enum status coordinator_settings_finish(void *context)
         return STATUS_OK;
     }
     if (etcd->nendpoints == 0) {
-        return refuse("etcd_endpoints is empty; name at least one, or give store");
+        return options_refuse(&table, origins, "etcd_endpoints store",
+                              "etcd_endpoints is empty; name at least one, or give store");
     }
     if (size == 0 || etcd->prefix[size - 1] != '/') {
-        return refuse("etcd_prefix must end in '/', so that no other prefix begins with it");
+        return options_refuse(
+            &table, origins, "etcd_prefix",
+            "etcd_prefix must end in '/', so that no other prefix begins with it");
     }
     if ((etcd->ca_file[0] != '\0' || etcd->cert_file[0] != '\0') && !all_are_https(etcd)) {
-        return refuse("etcd_ca_file and etcd_cert_file are for https; write https:// in all of "
-                      "etcd_endpoints, or leave them out");
+        return options_refuse(
+            &table, origins, "etcd_ca_file etcd_cert_file",
+            "etcd_ca_file and etcd_cert_file are for https; write https:// in all of "
+            "etcd_endpoints, or leave them out");
     }
     return STATUS_OK;
 }

@@ -19,7 +19,8 @@ const struct option_table *coordinator_option_table(void);
 
 /* What one option alone does not show; a default etcd_prefix ends in '/', and so must any other.
  * STATUS_USAGE after printing why. */
-MUST_USE enum status coordinator_settings_finish(void *settings);
+MUST_USE enum status coordinator_settings_finish(void *settings,
+                                                 const struct option_origins *origins);
 
 /* The password of etcd_user, from its file; none without one. STATUS_INVALID, STATUS_IO: logged. */
 MUST_USE enum status coordinator_settings_read_password(struct coordinator_settings *settings);

@@ -24,8 +24,15 @@ enum {
 static void note_follower(struct follower *one, uint64_t now_us, const struct peer *peer,
                           const struct sync_request *request)
 {
+    bool again = one->peer.size == peer->size && memcmp(one->peer.id, peer->id, peer->size) == 0;
+
     *one = (struct follower){
-        .peer = *peer, .last_us = now_us, .features = request->features, .key = request->key};
+        .peer = *peer,
+        .last_us = now_us,
+        .gap_us = again && now_us > one->last_us ? now_us - one->last_us : 0,
+        .features = request->features,
+        .key = request->key,
+    };
     if (request->role == SYNC_ROUTER) {
         (void)snprintf(one->name, sizeof one->name, "%s", request->name);
     }

@@ -543,7 +543,9 @@ enum status users_judge(struct coordinator *self, const struct peer *from,
         explain(&asker, request, message);
     }
     coordinator_count(self, COORDINATOR_not_permitted_total);
-    audit_refuse(&self->audit, from, users_name(&asker, request), request);
+    if (!audit_refuse(&self->audit, self->now_us, from, users_name(&asker, request), request)) {
+        coordinator_count(self, COORDINATOR_audit_left_out_total);
+    }
     return STATUS_UNAUTHENTIC;
 }
 

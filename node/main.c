@@ -10,6 +10,30 @@
 static struct disk_files *files;
 static struct node *node;
 
+static enum status find_boot(struct node_config *config)
+{
+    config->kernel_boot = machine_boot();
+    if (config->kernel_boot == 0) {
+        log_line(LOG_ERROR, "the kernel's boot id can't be read, which tells a power loss from a "
+                            "restart; mount /proc, or run without data_dir");
+        return STATUS_IO;
+    }
+    return STATUS_OK;
+}
+
+/* --check-config */
+static enum status check_files(void *context)
+{
+    struct node_settings *settings = context;
+    enum status status;
+
+    if (settings->data_dir[0] == '\0') {
+        return STATUS_OK;
+    }
+    status = find_boot(&settings->config);
+    return status == STATUS_OK ? disk_files_check(settings->data_dir) : status;
+}
+
 static enum status open_disk(const struct node_settings *settings, struct node_config *config)
 {
     enum status status;
@@ -18,13 +42,10 @@ static enum status open_disk(const struct node_settings *settings, struct node_c
         log_line(LOG_WARN, "no data_dir: all that this node holds ends with the process");
         return STATUS_OK;
     }
-    config->kernel_boot = machine_boot();
-    if (config->kernel_boot == 0) {
-        log_line(LOG_ERROR, "the kernel's boot id can't be read, which tells a power loss from a "
-                            "restart; mount /proc, or run without data_dir");
-        return STATUS_IO;
+    status = find_boot(config);
+    if (status == STATUS_OK) {
+        status = disk_files_open(settings->data_dir, &files);
     }
-    status = disk_files_open(settings->data_dir, &files);
     if (status == STATUS_OK) {
         config->disk = disk_files_disk(files);
     }
@@ -101,6 +122,7 @@ int main(int argc, char **argv)
         .admits = admits,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = node_settings_finish,
+        .check_files = check_files,
         .start = start,
         .rekey = rekey,
         .stop = stop,

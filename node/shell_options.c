@@ -171,31 +171,30 @@ const struct option_table *node_option_table(void)
     return &table;
 }
 
-static enum status refuse(const char *reason)
-{
-    (void)fprintf(stderr, "%s: %s\n", table.program, reason);
-    return STATUS_USAGE;
-}
-
-static enum status check_addresses(const struct node_settings *settings)
+static enum status check_addresses(const struct node_settings *settings,
+                                   const struct option_origins *origins)
 {
     const char *advertise = settings->config.endpoint;
 
     if (advertise[0] != '\0' && options_endpoint_is_wildcard(advertise)) {
-        return refuse("advertise must name a real host and port, as others are to connect to it");
+        return options_refuse(
+            &table, origins, "advertise",
+            "advertise must name a real host and port, as others are to connect to it");
     }
     if (advertise[0] == '\0' && options_endpoint_is_any_host(settings->daemon.listen)) {
-        return refuse("listen is on all hosts, so others cannot be told where this node is; give "
-                      "--advertise=tcp://HOST:PORT too");
+        return options_refuse(
+            &table, origins, "listen",
+            "listen is on all hosts, so others cannot be told where this node is; give "
+            "advertise = \"tcp://HOST:PORT\" too");
     }
     return STATUS_OK;
 }
 
-enum status node_settings_finish(void *context)
+enum status node_settings_finish(void *context, const struct option_origins *origins)
 {
     struct node_settings *settings = context;
     struct node_config *config = &settings->config;
-    enum status status = check_addresses(settings);
+    enum status status = check_addresses(settings, origins);
 
     if (status != STATUS_OK) {
         return status;
@@ -209,7 +208,10 @@ enum status node_settings_finish(void *context)
         config->memory_limit_bytes = (uint64_t)((double)machine_memory_available() * MEMORY_SHARE);
     }
     if (config->memory_limit_bytes == 0) {
-        return refuse("this machine does not tell its available memory; give --memory_limit=BYTES");
+        return options_refuse(
+            &table, origins, "memory_limit",
+            "memory_limit is auto, and this machine does not tell its available memory; give bytes "
+            "such as \"8GiB\"");
     }
     return STATUS_OK;
 }

@@ -17,6 +17,6 @@ struct node_settings {
 const struct option_table *node_option_table(void);
 
 /* What one option alone does not show: combinations, and defaults found on this machine. */
-MUST_USE enum status node_settings_finish(void *settings);
+MUST_USE enum status node_settings_finish(void *settings, const struct option_origins *origins);
 
 #endif

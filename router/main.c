@@ -68,6 +68,37 @@ static enum status read_files(void *context)
     return STATUS_OK;
 }
 
+static enum status check_socket(const char *path)
+{
+    if (file_check_writable(path) == STATUS_OK) {
+        return STATUS_OK;
+    }
+    log_line(LOG_ERROR,
+             "cannot serve at resp_socket %s: %s; name a path in a folder that is there and that "
+             "this program's user may write to",
+             path, strerror(errno));
+    return STATUS_IO;
+}
+
+/* --check-config */
+static enum status check_files(void *context)
+{
+    struct router_settings *settings = context;
+    struct tls_source source = {0};
+    enum status status = read_password(settings);
+
+    if (status == STATUS_OK && settings->resp_tls_listen[0] != '\0') {
+        status = tls_source_read(&source, &settings->tls);
+        tls_source_fini(&source);
+    }
+    if (status == STATUS_OK && settings->resp_socket[0] != '\0') {
+        status = check_socket(settings->resp_socket);
+    }
+    return status == STATUS_OK && settings->audit_log[0] != '\0'
+               ? audit_file_check(settings->audit_log)
+               : status;
+}
+
 static const struct user_list *users_of(void *context)
 {
     return router_users(context);
@@ -248,6 +279,7 @@ int main(int argc, char **argv)
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = router_options_finish,
         .read_files = read_files,
+        .check_files = check_files,
         .start = start,
         .drain = drain,
         .reload = reload,

@@ -329,14 +329,9 @@ const struct option_table *router_option_table(void)
     return &table;
 }
 
-static enum status refuse(const char *text)
-{
-    (void)fprintf(stderr, "orbloom-router: %s\n", text);
-    return STATUS_USAGE;
-}
-
 /* A certificate that is asked for in vain, or one that is not asked for, is a door left open. */
-static enum status finish_tls(struct router_settings *settings)
+static enum status finish_tls(struct router_settings *settings,
+                              const struct option_origins *origins)
 {
     bool authority = settings->tls_ca_file[0] != '\0';
     bool asked = strcmp(settings->tls_clients, "none") != 0;
@@ -352,59 +347,88 @@ static enum status finish_tls(struct router_settings *settings)
     if (settings->resp_tls_listen[0] == '\0') {
         return !asked || settings->tls_cert_file[0] != '\0' /* It listens after a restart. */
                    ? STATUS_OK
-                   : refuse("tls_clients asks for certificates, and there is no TLS; add "
-                            "resp_tls_listen, or leave tls_clients out");
+                   : options_refuse(&table, origins, "tls_clients",
+                                    "tls_clients asks for certificates, and there is no TLS; add "
+                                    "resp_tls_listen, or leave tls_clients out");
     }
     if (settings->tls_cert_file[0] == '\0' || settings->tls_key_file[0] == '\0') {
-        return refuse("resp_tls_listen needs tls_cert_file and tls_key_file until a restart; name "
-                      "them");
+        return options_refuse(
+            &table, origins, "resp_tls_listen",
+            "resp_tls_listen needs tls_cert_file and tls_key_file until a restart; name them");
     }
     if (asked && !authority) {
-        return refuse("tls_clients asks for certificates, and nobody can vouch for them; name the "
-                      "tls_ca_file that has signed them, or set tls_clients to none");
+        return options_refuse(
+            &table, origins, "tls_clients",
+            "tls_clients asks for certificates, and nobody can vouch for them; name the "
+            "tls_ca_file that has signed them, or set tls_clients to none");
     }
     if (!asked && authority) {
-        return refuse("tls_ca_file is of no use while tls_clients is none: nobody would be asked "
-                      "for a certificate; set tls_clients to required or optional, or leave "
-                      "tls_ca_file out");
+        return options_refuse(
+            &table, origins, "tls_ca_file",
+            "tls_ca_file is of no use while tls_clients is none: nobody would be asked for a "
+            "certificate; set tls_clients to required or optional, or leave tls_ca_file out");
     }
-    if (strcmp(settings->resp_tls_listen, settings->resp_listen) == 0 &&
-        !options_endpoint_is_wildcard(settings->resp_listen)) {
-        return refuse(
-            "resp_tls_listen and resp_listen are one address; TLS needs a port of its own");
+    return STATUS_OK;
+}
+
+/* Each of the doors has a port of its own, or only one of them could be opened. */
+static enum status check_ports(const struct router_settings *settings,
+                               const struct option_origins *origins)
+{
+    const struct {
+        const char *names; /* the first is to blame, if it was given */
+        const char *a;
+        const char *b;
+    } pairs[] = {
+        {"resp_listen listen", settings->resp_listen, settings->daemon.listen},
+        {"resp_tls_listen listen", settings->resp_tls_listen, settings->daemon.listen},
+        {"resp_tls_listen resp_listen", settings->resp_tls_listen, settings->resp_listen},
+    };
+
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        const char *second = strchr(pairs[i].names, ' ');
+
+        if (options_endpoints_clash(pairs[i].a, pairs[i].b)) {
+            return options_refuse(&table, origins, pairs[i].names,
+                                  "%.*s, %s, and %s, %s, are one address; each needs a port of "
+                                  "its own",
+                                  (int)(second - pairs[i].names), pairs[i].names, pairs[i].a,
+                                  second + 1, pairs[i].b);
+        }
     }
     return STATUS_OK;
 }
 
 /* Whoever reaches `endpoint`, the option's, gets in without a word; so it must be meant. */
-static enum status check_door(const struct router_settings *settings, const char *option,
+static enum status check_door(const struct router_settings *settings,
+                              const struct option_origins *origins, const char *option,
                               const char *endpoint)
 {
     if (endpoint[0] == '\0' || options_endpoint_is_loopback(endpoint) || settings->resp.guarded ||
         settings->resp.users_only || strcmp(settings->resp_open, "on") == 0) {
         return STATUS_OK;
     }
-    (void)fprintf(
-        stderr,
-        "orbloom-router: %s %s is not loopback, and without a password whoever reaches it "
+    return options_refuse(
+        &table, origins, option,
+        "%s %s is not loopback, and without a password whoever reaches it "
         "may read and drop every filter: name a file with one as resp_password_file, "
         "let nobody in but users with resp_users = \"required\" (orbloom user), "
-        "listen on loopback, or say resp_open = \"on\" if that is meant\n",
+        "listen on loopback, or say resp_open = \"on\" if that is meant",
         option, endpoint);
-    return STATUS_USAGE;
 }
 
-static enum status check_doors(const struct router_settings *settings)
+static enum status check_doors(const struct router_settings *settings,
+                               const struct option_origins *origins)
 {
-    enum status status = check_door(settings, "resp_listen", settings->resp_listen);
+    enum status status = check_door(settings, origins, "resp_listen", settings->resp_listen);
 
     /* A certificate that must be shown is as good as a password. */
     return status == STATUS_OK && settings->tls.clients != TLS_CLIENTS_REQUIRED
-               ? check_door(settings, "resp_tls_listen", settings->resp_tls_listen)
+               ? check_door(settings, origins, "resp_tls_listen", settings->resp_tls_listen)
                : status;
 }
 
-enum status router_options_finish(void *context)
+enum status router_options_finish(void *context, const struct option_origins *origins)
 {
     struct router_settings *settings = context;
     enum status status;
@@ -415,11 +439,14 @@ enum status router_options_finish(void *context)
     settings->resp.flush = strcmp(settings->resp_flush, "on") == 0;
     settings->resp.strict_missing = strcmp(settings->resp_missing, "error") == 0;
     if (settings->resp.rate < LEAST_RATE) {
-        return refuse("resp_error_rate must be 0.000001 to 0.25");
+        return options_refuse(&table, origins, "resp_error_rate",
+                              "resp_error_rate must be 0.000001 to 0.25");
     }
     if (settings->resp.max_capacity < settings->resp.capacity) {
-        return refuse("resp_max_capacity must not be less than resp_capacity");
+        return options_refuse(&table, origins, "resp_max_capacity resp_capacity",
+                              "resp_max_capacity must not be less than resp_capacity");
     }
-    status = finish_tls(settings);
-    return status == STATUS_OK ? check_doors(settings) : status;
+    status = finish_tls(settings, origins);
+    status = status == STATUS_OK ? check_ports(settings, origins) : status;
+    return status == STATUS_OK ? check_doors(settings, origins) : status;
 }

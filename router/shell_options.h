@@ -35,7 +35,7 @@ struct router_settings {
 
 const struct option_table *router_option_table(void);
 
-/* What one option alone does not show. STATUS_USAGE after printing why. */
-MUST_USE enum status router_options_finish(void *settings);
+/* What one option alone does not show. STATUS_USAGE after printing why, and where. */
+MUST_USE enum status router_options_finish(void *settings, const struct option_origins *origins);
 
 #endif

@@ -4,7 +4,8 @@
 # - Every option that a daemon prints with --print-options (name, unit, range, default, help
 #   between tabs) has a row in a table of docs/configuration.md, with the same default; and a
 #   table below a heading that names the daemon has no other rows.
-# - deploy/node.conf, router.conf and coordinator.conf pass --check-config.
+# - deploy/node.conf, router.conf and coordinator.conf pass --check-config, with a key and folders
+#   that are there.
 # - Every command of `orbloom help --names` is named in README.md or docs/cli.md, and every flag
 #   of its help there or in docs/benchmark.md.
 # - Sources name no `orbloom COMMAND` in backticks that is not in that list, and no BF.NAME that is
@@ -20,7 +21,9 @@ bin=${1:?usage: tools/check-docs.sh BIN-DIRECTORY [ROOT]}
 root=${2:-$(dirname "$0")/..}
 configuration=$root/docs/configuration.md
 options=$(mktemp) || exit 2
-trap 'rm -f "$options"' EXIT
+samples=$(mktemp -d) || exit 2
+trap 'rm -rf "$options" "$samples"' EXIT
+(umask 077 && printf '%064d\n' 1 >"$samples/cluster.key")
 compared=0
 wrong=0
 
@@ -150,7 +153,8 @@ check_sample() {
         return
         ;;
     esac
-    if [ -x "$bin/$program" ] && ! "$bin/$program" --config "$1" --check-config >/dev/null; then
+    sed "s|\"/etc/orbloom/|\"$samples/|; s|\"/var/lib/orbloom/|\"$samples/|" "$1" >"$samples/conf"
+    if [ -x "$bin/$program" ] && ! "$bin/$program" --config "$samples/conf" --check-config >/dev/null; then
         complain "$1: refused by $program --check-config"
     fi
 }

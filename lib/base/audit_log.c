@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { BURST_US = 1000000 };
+
 /* ---- writing ---- */
 
 /* On the lane's thread. */
@@ -105,6 +107,16 @@ void audit_log_write(struct audit_log *self, uint64_t now_us, struct span member
         audit_log_lose(self, now_us);
     }
     write_waiting(self);
+}
+
+bool audit_limit_take(struct audit_limit *self, uint64_t now_us)
+{
+    if (token_bucket_ready_us(&self->bucket, now_us) > now_us + BURST_US) {
+        self->left_out++;
+        return false;
+    }
+    token_bucket_take(&self->bucket, now_us, 1, AUDIT_REFUSALS);
+    return true;
 }
 
 /* ---- JSON ---- */

@@ -15,6 +15,7 @@
 #include "base/actor.h"
 #include "base/buffer.h"
 #include "base/log.h"
+#include "base/token_bucket.h"
 
 enum { AUDIT_LINE_BYTES = 64 << 10, AUDIT_WAITING_BYTES = 1 << 20 };
 
@@ -58,6 +59,19 @@ void audit_log_lose(struct audit_log *self, uint64_t now_us);
 /* There are no lanes any more; what waits for them is written here and now. */
 void audit_log_leave_lanes(struct audit_log *self);
 void audit_log_fini(struct audit_log *self);
+
+/* Whoever is refused can have that noted as often as it likes, and so fill a disk. So there are
+ * AUDIT_REFUSALS of such lines a second, and a second's more at once; of the others it is told how
+ * many they were, in the next line. Zeroed: nothing was left out. */
+enum { AUDIT_REFUSALS = 100 };
+
+struct audit_limit {
+    struct token_bucket bucket;
+    uint64_t left_out; /* since it was last told */
+};
+
+/* One more; false: it is left out. */
+bool audit_limit_take(struct audit_limit *self, uint64_t now_us);
 
 /* Any bytes as a string of JSON: what is not plain is shown byte by byte. STATUS_NOMEM. */
 MUST_USE enum status audit_quote(struct buffer *out, struct span text);

@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 #include "base/log.h"
+#include "runtime/file.h"
 #include "runtime/hub.h"
 
 #include <errno.h>
@@ -42,18 +43,42 @@ static enum status check(const char *path, int descriptor)
     return STATUS_OK;
 }
 
-/* The path as it is now. */
-static enum status open_path(const char *path, int *out)
+static int open_for_lines(const char *path, int more)
 {
-    int descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-                          S_IRUSR | S_IWUSR);
+    return open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | more,
+                S_IRUSR | S_IWUSR);
+}
+
+static enum status refuse_path(const char *path)
+{
+    return refuse(path, strerror(errno),
+                  "name a file in a folder that is there and that this program's user may "
+                  "write to, or leave the option out",
+                  STATUS_IO);
+}
+
+enum status audit_file_check(const char *path)
+{
+    int descriptor = open_for_lines(path, 0);
     enum status status;
 
     if (descriptor < 0) {
-        return refuse(path, strerror(errno),
-                      "name a file in a folder that is there and that this program's user may "
-                      "write to, or leave the option out",
-                      STATUS_IO);
+        return errno == ENOENT && file_check_writable(path) == STATUS_OK ? STATUS_OK
+                                                                         : refuse_path(path);
+    }
+    status = check(path, descriptor);
+    (void)close(descriptor);
+    return status;
+}
+
+/* The path as it is now. */
+static enum status open_path(const char *path, int *out)
+{
+    int descriptor = open_for_lines(path, O_CREAT);
+    enum status status;
+
+    if (descriptor < 0) {
+        return refuse_path(path);
     }
     status = check(path, descriptor);
     if (status != STATUS_OK) {

@@ -18,6 +18,9 @@ struct audit_file;
 /* `path` is borrowed. */
 MUST_USE enum status audit_file_open(const char *path, struct audit_file **out);
 
+/* Could it be opened? Nothing is made or written. */
+MUST_USE enum status audit_file_check(const char *path);
+
 /* What is there under its path by now, as after a rotation. On error all goes on as before. */
 MUST_USE enum status audit_file_reopen(struct audit_file *self);
 void audit_file_close(struct audit_file **file);

@@ -37,24 +37,27 @@ bool daemon_listens_curve(const struct daemon_settings *settings)
 }
 
 /* Plain text where others can read it, and a door that is open to them, must be meant. */
-static bool check_transport(const struct daemon *daemon, const struct daemon_settings *settings)
+static bool check_transport(const struct daemon *daemon, const struct daemon_settings *settings,
+                            const struct option_origins *origins)
 {
     if (strcmp(settings->transport, "plain") != 0 || strcmp(settings->allow_plain, "on") == 0 ||
         options_endpoint_is_loopback(settings->listen)) {
         return true;
     }
-    (void)fprintf(stderr,
-                  "%s: transport is plain, and listen, %s, is not loopback: whoever reaches it may "
-                  "do anything, and read all that is said; say transport = \"curve\", listen on "
-                  "loopback, or say allow_plain = \"on\" if that is meant\n",
-                  daemon->options->program, settings->listen);
+    (void)options_refuse(
+        daemon->options, origins, "transport",
+        "transport is plain, and listen, %s, is not loopback: whoever reaches it may "
+        "do anything, and read all that is said; say transport = \"curve\", listen on "
+        "loopback, or say allow_plain = \"on\" if that is meant",
+        settings->listen);
     return false;
 }
 
-static bool finish(const struct daemon *daemon, void *settings)
+static bool finish(const struct daemon *daemon, void *settings,
+                   const struct option_origins *origins)
 {
-    return check_transport(daemon, settings) &&
-           (daemon->finish == NULL || daemon->finish(settings) == STATUS_OK);
+    return check_transport(daemon, settings, origins) &&
+           (daemon->finish == NULL || daemon->finish(settings, origins) == STATUS_OK);
 }
 
 static bool read_files(const struct daemon *daemon)
@@ -129,14 +132,14 @@ static void use(const struct life *self)
 }
 
 /* What is well by itself may not go with what stays as it is. */
-static bool take(struct life *self, const void *fresh)
+static bool take(struct life *self, const void *fresh, const struct option_origins *origins)
 {
     const struct daemon *daemon = self->daemon;
 
     copy_live(daemon->options, fresh, daemon->settings);
-    if (!finish(daemon, daemon->settings) || !read_files(daemon)) {
+    if (!finish(daemon, daemon->settings, origins) || !read_files(daemon)) {
         copy_live(daemon->options, self->loaded, daemon->settings);
-        (void)finish(daemon, daemon->settings); /* As at the start. */
+        (void)finish(daemon, daemon->settings, origins); /* As at the start. */
         return false;
     }
     tell_changes(daemon->options, self->loaded, fresh);
@@ -192,7 +195,7 @@ static void reload(struct life *self)
 
     if (fresh == NULL || key == NULL || !read_key(daemon, key) || !check_key(self, key) ||
         options_load(daemon->options, self->argc, self->argv, fresh, &result) != STATUS_OK ||
-        !finish(daemon, fresh) || !take(self, fresh)) {
+        !finish(daemon, fresh, &result.origins) || !take(self, fresh, &result.origins)) {
         log_line(LOG_ERROR, "SIGHUP: all options stay as they were, and the cluster key: %s",
                  fresh == NULL || key == NULL ? "out of memory" : "see the line above");
     } else {
@@ -294,6 +297,18 @@ static int run(struct life *self)
     return code;
 }
 
+/* What a start would read is read, so that what is wrong shows before a process is stopped for it.
+ */
+static int check(const struct daemon *self, const struct option_result *result)
+{
+    if (!read_key(self, self->key) ||
+        (self->check_files != NULL && self->check_files(self->settings) != STATUS_OK)) {
+        return PROCESS_EXIT_FAILURE;
+    }
+    (void)printf("%s: ok\n", result->config);
+    return PROCESS_EXIT_OK;
+}
+
 int daemon_main(const struct daemon *self, int argc, char **argv)
 {
     struct life life = {.daemon = self, .argc = argc, .argv = argv};
@@ -314,11 +329,11 @@ int daemon_main(const struct daemon *self, int argc, char **argv)
     if (keep_loaded(&life) != STATUS_OK) {
         return PROCESS_EXIT_FAILURE;
     }
-    if (!finish(self, self->settings)) {
+    if (!finish(self, self->settings, &result.origins)) {
         code = PROCESS_EXIT_USAGE;
     } else if (result.check_config) {
-        (void)printf("%s: ok\n", result.config);
-        code = PROCESS_EXIT_OK;
+        log_setup(self->options->program, LOG_WARN);
+        code = check(self, &result);
     } else {
         log_setup(self->options->program, wanted_level(self));
         code = run(&life);

@@ -1,8 +1,10 @@
 /* daemon.h - the life of a server program: options, key, socket, actor, "ready", signals, end.
  *
- *   options_load -> finish -> (--check-config ends here) -> cluster key -> files -> server socket
+ *   options_load -> finish -> cluster key -> files -> server socket
  *        -> start -> "ready ENDPOINT" on stdout -> until SIGTERM, SIGINT or the actor is over
  *        -> lanes stopped -> stop
+ *
+ * --check-config: options_load -> finish -> cluster key -> check_files -> "FILE: ok" on stdout.
  *
  * SIGTERM: where there is drain(), the first one only asks for the end, and the actor says when it
  *          is over(); the second one ends at once.
@@ -61,12 +63,16 @@ struct daemon {
 
     uint64_t max_frame_bytes;
 
-    /* What one option alone does not show; NULL: nothing. STATUS_USAGE after printing why. */
-    enum status (*finish)(void *settings);
+    /* What one option alone does not show; NULL: nothing. STATUS_USAGE after options_refuse(). */
+    enum status (*finish)(void *settings, const struct option_origins *origins);
 
     /* Read the files that options name, at the start and on each SIGHUP, as they may hold something
      * else by then; NULL: there are none. Not OK, after saying why: nothing was changed. */
     enum status (*read_files)(void *settings);
+
+    /* For --check-config: what read_files() reads and start() opens, judged as they judge it, and
+     * nothing is bound, made or written; NULL: there is nothing. Not OK after saying why. */
+    enum status (*check_files)(void *settings);
 
     /* Make the actor; the server socket listens already. On error say why and keep nothing. */
     enum status (*start)(void *settings, struct hub *hub, struct actor *actor);

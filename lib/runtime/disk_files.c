@@ -6,6 +6,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "runtime/descriptor_table.h"
+#include "runtime/file.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -469,11 +470,11 @@ static void init_disk(struct disk_files *self)
     };
 }
 
-static enum status refuse(const struct disk_files *self, const char *doing, int error)
+static enum status refuse(const char *path, const char *doing, int error)
 {
     enum status status = status_of(error);
 
-    log_line(LOG_ERROR, "data folder %s: cannot %s: %s; %s", self->path, doing, strerror(error),
+    log_line(LOG_ERROR, "data folder %s: cannot %s: %s; %s", path, doing, strerror(error),
              remedy(error));
     return status == STATUS_NO_SPACE || status == STATUS_NOMEM ? status : STATUS_IO;
 }
@@ -484,14 +485,14 @@ static enum status open_folder(struct disk_files *self)
     int parent;
 
     if (mkdir(self->path, FOLDER_MODE) != 0 && errno != EEXIST) {
-        return refuse(self, "make it", errno);
+        return refuse(self->path, "make it", errno);
     }
     self->folder = open(self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (self->folder < 0) {
-        return refuse(self, "open it", errno);
+        return refuse(self->path, "open it", errno);
     }
     if (faccessat(self->folder, ".", W_OK | X_OK, AT_EACCESS) != 0) {
-        return refuse(self, "write to it", errno);
+        return refuse(self->path, "write to it", errno);
     }
     /* What the folder will hold is durable only if its own name is; who may not read the parent
      * has not made the folder. */
@@ -532,10 +533,10 @@ static enum status lock_folder(struct disk_files *self)
 
     self->lock = openat(self->folder, LOCK_NAME, flags, LOCK_MODE);
     if (self->lock < 0) {
-        return refuse(self, "write to it", errno);
+        return refuse(self->path, "write to it", errno);
     }
     if (flock(self->lock, LOCK_EX | LOCK_NB) != 0) {
-        return errno == EWOULDBLOCK ? refuse_shared(self) : refuse(self, "lock it", errno);
+        return errno == EWOULDBLOCK ? refuse_shared(self) : refuse(self->path, "lock it", errno);
     }
     /* The name is for people; a full disk may have no room for it. */
     if (ftruncate(self->lock, 0) != 0 || pwrite(self->lock, text, (size_t)size, 0) != size) {
@@ -553,6 +554,36 @@ static void remove_half(void *context, const char *name)
     }
 }
 
+/* Its parent must be there: as in open_folder(). */
+static enum status check_parent(const char *path)
+{
+    return file_check_writable(path) == STATUS_OK ? STATUS_OK : refuse(path, "make it", errno);
+}
+
+enum status disk_files_check(const char *path)
+{
+    char plain[PATH_MAX];
+    size_t size = strlen(path);
+    struct stat about;
+
+    if (size == 0 || size >= sizeof plain) {
+        return refuse(path, "open it", size == 0 ? ENOENT : ENAMETOOLONG);
+    }
+    memcpy(plain, path, size + 1);
+    while (size > 1 && plain[size - 1] == '/') { /* Else its parent would be itself. */
+        plain[--size] = '\0';
+    }
+    if (stat(plain, &about) != 0) {
+        return errno == ENOENT ? check_parent(plain) : refuse(path, "open it", errno);
+    }
+    if (!S_ISDIR(about.st_mode)) {
+        return refuse(path, "open it", ENOTDIR);
+    }
+    return faccessat(AT_FDCWD, plain, R_OK | W_OK | X_OK, AT_EACCESS) == 0
+               ? STATUS_OK
+               : refuse(path, "write to it", errno);
+}
+
 enum status disk_files_open(const char *path, struct disk_files **out)
 {
     struct disk_files *self = heap_zalloc(1, sizeof *self);
@@ -568,7 +599,7 @@ enum status disk_files_open(const char *path, struct disk_files **out)
     descriptor_table_init(&self->files);
     init_disk(self);
     if ((size_t)snprintf(self->path, sizeof self->path, "%s", path) >= sizeof self->path) {
-        status = refuse(self, "open it", ENAMETOOLONG);
+        status = refuse(self->path, "open it", ENAMETOOLONG);
         goto fail;
     }
     status = open_folder(self);

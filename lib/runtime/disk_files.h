@@ -25,6 +25,10 @@ struct disk_files;
  * logged with the remedy. */
 MUST_USE enum status disk_files_open(const char *path, struct disk_files **out);
 
+/* Could it be opened, but for the lock? Nothing is made or written, and a process that uses it is
+ * not minded. Errors as of disk_files_open(). */
+MUST_USE enum status disk_files_check(const char *path);
+
 void disk_files_close(struct disk_files **disk);
 
 struct disk *disk_files_disk(struct disk_files *self);

@@ -103,21 +103,31 @@ static bool write_all(int descriptor, struct span content)
     return true;
 }
 
+/* False: it is too long; errno tells. */
+static bool folder_of(const char *path, char folder[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    size_t size = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+
+    if (size >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    memcpy(folder, slash == NULL ? "." : path, size > 0 ? size : 1);
+    folder[size > 0 ? size : 1] = '\0';
+    return true;
+}
+
 /* A rename is durable only when the folder that holds the name is. */
 static enum status sync_folder_of(const char *path)
 {
     char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    size_t size = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
     int descriptor;
     int rc;
 
-    if (size >= sizeof folder) {
-        errno = ENAMETOOLONG;
+    if (!folder_of(path, folder)) {
         return STATUS_IO;
     }
-    memcpy(folder, slash == NULL ? "." : path, size > 0 ? size : 1);
-    folder[size > 0 ? size : 1] = '\0';
     descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) {
         return STATUS_IO;
@@ -181,6 +191,28 @@ enum status file_write(const char *path, unsigned mode, struct span content)
 enum status file_make(const char *path, unsigned mode, struct span content)
 {
     return put(path, mode, content, false);
+}
+
+/* As who it acts for, which need not be who has started it. */
+static enum status may(const char *path, int mode)
+{
+    return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 ? STATUS_OK : STATUS_IO;
+}
+
+enum status file_check_writable(const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat about;
+
+    if (stat(path, &about) == 0) {
+        errno = EISDIR;
+        return S_ISDIR(about.st_mode) ? STATUS_IO : may(path, W_OK);
+    }
+    if (errno != ENOENT || !folder_of(path, folder) || stat(folder, &about) != 0) {
+        return STATUS_IO;
+    }
+    errno = ENOTDIR;
+    return S_ISDIR(about.st_mode) ? may(folder, W_OK | X_OK) : STATUS_IO;
 }
 
 static enum status make_one_folder(const char *path)

@@ -18,6 +18,10 @@ MUST_USE enum status file_write(const char *path, unsigned mode, struct span con
 /* The same for a file that must not exist yet: STATUS_IO with EEXIST if it does. */
 MUST_USE enum status file_make(const char *path, unsigned mode, struct span content);
 
+/* Could this process write to the file, or make it where there is none? Nothing is made or changed.
+ * Not so: STATUS_IO. */
+MUST_USE enum status file_check_writable(const char *path);
+
 /* mkdir -p, mode 0700. */
 MUST_USE enum status file_make_folder(const char *path);
 

@@ -26,6 +26,7 @@ enum {
     MOST_CLIENT_CHAIN_BYTES = 32 << 10,
     ABOUT_BYTES = 320,
     REASON_BYTES = 160,
+    NAME_BYTES = 64, /* of an option, as people read it */
 };
 
 struct tls_identity {
@@ -187,6 +188,93 @@ static enum status read_files(SSL_CTX *context, const struct tls_files *files)
     }
     return status;
 }
+
+/* ---- files of a client ---- */
+
+static void warn_of_dates(SSL_CTX *context, const char *what, const char *path)
+{
+    const X509 *certificate = SSL_CTX_get0_certificate(context);
+
+    if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0 ||
+        X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0) {
+        log_line(LOG_WARN,
+                 "%s %s has expired or is not valid yet, and will be refused; put a valid one in "
+                 "its place",
+                 what, path);
+    }
+}
+
+/* Whose mode is its reader's affair. */
+static enum status check_key(SSL_CTX *context, const char *what, const char *path)
+{
+    const X509 *certificate = SSL_CTX_get0_certificate(context);
+    EVP_PKEY *key = NULL;
+    enum status status;
+    struct buffer text;
+
+    buffer_init(&text, MOST_PEM_BYTES);
+    status = file_read(path, &text);
+    if (status != STATUS_OK) {
+        status = refuse(what, path, status == STATUS_IO ? strerror(errno) : status_meaning(status),
+                        "name a private key in PEM form");
+    } else if (parse_key(&key, buffer_span(&text), NULL, 0) != STATUS_OK) {
+        status = refuse(what, path, "it is none, or has a passphrase",
+                        "it must hold a private key in PEM form, without a passphrase");
+    } else if (X509_check_private_key(certificate, key) != 1) {
+        status = refuse(what, path, "it is not the key of the certificate",
+                        "name two that were made together");
+    }
+    EVP_PKEY_free(key);
+    if (text.data != NULL) {
+        explicit_bzero(text.data, text.capacity);
+    }
+    buffer_fini(&text);
+    return status;
+}
+
+/* "the etcd_cert_file" */
+static const char *name_file(char name[NAME_BYTES], const char *prefix, const char *which)
+{
+    (void)snprintf(name, NAME_BYTES, "the %s%s_file", prefix, which);
+    return name;
+}
+
+static enum status check_files(SSL_CTX *context, const struct tls_files *files, const char *prefix)
+{
+    enum status status = STATUS_OK;
+    char name[NAME_BYTES];
+
+    if (files->authority[0] != '\0') {
+        status = read_certificates(context, name_file(name, prefix, "ca"), files->authority,
+                                   take_authority);
+    }
+    if (status == STATUS_OK && files->certificate[0] != '\0') {
+        status = read_certificates(context, name_file(name, prefix, "cert"), files->certificate,
+                                   take_own);
+    }
+    if (status == STATUS_OK && files->certificate[0] != '\0') {
+        warn_of_dates(context, name, files->certificate);
+        status = check_key(context, name_file(name, prefix, "key"), files->key);
+    }
+    return status;
+}
+
+enum status tls_files_check(const struct tls_files *files, const char *prefix)
+{
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    enum status status = STATUS_NOMEM;
+
+    ERR_clear_error();
+    if (context != NULL) {
+        status = check_files(context, files, prefix);
+    } else {
+        log_line(LOG_ERROR, "cannot begin with TLS: %s", why());
+    }
+    SSL_CTX_free(context);
+    return status;
+}
+
+/* ---- what is shown, for people ---- */
 
 /* Who can tell that this is the right one reads it in the log. */
 static void describe(struct tls_identity *self)

@@ -40,6 +40,11 @@ struct tls_identity;
 MUST_USE enum status tls_identity_read(const struct tls_files *files, struct tls_identity **out);
 void tls_identity_destroy(struct tls_identity **identity);
 
+/* Files of a client of somebody else's server, which reads them itself: is each what it must be,
+ * and the key that of the certificate? Paths that are "" are not looked at; `prefix` is what the
+ * names of their options begin with: "etcd_". Errors as of tls_identity_read(). */
+MUST_USE enum status tls_files_check(const struct tls_files *files, const char *prefix);
+
 /* "/CN=router-1, valid until Nov 26 12:00:00 2027 GMT" */
 const char *tls_identity_about(const struct tls_identity *identity);
 

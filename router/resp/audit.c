@@ -1,18 +1,11 @@
-/* What RESP clients were refused, for the audit log: a line each, of who, what and from where.
- *
- * Whoever is refused can have that said as often as it likes. So there are so many lines a second
- * and no more, and the next line tells how many were left out. */
-#include "base/token_bucket.h"
+/* What RESP clients were refused, for the audit log: a line each, of who, what and from where; no
+ * more than so many a second. */
 #include "router/resp/private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum {
-    LINES_PER_SECOND = 100,
-    BURST_US = 1000000, /* so much of that at once */
-    MOST_SHOWN = 128,   /* bytes of a word */
-};
+enum { MOST_SHOWN = 128 /* bytes of a word */ };
 
 void front_attach_audit(struct front *front, const struct audit_sink *sink)
 {
@@ -48,13 +41,12 @@ static bool put_known(struct buffer *line, const char *name, struct span text)
 
 static bool is_due(struct front *self)
 {
-    if (token_bucket_ready_us(&self->audit_rate, self->now_us) > self->now_us + BURST_US) {
+    bool due = audit_limit_take(&self->audit_limit, self->now_us);
+
+    if (!due) {
         front_count(self, FRONT_audit_left_out_total);
-        self->audit_left_out++;
-        return false;
     }
-    token_bucket_take(&self->audit_rate, self->now_us, 1, LINES_PER_SECOND);
-    return true;
+    return due;
 }
 
 void audit_refusal(struct front *self, const struct session *session, const struct refusal *refusal)
@@ -73,8 +65,8 @@ void audit_refusal(struct front *self, const struct session *session, const stru
             put_known(&line, "filter", refusal->filter) &&
             put_text(&line, "client", span_text(session->peer)) &&
             put_text(&line, "outcome", span_text(refusal->outcome)) &&
-            put_left_out(&line, self->audit_left_out);
-    self->audit_left_out = 0;
+            put_left_out(&line, self->audit_limit.left_out);
+    self->audit_limit.left_out = 0;
     if (whole) {
         audit_log_write(&self->audit, self->now_us, buffer_span(&line));
     } else {

@@ -6,7 +6,6 @@
 #include "base/fair_queue.h"
 #include "base/link_ring.h"
 #include "base/log.h"
-#include "base/token_bucket.h"
 #include "map/users.h"
 #include "proto/codec.h"
 #include "resp/reply.h"
@@ -344,8 +343,7 @@ struct front {
     struct log_limit stranger_limit;
     struct log_limit users_limit;
     struct audit_log audit;
-    struct token_bucket audit_rate;
-    uint64_t audit_left_out; /* since the last line */
+    struct audit_limit audit_limit;
     struct log_limit memory_limit;
     uint64_t counters[FRONT_NCOUNTERS];
 };

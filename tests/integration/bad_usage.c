@@ -266,6 +266,96 @@ Test(bad_options, a_configuration_that_is_not_there_is_named)
     }
 }
 
+/* ---- options that do not go together ---- */
+
+struct combination {
+    const char *daemon;
+    const char *text; /* its third line is to blame */
+    const char *reason;
+};
+
+#define KEY "cluster_key_file = \"/nonexistent/key\";\n"
+
+static const struct combination combinations[] = {
+    {"orbloom-node",
+     "name = \"n\"; " KEY "listen = \"tcp://*:7410\"; advertise = \"tcp://a:7410\";\n"
+     "transport = \"plain\";\n",
+     "transport is plain, and listen, tcp://*:7410, is not loopback"},
+    {"orbloom-router", KEY "listen = \"tcp://10.0.0.1:7401\";\ntransport = \"plain\";\n",
+     "transport is plain"},
+    {"orbloom-coordinator",
+     KEY "store = \"/tmp/s\"; listen = \"tcp://*:7400\";\ntransport = \"plain\";\n",
+     "transport is plain"},
+    {"orbloom-node", "name = \"n\";\n" KEY "listen = \"tcp://*:7410\";\n",
+     "listen is on all hosts"},
+    {"orbloom-node", "name = \"n\";\n" KEY "advertise = \"tcp://*:7410\";\n",
+     "advertise must name a real host"},
+    {"orbloom-router", KEY "\nresp_listen = \"tcp://*:6379\";\n", "is not loopback"},
+    {"orbloom-router",
+     KEY "tls_cert_file = \"c\"; tls_key_file = \"k\";\nresp_tls_listen = \"tcp://*:6380\";\n",
+     "is not loopback"},
+    {"orbloom-router", KEY "\nresp_listen = \"tcp://127.0.0.1:7401\";\n",
+     "resp_listen, tcp://127.0.0.1:7401, and listen, tcp://127.0.0.1:7401, are one address"},
+    {"orbloom-router",
+     KEY "tls_cert_file = \"c\"; tls_key_file = \"k\"; resp_listen = \"tcp://127.0.0.1:6380\";\n"
+         "resp_tls_listen = \"tcp://127.0.0.1:6380\";\n",
+     "are one address"},
+    {"orbloom-router", KEY "\nresp_tls_listen = \"tcp://127.0.0.1:6380\";\n",
+     "resp_tls_listen is given without tls_cert_file"},
+    {"orbloom-router", KEY "\ntls_cert_file = \"c\";\n",
+     "tls_cert_file is given without resp_tls_listen"},
+    {"orbloom-router",
+     KEY
+     "resp_tls_listen = \"tcp://127.0.0.1:6380\"; tls_key_file = \"k\"; tls_cert_file = \"c\";\n"
+     "tls_clients = \"required\";\n",
+     "nobody can vouch for them"},
+    {"orbloom-router",
+     KEY
+     "resp_tls_listen = \"tcp://127.0.0.1:6380\"; tls_key_file = \"k\"; tls_cert_file = \"c\";\n"
+     "tls_ca_file = \"a\";\n",
+     "tls_ca_file is of no use"},
+    {"orbloom-router", KEY "\ntls_clients = \"optional\";\n", "and there is no TLS"},
+    {"orbloom-router", KEY "\nresp_error_rate = \"0\";\n", "resp_error_rate must be"},
+    {"orbloom-router", KEY "resp_capacity = \"2M\";\nresp_max_capacity = \"1M\";\n",
+     "must not be less"},
+    {"orbloom-router", KEY "\nresp_capacity = \"2G\";\n", "must be 1 to"},
+    {"orbloom-coordinator", KEY "etcd_endpoints = [\"http://a:1\"];\nstore = \"/tmp/s\";\n",
+     "both"},
+    {"orbloom-coordinator", KEY "\netcd_endpoints = [];\n", "etcd_endpoints is empty"},
+    {"orbloom-coordinator", KEY "etcd_endpoints = [\"http://a:1\"];\netcd_prefix = \"/o\";\n",
+     "etcd_prefix must end in '/'"},
+    {"orbloom-coordinator", KEY "etcd_endpoints = [\"http://a:1\"];\netcd_ca_file = \"c\";\n",
+     "are for https"},
+};
+
+Test(bad_options, what_does_not_go_together_is_named_with_file_and_line)
+{
+    for (size_t i = 0; i < sizeof combinations / sizeof combinations[0]; i++) {
+        const struct combination *one = &combinations[i];
+        char place[128];
+        char path[64];
+
+        write_conf(one->text, path);
+        (void)snprintf(place, sizeof place, "%s: %s:3: ", one->daemon, path);
+        command_run(&command, span_text(""), one->daemon, "--config", path, "--check-config", NULL);
+        (void)unlink(path);
+        cr_assert_not_null(strstr(command.errors, place), "%s is not in: %s", place,
+                           command.errors);
+        expect_usage(one->reason);
+    }
+}
+
+/* ... of the command line, with its flag. */
+Test(bad_options, flags_that_do_not_go_together_are_named)
+{
+    command_run(&command, span_text(""), "orbloom-router", "--cluster_key_file=/nonexistent/key",
+                "--resp_listen=tcp://*:6379", NULL);
+    expect_usage("orbloom-router: --resp_listen: resp_listen tcp://*:6379 is not loopback");
+    command_run(&command, span_text(""), "orbloom-router", "--cluster_key_file=/nonexistent/key",
+                "--listen=tcp://10.0.0.1:7401", "--transport=plain", NULL);
+    expect_usage("orbloom-router: --transport: transport is plain");
+}
+
 /* ---- users: each action has its own flags ---- */
 
 #define EXPECT_USER(text, ...)                                                      \

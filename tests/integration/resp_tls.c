@@ -379,6 +379,6 @@ Test(resp_tls, options_that_do_not_go_together_are_refused, .timeout = LIMIT_S)
     REFUSED("add resp_tls_listen, or leave tls_clients out", "--tls_clients=required");
     REFUSED("name the tls_ca_file that has signed them", DOOR, "--tls_clients=optional");
     REFUSED("tls_ca_file is of no use while tls_clients is none", DOOR, "--tls_ca_file=/a");
-    REFUSED("TLS needs a port of its own", DOOR, "--resp_listen=tcp://127.0.0.1:1");
+    REFUSED("each needs a port of its own", DOOR, "--resp_listen=tcp://127.0.0.1:1");
     REFUSED("must be one of", DOOR, "--tls_clients=perhaps");
 }

@@ -16,6 +16,7 @@ static struct {
     char lines[MAX_LINES][TEXT_BYTES];
     size_t count;
     bool refuses;
+    bool wraps; /* the newest lines are kept, whatever their count */
 } log_file;
 
 static struct memory_store store;
@@ -28,12 +29,12 @@ static enum status keep(void *context, struct span line)
     if (log_file.refuses) {
         return STATUS_IO;
     }
-    cr_assert_lt(log_file.count, (size_t)MAX_LINES);
+    cr_assert(log_file.wraps || log_file.count < MAX_LINES);
     cr_assert_lt(line.size, (size_t)TEXT_BYTES);
     cr_assert_eq(line.data[line.size - 1], '\n');
     cr_assert_null(memchr(line.data, '\n', line.size - 1), "one line at a time");
-    (void)snprintf(log_file.lines[log_file.count++], TEXT_BYTES, "%.*s", (int)line.size - 1,
-                   (const char *)line.data);
+    (void)snprintf(log_file.lines[log_file.count++ % MAX_LINES], TEXT_BYTES, "%.*s",
+                   (int)line.size - 1, (const char *)line.data);
     return STATUS_OK;
 }
 
@@ -154,6 +155,40 @@ Test(coordinator_audit, questions_that_are_refused_are_noted)
     request.action = ADMIN_DROP;
     ask_as(PEER_MONITOR, 9, &request);
     EXPECT_LINE(3, "\"action\":\"drop\"", "\"outcome\":\"UNAUTHENTIC\"");
+    close_stage();
+}
+
+/* Who may do nothing must not be able to fill a disk; what others do is noted all the same. */
+Test(coordinator_audit, refusals_are_left_out_beyond_so_many_a_second)
+{
+    enum { TRIES = 1000 };
+    struct admin_request request = {.action = ADMIN_USER_LIST, .name = "", .successor = ""};
+    char left_out[64];
+    size_t noted;
+
+    open_stage();
+    log_file.wraps = true;
+    for (int i = 0; i < TRIES; i++) {
+        request.action = i % 2 == 0 ? ADMIN_USER_LIST : ADMIN_DROP;
+        ask_as(PEER_MONITOR, 9, &request);
+        cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_UNAUTHENTIC, "each is told");
+    }
+    noted = log_file.count;
+    cr_assert_geq(noted, AUDIT_REFUSALS);
+    cr_assert_leq(noted, 2 * AUDIT_REFUSALS);
+    cr_assert_eq(coordinator_stage_counter(&stage, "audit_left_out_total"), TRIES - noted);
+    request = (struct admin_request){.action = ADMIN_MAP_BACKUP, .name = "", .successor = ""};
+    command(&request);
+    cr_assert_eq(log_file.count, noted + 1);
+    (void)snprintf(left_out, sizeof left_out, "\"outcome\":\"OK\",\"left_out\":%zu}",
+                   TRIES - noted);
+    cr_assert_not_null(strstr(log_file.lines[noted % MAX_LINES], left_out), "%s is not in: %s",
+                       left_out, log_file.lines[noted % MAX_LINES]);
+    stage.now_us += 1000000;
+    request = (struct admin_request){.action = ADMIN_DROP, .name = "", .successor = ""};
+    ask_as(PEER_MONITOR, 9, &request);
+    cr_assert_eq(log_file.count, noted + 2, "time brings more");
+    cr_assert_null(strstr(log_file.lines[(noted + 1) % MAX_LINES], "left_out"), "told once");
     close_stage();
 }
 

@@ -342,6 +342,41 @@ Test(coordinator_rebuild, takes_no_more_bytes_than_its_maker_may_have)
     close_stage();
 }
 
+static void rebuild_pages_at_other(void *context)
+{
+    struct admin_request request = rebuild(REBUILD_BEGIN);
+
+    (void)context;
+    request.name = "pages";
+    coordinator_stage_command(&other, 5, &request);
+}
+
+/* Each would let one of two filters have more, by what it has read; the other one is faster. */
+Test(coordinator_rebuild, takes_no_more_bytes_at_two_coordinators_at_once)
+{
+    struct admin_request create = create_request();
+    const struct document_entry *pages;
+
+    user_bytes = 1 << 20;
+    open_with(WHEN_FULL_REFUSE);
+    create.name = "pages";
+    create.user = "maker";
+    coordinator_stage_command(&stage, 1, &create);
+    coordinator_stage_report(&stage, NODES, FILTER + 1, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    user_bytes = 3 * document_shard_bytes(document_at(&stage)) * SHARDS;
+    limit_user();
+    coordinator_stage_init(&other, &store.store);
+    coordinator_stage_report(&other, NODES, FILTER, 1, REPLICA_FULL);
+    store.before_swap = rebuild_pages_at_other;
+    expect_refusal(step(REBUILD_BEGIN), STATUS_OVER_QUOTA, "raise its limit `bytes`");
+    cr_assert_eq(document_at(&stage)->content.nkeysets, 1);
+    pages = document_cache_find_name(&stage.coordinator->documents, "pages");
+    cr_assert_eq(pages->document.content.nkeysets, 2);
+    coordinator_stage_fini(&other);
+    close_stage();
+}
+
 Test(coordinator_rebuild, another_filter_is_not_meant)
 {
     struct admin_request request = rebuild(REBUILD_BEGIN);

@@ -115,6 +115,7 @@ Test(coordinator_store_etcd_tls, wrong_certificates_are_named)
     expect_failure(tls, "none.pem", "client", "check etcd_ca_file");
     expect_failure(tls, "ca.pem", "none", "check etcd_cert_file and etcd_key_file");
     expect_failure(tls, "ca.pem", NULL, "it may want etcd_cert_file");
+    expect_failure(tls, "ca.pem", "stranger", "trusted-ca-file");
 }
 
 Test(coordinator_store_etcd_tls, http_where_tls_is_wanted_is_told)

@@ -719,6 +719,31 @@ Test(coordinator_users, routers_hear_how_many_of_them_live)
     cr_assert_eq(coordinator_stage_send(&stage, 51, &request).routers, 1);
 }
 
+/* One that asks each of eight coordinators once a minute is there all the time. */
+Test(coordinator_users, routers_that_ask_seldom_live_as_long_as_they_ask)
+{
+    enum { SELDOM_US = 480000000 };
+    struct sync_request often = {.role = SYNC_ROUTER,
+                                 .name = "r1",
+                                 .endpoint = "",
+                                 .host = "",
+                                 .zone = "",
+                                 .since = stage.coordinator->change};
+    struct sync_request seldom = often;
+
+    seldom.name = "r2";
+    (void)coordinator_stage_send(&stage, 51, &seldom);
+    for (int i = 0; i < 3; i++) {
+        stage.now_us += SELDOM_US;
+        cr_assert_eq(coordinator_stage_send(&stage, 50, &often).routers, i == 0 ? 1 : 2);
+        (void)coordinator_stage_send(&stage, 51, &seldom);
+    }
+    stage.now_us += 2 * (uint64_t)SELDOM_US;
+    cr_assert_eq(coordinator_stage_send(&stage, 50, &often).routers, 2);
+    stage.now_us += 1;
+    cr_assert_eq(coordinator_stage_send(&stage, 50, &often).routers, 1, "it asks no more");
+}
+
 /* ---- how much they may have ---- */
 
 static void make_limited(uint64_t filters, uint64_t bytes)

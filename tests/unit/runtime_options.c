@@ -458,6 +458,58 @@ Test(runtime_options, endpoints_are_judged)
     cr_assert_not(options_endpoint_is_any_host("tcp://10.0.0.1:*"));
 }
 
+/* What two options are together is mended where the first of those named was given. */
+Test(runtime_options, what_does_not_go_together_is_told_with_its_place)
+{
+    struct settings got;
+    struct option_result result;
+    char expected[256];
+    char flags[160];
+
+    write_config(span_text("name = \"n\";\n\nkeys = \"5\";\n"));
+    (void)snprintf(flags, sizeof flags, "--config=%s\n--memory=2GiB", path);
+    cr_assert_eq(load(flags, &got, &result), STATUS_OK);
+
+    cr_expect_eq(options_refuse(&table, &result.origins, "delay keys", "no %d", 1), STATUS_USAGE);
+    (void)snprintf(expected, sizeof expected, "orbloom-test: %s:3: no 1\n", path);
+    cr_expect_str_eq(errors(), expected);
+
+    cr_expect_eq(options_refuse(&table, &result.origins, "memory keys", "no %d", 2), STATUS_USAGE);
+    cr_expect_str_eq(errors(), "orbloom-test: --memory: no 2\n");
+
+    cr_expect_eq(options_refuse(&table, &result.origins, "delay factor", "no"), STATUS_USAGE);
+    cr_expect_str_eq(errors(), "orbloom-test: default of delay: no\n");
+}
+
+Test(runtime_options, addresses_of_one_port_clash)
+{
+    static const struct {
+        const char *a;
+        const char *b;
+        bool clash;
+    } all[] = {
+        {"tcp://127.0.0.1:7401", "tcp://127.0.0.1:7401", true},
+        {"tcp://127.0.0.1:7401", "tcp://127.0.0.1:07401", true},
+        {"tcp://*:7401", "tcp://127.0.0.1:7401", true},
+        {"tcp://[::1]:7401", "tcp://[::]:7401", true},
+        {"tcp://0.0.0.0:7401", "tcp://*:7401", true},
+        {"tcp://127.0.0.1:7401", "tcp://127.0.0.2:7401", false},
+        {"tcp://127.0.0.1:7401", "tcp://127.0.0.1:7402", false},
+        {"tcp://127.0.0.1:0", "tcp://127.0.0.1:0", false},
+        {"tcp://127.0.0.1:*", "tcp://127.0.0.1:*", false},
+        {"tcp://*:0", "tcp://*:7401", false},
+        {"", "", false},
+        {"", "tcp://*:7401", false},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        cr_expect_eq(options_endpoints_clash(all[i].a, all[i].b), all[i].clash, "%s and %s",
+                     all[i].a, all[i].b);
+        cr_expect_eq(options_endpoints_clash(all[i].b, all[i].a), all[i].clash, "%s and %s",
+                     all[i].b, all[i].a);
+    }
+}
+
 /* --check-config reads everything and says so by the result alone. */
 Test(runtime_options, a_good_file_is_checked)
 {

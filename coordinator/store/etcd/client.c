@@ -172,8 +172,10 @@ static const char *remedy_of(const struct etcd_client *self, CURLcode code)
         return "check etcd_cert_file and etcd_key_file";
     case CURLE_GOT_NOTHING:
         return "see etcd's log; if it takes TLS only, the endpoint is https://HOST:PORT";
-    case CURLE_RECV_ERROR:
-        return bare ? "see etcd's log; it may want etcd_cert_file" : "see etcd's log";
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR: /* So it looks where etcd lets nobody in by the certificate. */
+        return bare ? "see etcd's log; it may want etcd_cert_file"
+                    : "see etcd's log; its trusted-ca-file must vouch for etcd_cert_file";
     default:
         return was_not_sent(code) ? "is etcd running, and reachable from here?" : "see etcd's log";
     }

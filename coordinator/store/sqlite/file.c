@@ -3,7 +3,9 @@
 #include "coordinator/store/sqlite/file.h"
 
 #include "base/log.h"
+#include "base/span.h"
 #include "coordinator/store/sqlite/place.h"
+#include "runtime/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +25,7 @@ enum {
     BUSY_TIMEOUT_MS = 2000, /* the coordinator answers no one while it waits */
     OPEN_TRIES = 50,        /* taking up the write-ahead log fails at once when another does so */
     OPEN_PAUSE_MS = 20,
+    HEADER_BYTES = 100,
 };
 
 static const char schema[] =
@@ -111,6 +114,15 @@ static enum status make_file(const char *path)
     return STATUS_OK;
 }
 
+static enum status refuse_format(const char *path, int64_t format)
+{
+    log_line(LOG_ERROR,
+             "store %s: its format is %lld and this build reads %d; run the release that "
+             "wrote it",
+             path, (long long)format, STORE_FORMAT);
+    return STATUS_VERSION;
+}
+
 /* Is what is there ours? An empty file is; it gets its tables. Inside a transaction: another
  * process may be making them between two of the questions. */
 static enum status check_format(const char *path, sqlite3 *connection, bool *empty)
@@ -129,11 +141,7 @@ static enum status check_format(const char *path, sqlite3 *connection, bool *emp
         return refuse(path, "use", "it belongs to another program", SQLITE_NOTADB);
     }
     if (!*empty && format != STORE_FORMAT) {
-        log_line(LOG_ERROR,
-                 "store %s: its format is %lld and this build reads %d; run the release that "
-                 "wrote it",
-                 path, (long long)format, STORE_FORMAT);
-        return STATUS_VERSION;
+        return refuse_format(path, format);
     }
     return STATUS_OK;
 }
@@ -217,6 +225,58 @@ static enum status check_place(const char *path)
         return STATUS_IO;
     }
     return STATUS_OK;
+}
+
+static uint32_t header_number(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* The beginning of a file as SQLite's documents have it ("Database Header"). What was never moved
+ * there from its log is 0. */
+static enum status check_header(const char *path, struct span bytes)
+{
+    static const char magic[] = "SQLite format 3"; /* and its NUL */
+    uint32_t format;
+    uint32_t application;
+
+    if (bytes.size == 0) {
+        return STATUS_OK;
+    }
+    if (bytes.size < HEADER_BYTES || memcmp(bytes.data, magic, sizeof magic) != 0) {
+        return refuse(path, "use", "it is no SQLite file", SQLITE_NOTADB);
+    }
+    format = header_number(bytes.data + 60);
+    application = header_number(bytes.data + 68);
+    if (application != 0 && application != STORE_APPLICATION_ID) {
+        return refuse(path, "use", "it belongs to another program", SQLITE_NOTADB);
+    }
+    return application == 0 || format == STORE_FORMAT ? STATUS_OK : refuse_format(path, format);
+}
+
+enum status store_sqlite_file_check(const char *path)
+{
+    enum status status = check_place(path);
+    uint8_t header[HEADER_BYTES];
+    ssize_t size = 0;
+    int descriptor;
+
+    if (status == STATUS_OK && file_check_writable(path) != STATUS_OK) {
+        status = refuse(path, "write", strerror(errno),
+                        errno == ENOENT || errno == ENOTDIR ? SQLITE_CANTOPEN : SQLITE_READONLY);
+    }
+    if (status != STATUS_OK) {
+        return status;
+    }
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor >= 0) {
+        size = pread(descriptor, header, sizeof header, 0);
+        (void)close(descriptor);
+    }
+    if (size < 0 || (descriptor < 0 && errno != ENOENT)) {
+        return refuse(path, "read", strerror(errno), SQLITE_READONLY);
+    }
+    return check_header(path, span_of(header, (size_t)size));
 }
 
 enum status store_sqlite_file_open(const char *path, sqlite3 **connection)

@@ -13,6 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Could it be opened, or made? Neither is done, and nobody who has it open is minded: it is looked
+ * at as a file. */
+MUST_USE enum status store_sqlite_file_check(const char *path);
+
 MUST_USE enum status store_sqlite_file_open(const char *path, sqlite3 **connection);
 
 /* Is one who finds the file locked to wait for a while, or to be refused at once? */

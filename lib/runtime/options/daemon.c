@@ -166,6 +166,53 @@ static enum status refuse_missing(const struct option_table *table,
 static const struct option_voice voice = {
     .lacks = refuse_lack, .pair = refuse_pair, .missing = refuse_missing};
 
+/* The option of `names` that is to blame: the first one that was given, else the first. */
+static const struct option *to_blame(const struct option_table *table,
+                                     const struct option_origins *origins, const char *names)
+{
+    const struct option *first = NULL;
+    char name[FLAG_NAME_BYTES];
+
+    while (*names != '\0') {
+        size_t size = strcspn(names, " ");
+        const struct option *option;
+
+        assert(size < sizeof name);
+        memcpy(name, names, size);
+        name[size] = '\0';
+        option = option_find(table, name);
+        assert(option != NULL); /* Rules about options that are not there are our mistake. */
+        if (option_is_given(table, origins, option)) {
+            return option;
+        }
+        first = first != NULL ? first : option;
+        names += size + (names[size] == ' ');
+    }
+    return first;
+}
+
+enum status options_refuse(const struct option_table *table, const struct option_origins *origins,
+                           const char *names, const char *format, ...)
+{
+    const struct option *option = to_blame(table, origins, names);
+    size_t at = (size_t)(option - table->options);
+    va_list args;
+
+    (void)fprintf(stderr, "%s: ", table->program);
+    if (origins->flags[at]) {
+        (void)fprintf(stderr, "--%s: ", option->name);
+    } else if (origins->lines[at] > 0) {
+        (void)fprintf(stderr, "%s:%u: ", origins->path, origins->lines[at]);
+    } else {
+        (void)fprintf(stderr, "default of %s: ", option->name);
+    }
+    va_start(args, format);
+    (void)vfprintf(stderr, format, args);
+    va_end(args);
+    (void)fputc('\n', stderr);
+    return STATUS_USAGE;
+}
+
 /* ---- the file ---- */
 
 struct reading {
@@ -400,7 +447,6 @@ struct parsing {
     const struct option_table *table;
     void *settings;
     struct option_result *result;
-    struct option_origins origins;
     struct option_args args;
 };
 
@@ -438,7 +484,7 @@ static enum status set_option(struct parsing *self, const struct option *option,
         tell_reason(option, &wrong, reason);
         return refuse(self->table, "--%s: %s", option->name, reason);
     }
-    self->origins.flags[option - self->table->options] = true;
+    self->result->origins.flags[option - self->table->options] = true;
     return STATUS_OK;
 }
 
@@ -520,8 +566,8 @@ enum status options_load(const struct option_table *table, int argc, char **argv
     options_set_defaults(table, settings);
     status = parse_flags(&self, true);
     if (status == STATUS_OK && result->config != NULL) {
-        self.origins.path = result->config;
-        status = read_file(table, result->config, settings, &self.origins);
+        result->origins.path = result->config;
+        status = read_file(table, result->config, settings, &result->origins);
     }
     if (status == STATUS_OK && result->check_config && result->config == NULL) {
         status = refuse(table, "--check-config needs a file; give --config FILE as well");
@@ -530,7 +576,7 @@ enum status options_load(const struct option_table *table, int argc, char **argv
         status = parse_flags(&self, false);
     }
     if (status == STATUS_OK) {
-        status = options_check_rules(table, &voice, settings, &self.origins);
+        status = options_check_rules(table, &voice, settings, &result->origins);
     }
     return status;
 }

@@ -83,8 +83,19 @@ struct option_table {
     size_t max_words; /* SIZE_MAX: any number */
 };
 
-/* What the command line asks for besides options. */
+enum { OPTION_MAX = 64 /* rows of a table */ };
+
+/* Where each option of a table was given: its line in the file, or a flag; neither: it has its
+ * default. */
+struct option_origins {
+    const char *path; /* of the file; NULL: none */
+    unsigned lines[OPTION_MAX];
+    bool flags[OPTION_MAX];
+};
+
+/* What the command line asks for besides options, and where these were given. */
 struct option_result {
+    struct option_origins origins;
     const char *config; /* --config FILE, or NULL */
     bool check_config;  /* --check-config: say whether all is well, exit */
     bool done;          /* --help, --version or --print-options was served: exit 0 */
@@ -93,6 +104,12 @@ struct option_result {
 /* A daemon's: defaults, then the file, then flags, into `settings`. */
 MUST_USE enum status options_load(const struct option_table *table, int argc, char **argv,
                                   void *settings, struct option_result *result);
+
+/* A daemon's, for what its options are together: print why that can't be, and where to mend it,
+ * which is where the first of `names` (blanks between) was given: "FILE:LINE: ", "--NAME: ", or
+ * "default of NAME: " where none was. Always STATUS_USAGE. */
+enum status options_refuse(const struct option_table *table, const struct option_origins *origins,
+                           const char *names, const char *format, ...) PRINTF_LIKE(4, 5);
 
 /* The plain words; argv is reordered so that they are adjacent. */
 struct option_words {
@@ -112,6 +129,10 @@ void options_copy(const struct option *option, const void *from, void *to);
 /* An endpoint that means all of a machine's addresses; one with that or without a real port. */
 bool options_endpoint_is_any_host(const char *endpoint);
 bool options_endpoint_is_wildcard(const char *endpoint);
+
+/* Two addresses to listen on of which the second could not be bound: one port, of one host or where
+ * one of them is all hosts. A free port clashes with nothing. */
+bool options_endpoints_clash(const char *a, const char *b);
 
 /* One that only this machine reaches: by its text, as a name may mean another address tomorrow. */
 bool options_endpoint_is_loopback(const char *endpoint);

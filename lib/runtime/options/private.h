@@ -15,14 +15,7 @@
 #include "base/buffer.h"
 #include "runtime/options/options.h"
 
-enum { OPTION_MAX = 64, OPTION_SHOWN_BYTES = 201, OPTION_REASON_BYTES = 512 };
-
-/* Where each option of a table was given: its line in the file, or a flag. */
-struct option_origins {
-    const char *path; /* of the file; NULL: none */
-    unsigned lines[OPTION_MAX];
-    bool flags[OPTION_MAX];
-};
+enum { OPTION_SHOWN_BYTES = 201, OPTION_REASON_BYTES = 512 };
 
 enum option_fault {
     OPTION_CONTROL,   /* it holds a control character */
@@ -56,6 +49,10 @@ bool option_empty(const struct option *option, const void *settings);
 /* Is it a list, of whatever? A text, alone or in a list? */
 bool option_is_list(const struct option *option);
 bool option_is_text(const struct option *option);
+
+/* Was the option given, in the file or as a flag? Else it has its default. */
+bool option_is_given(const struct option_table *table, const struct option_origins *origins,
+                     const struct option *option);
 
 /* By name; NULL when there is none. */
 const struct option *option_find(const struct option_table *table, const char *name);

@@ -106,7 +106,7 @@ const char *option_args_value(struct option_args *self, const char *flag)
 
 /* ---- rules ---- */
 
-static bool is_given(const struct option_table *table, const struct option_origins *origins,
+bool option_is_given(const struct option_table *table, const struct option_origins *origins,
                      const struct option *option)
 {
     size_t at = (size_t)(option - table->options);
@@ -136,7 +136,7 @@ static const struct option *lacking(const struct option_table *table,
         assert(size < sizeof name);
         memcpy(name, needs, size);
         name[size] = '\0';
-        if (!is_given(table, origins, named(table, name))) {
+        if (!option_is_given(table, origins, named(table, name))) {
             return named(table, name);
         }
         needs += size + (needs[size] == ' ');
@@ -151,7 +151,7 @@ static const struct option *rival_of(const struct option_table *table,
 {
     const struct option *rival = option->excludes != NULL ? named(table, option->excludes) : NULL;
 
-    return rival != NULL && is_given(table, origins, rival) ? rival : NULL;
+    return rival != NULL && option_is_given(table, origins, rival) ? rival : NULL;
 }
 
 static enum status check_rules(const struct option_table *table, const struct option_voice *voice,
@@ -160,7 +160,7 @@ static enum status check_rules(const struct option_table *table, const struct op
 {
     const struct option *lacks = lacking(table, origins, option);
     const struct option *rival = rival_of(table, origins, option);
-    bool given = is_given(table, origins, option);
+    bool given = option_is_given(table, origins, option);
 
     if (given && lacks != NULL) {
         return voice->lacks(table, origins, option, lacks);

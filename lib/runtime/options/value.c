@@ -76,6 +76,18 @@ bool options_endpoint_is_any_host(const char *endpoint)
     return false;
 }
 
+bool options_endpoints_clash(const char *a, const char *b)
+{
+    const char *port_a = strrchr(a, ':');
+    const char *port_b = strrchr(b, ':');
+    bool any = options_endpoint_is_any_host(a) || options_endpoint_is_any_host(b);
+    bool one = port_a != NULL && port_b != NULL && port_valid(port_a + 1, true) &&
+               port_valid(port_b + 1, true) &&
+               strtoul(port_a + 1, NULL, 10) == strtoul(port_b + 1, NULL, 10);
+
+    return one && (any || (port_a - a == port_b - b && memcmp(a, b, (size_t)(port_a - a)) == 0));
+}
+
 bool options_endpoint_is_loopback(const char *endpoint)
 {
     const char *host = strstr(endpoint, "://") + 3; /* The option's kind has it. */
