@@ -143,6 +143,18 @@ void credentials_end(struct credential_draft *self, bool has, bool unsure)
 
 /* ---- one that is there ---- */
 
+/* A ring without any key that the file knows: nothing tells that both are of one cluster, and in
+ * another one the file would be of no use. */
+static int refuse_stranger(const char *path, const char *user)
+{
+    return cmd_fail(
+        STATUS_CONFLICT,
+        "%s knows none of these keys: it is of another cluster, or was not renewed while "
+        "the cluster key was replaced; it is as it was. Give the key file of its "
+        "cluster, or make another: orbloom user key %s add --credential NEW",
+        path, user);
+}
+
 /* The file's own user asks, unless the cluster key is there. */
 static int renew(const struct flags_common *common, const char *path, struct credential *credential)
 {
@@ -158,6 +170,9 @@ static int renew(const struct flags_common *common, const char *path, struct cre
         keys = common->held->processes;
     } else {
         code = ask(common, &keys);
+    }
+    if (code == CMD_OK && !process_keys_meet(&keys, &credential->processes)) {
+        return refuse_stranger(path, credential->user);
     }
     if (code == CMD_OK && process_keys_equal(&keys, &credential->processes)) {
         (void)printf("%s is up to date: it lists the keys of %" PRIu32 " of the cluster key's\n",

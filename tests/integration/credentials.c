@@ -428,6 +428,33 @@ Test(credentials, a_renewed_credential_outlives_the_cluster_key)
     MAY(CRAWLER, "check", "shared");
 }
 
+static void expect_renewed_by(const char *key, int status, const char *text)
+{
+    struct command command;
+
+    command_run(&command, span_text(""), "orbloom", "user", "renew", "--credential", files[CRAWLER],
+                "--cluster-key", key, NULL);
+    cr_assert_eq(command.exit_status, status, "%s%s", command.output, command.errors);
+    cr_assert_not_null(strstr(status == 0 ? command.output : command.errors, text), "%s%s",
+                       command.output, command.errors);
+    command_forget(&command);
+}
+
+Test(credentials, are_not_renewed_by_the_key_of_another_cluster)
+{
+    char key[128];
+
+    (void)snprintf(key, sizeof key, "%s", playground_path(&playground, "other.key"));
+    PLAYGROUND_DO("", "keygen", key);
+    expect_renewed_by(key, 1, "orbloom user key crawler add --credential NEW");
+    MAY(CRAWLER, "check", "shared");
+    (void)snprintf(key, sizeof key, "%s", playground_path(&playground, "key"));
+    expect_renewed_by(key, 0, "is up to date");
+    PLAYGROUND_DO("", "key", "add", key);
+    expect_renewed_by(key, 0, "was written anew");
+    MAY(CRAWLER, "check", "shared");
+}
+
 /* Once the store's records are signed anew. */
 static void retire_until(const char *text)
 {
