@@ -173,8 +173,17 @@ static enum status put(const char *path, unsigned mode, struct span content, boo
     return sync_folder_of(path);
 }
 
+/* A rename would put the file in the place of a link, and leave what it leads to as it was. A link
+ * that leads nowhere is no file that could be lost. */
 enum status file_write(const char *path, unsigned mode, struct span content)
 {
+    char real[PATH_MAX];
+
+    if (realpath(path, real) != NULL) {
+        path = real;
+    } else if (errno != ENOENT) {
+        return STATUS_IO;
+    }
     return put(path, mode, content, true);
 }
 

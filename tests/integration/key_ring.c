@@ -349,6 +349,8 @@ Test(key_ring, the_command_edits_the_file, .timeout = LIMIT_S)
     (void)snprintf(text, sizeof text, "cp %s %s.two && test $(stat -c %%a %s) = 600", path, path,
                    path);
     shell(text);
+    (void)snprintf(text, sizeof text, "mv %s %s.real && ln -s key.real %s", path, path, path);
+    shell(text);
     expect_key("promote", path, 0, "signs; bring");
     (void)snprintf(text, sizeof text, "sed -n 1p %s.two; sed -n 3p %s.two; sed -n 2p %s.two", path,
                    path, path);
@@ -359,6 +361,9 @@ Test(key_ring, the_command_edits_the_file, .timeout = LIMIT_S)
     PLAYGROUND_DO("", "key", "retire", path, "--force");
     (void)snprintf(text, sizeof text, "sed -n 1p %s.two; sed -n 3p %s.two", path, path);
     expect_lines(path, text);
+    (void)snprintf(text, sizeof text, "test -L %s && test $(stat -c %%a %s.real) = 600", path,
+                   path);
+    shell(text);
     for (int i = 0; i < 7; i++) {
         expect_key("add", path, 0, "keys; bring it");
     }
