@@ -203,11 +203,13 @@ static const struct option_table table = {
              "token NAME add | token NAME remove ID | key NAME add | key NAME remove ID | renew",
     .summary = "Say who may use the cluster, and for what.",
     .notes =
-        "While there is no user whoever reaches the cluster may do everything. Tokens are\n"
-        "passwords of Redis clients (AUTH NAME TOKEN); a user may have several, so that one can\n"
-        "take another's place: token add, move the clients, token remove. What is kept is a\n"
-        "hash: a token is printed once. A deleted user or token counts no more as soon as\n"
-        "routers hear of it.\n\n"
+        "While there is no user a CURVE port lets in who holds the cluster key, and nobody else;\n"
+        "at a plain port whoever reaches it may do everything, also later on. Tokens are "
+        "passwords\n"
+        "of Redis clients (AUTH NAME TOKEN); a user may have several, so that one can take\n"
+        "another's place: token add, move the clients, token remove. What is kept is a hash: a\n"
+        "token is printed once. A deleted user or token counts no more as soon as routers hear of\n"
+        "it.\n\n"
         "create --credential FILE and key NAME add --credential FILE draw a key pair, for clients\n"
         "that speak CURVE, and write it to a new file of mode 600, with the public keys of the\n"
         "cluster's processes; renew --credential FILE brings these up to date, while the cluster\n"

@@ -131,7 +131,10 @@ Test(users, are_made_changed_and_deleted, .timeout = LIMIT_S)
     struct command command;
 
     open_playground(true);
-    expect_list("no users", NULL);
+    expect_list(
+        "no users: a CURVE port lets in the cluster's processes and who holds the cluster key, "
+        "and nobody else; at a plain one",
+        NULL);
     make_crawler(token);
     USER(&command, 1, "create", "crawler");
     cr_assert_not_null(strstr(command.errors, "EXISTS: user crawler exists"), "%s", command.errors);
