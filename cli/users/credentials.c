@@ -3,6 +3,7 @@
 
 #include "cli/ask.h"
 #include "cli/cmd.h"
+#include "cli/secret_file.h"
 #include "client/shell_credential.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ int credentials_of_key(const char *key_file, struct credential *out)
     int code = CMD_OK;
 
     *out = (struct credential){.user = "operator", .role = USER_ADMIN};
-    if (file_read_secret(&file_cluster_key, key_file, cluster_key_read, &ring) != STATUS_OK) {
+    if (secret_file_read(&file_cluster_key, key_file, cluster_key_read, &ring) != STATUS_OK) {
         code = CMD_PARTIAL; /* It was said why. */
     } else {
         process_keys_derive(&ring, &out->processes);

@@ -337,7 +337,8 @@ Test(key_ring, the_command_edits_the_file, .timeout = LIMIT_S)
 
     cr_assert_not_null(mkdtemp(dir));
     (void)snprintf(path, sizeof path, "%s/key", dir);
-    expect_key("list", path, 1, "No such file");
+    expect_key("list", path, 1, "orbloom: IO: cannot use the cluster key file ");
+    expect_key("list", path, 1, "No such file or directory; make one with: orbloom keygen FILE");
     PLAYGROUND_DO("", "keygen", path);
     expect_key("list", path, 0, "signs and verifies");
     expect_key("promote", path, 1, "holds one key only; add one first");
@@ -371,6 +372,7 @@ Test(key_ring, the_command_edits_the_file, .timeout = LIMIT_S)
     expect_key("turn", path, 2, "list, add, promote or retire");
     (void)snprintf(text, sizeof text, "chmod 640 %s", path);
     shell(text);
+    expect_key("list", path, 1, "orbloom: INVALID: cannot use the cluster key file ");
     expect_key("list", path, 1, "chmod 600 it");
     (void)snprintf(text, sizeof text, "rm -r %s", dir);
     shell(text);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LIMIT_S = 180, TEXT_BYTES = 1024, TOKEN_DIGITS = 64 };
@@ -167,6 +168,50 @@ Test(users, are_made_changed_and_deleted, .timeout = LIMIT_S)
     DO_USER("delete", "crawler");
     wait_redis(second, "PING", "WRONGPASS");
     expect_list("dash: monitor", "crawler");
+    playground_stop(&playground);
+}
+
+/* The one line that is said begins, and ends, like this. */
+static void refused(const char *begin, const char *end, const char *const *words)
+{
+    const char *line[COMMAND_MAX_WORDS] = {"user"};
+    struct command command;
+    size_t count = 0;
+
+    for (; words[count] != NULL; count++) {
+        line[count + 1] = words[count];
+    }
+    command_start(&command, span_text(""), SIGKILL, "orbloom", line);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    cr_expect_neq(command.exit_status, 0, "%s", command.output);
+    cr_expect_eq(command.output_size, 0, "%s", command.output);
+    cr_expect_eq(strncmp(command.errors, begin, strlen(begin)), 0, "%s", command.errors);
+    cr_expect(command.errors_size > strlen(end) &&
+                  strcmp(command.errors + command.errors_size - strlen(end), end) == 0,
+              "%s", command.errors);
+    command_forget(&command);
+}
+
+#define REFUSED(begin, end, ...) refused(begin, end "\n", (const char *const[]){__VA_ARGS__, NULL})
+
+static void refuse_secret_files(void)
+{
+    write_file(at("short"), "abc\n");
+    REFUSED("orbloom: INVALID: cannot use the token file ",
+            "others than its owner may use it; chmod 600 it", "create", "first", "--token-file",
+            at("short"));
+    cr_assert_eq(chmod(at("short"), 0600), 0);
+    REFUSED("orbloom: MALFORMED: cannot use the token file ",
+            "make one: (umask 077; openssl rand -hex 32 > FILE)", "create", "first", "--token-file",
+            at("short"));
+    REFUSED("orbloom: IO: cannot use the cluster key file ", "make one with: orbloom keygen FILE",
+            "list", "--cluster-key", at("none"));
+}
+
+Test(users, what_is_wrong_is_refused_with_its_remedy, .timeout = LIMIT_S)
+{
+    open_playground(true);
+    refuse_secret_files();
     playground_stop(&playground);
 }
 
