@@ -269,6 +269,63 @@ static enum status work_out(struct edit *self)
     return status;
 }
 
+/* ---- ... not so that nobody is left who could take it back ---- */
+
+/* How well users can be seen to by users: where ports speak CURVE an admin comes by a key, to
+ * routers also by a token or a certificate, and everybody else holds the cluster key. */
+enum standing { STANDING_NONE, STANDING_RESP, STANDING_KEY };
+
+static bool lasts(uint64_t expires_ms, uint64_t date_ms)
+{
+    return expires_ms == 0 || expires_ms > date_ms;
+}
+
+static enum standing standing_of(const struct user *user, uint64_t date_ms)
+{
+    enum standing standing = user->subject[0] != '\0' ? STANDING_RESP : STANDING_NONE;
+
+    for (size_t i = 0; i < user->ntokens; i++) {
+        standing = lasts(user->tokens[i].expires_ms, date_ms) ? STANDING_RESP : standing;
+    }
+    for (size_t i = 0; i < user->nkeys; i++) {
+        standing = lasts(user->keys[i].expires_ms, date_ms) ? STANDING_KEY : standing;
+    }
+    return user->role == USER_ADMIN ? standing : STANDING_NONE;
+}
+
+/* The admin of the best standing; NULL: none can come in. */
+static const struct user *best_admin(const struct user_list *list, uint64_t date_ms)
+{
+    const struct user *best = NULL;
+
+    for (size_t i = 0; i < list->count; i++) {
+        enum standing standing = standing_of(&list->users[i], date_ms);
+
+        if (standing > (best != NULL ? standing_of(best, date_ms) : STANDING_NONE)) {
+            best = &list->users[i];
+        }
+    }
+    return best;
+}
+
+static enum status keep_admin(const struct edit *self, const struct user_list *before)
+{
+    const struct user *was = best_admin(before, self->date_ms);
+    const struct user *is = best_admin(&self->list, self->date_ms);
+    enum standing lost = was != NULL ? standing_of(was, self->date_ms) : STANDING_NONE;
+
+    if (self->change->without_admin || lost == STANDING_NONE ||
+        (is != NULL && standing_of(is, self->date_ms) >= lost)) {
+        return STATUS_OK;
+    }
+    (void)snprintf(self->message, COORDINATOR_MESSAGE_BYTES,
+                   "no admin%s would be left without user %.64s, and by CURVE only who holds the "
+                   "cluster key could change users; make another admin first (orbloom user create "
+                   "NAME --role admin --credential FILE), or say --yes; nothing was changed",
+                   lost == STANDING_KEY ? " with a key" : " who can come in", was->name);
+    return STATUS_INVALID;
+}
+
 /* ---- ... and written ---- */
 
 static enum status open_list(struct coordinator *self, struct edit *edit)
@@ -338,6 +395,7 @@ static enum status attempt(struct coordinator *self, uint64_t now_us, void *cont
     (void)now_us;
     status = status == STATUS_OK ? work_out(edit) : status;
     status = status == STATUS_OK ? check(edit) : status;
+    status = status == STATUS_OK ? keep_admin(edit, &self->documents.users) : status;
     if ((status != STATUS_OK || edit->changed) && status != STATUS_NOMEM &&
         edit->change->revision != self->documents.users.revision) {
         status = refuse_moved(self, edit);

@@ -10,10 +10,10 @@
 #include <stdio.h>
 
 struct application {
+    const struct user_application *asked;
     struct user_list wanted;
     struct user *puts; /* borrow what they have from `wanted` */
     uint32_t *deletes;
-    bool prune;
     size_t changes;
 };
 
@@ -78,30 +78,31 @@ static int plan_application(void *context, const struct users_record *record,
         const struct user *held = &record->list.users[i];
 
         if (user_list_find(&self->wanted, held->name) == NULL) {
-            (void)printf("- %s: %s\n", held->name, self->prune ? "deleted" : "left alone");
+            (void)printf("- %s: %s\n", held->name, self->asked->prune ? "deleted" : "left alone");
             self->deletes[change->ndeletes] = held->id;
-            change->ndeletes += self->prune;
+            change->ndeletes += self->asked->prune;
         }
     }
     change->puts = self->puts;
     change->deletes = self->deletes;
+    change->without_admin = self->asked->without_admin;
     self->changes = change->nputs + change->ndeletes;
     return CMD_OK;
 }
 
-int user_apply(const struct flags_common *common, const char *path, bool dry_run, bool prune)
+int user_apply(const struct flags_common *common, const struct user_application *asked)
 {
-    struct application application = {.prune = prune};
+    struct application application = {.asked = asked};
     bool unsure = false; /* Who repeats the command is told what is left to do. */
     int code = CMD_USAGE;
 
-    if (user_file_read(path, &application.wanted) == STATUS_OK) {
-        code = users_edit(common, dry_run, plan_application, &application, &unsure);
+    if (user_file_read(asked->path, &application.wanted) == STATUS_OK) {
+        code = users_edit(common, asked->dry_run, plan_application, &application, &unsure);
     }
     if (code == CMD_OK && application.changes == 0) {
-        (void)printf("nothing to do: all is as %s says\n", path);
+        (void)printf("nothing to do: all is as %s says\n", asked->path);
     } else if (code == CMD_OK) {
-        (void)printf("%s\n", dry_run ? "nothing was changed: --dry-run" : "done");
+        (void)printf("%s\n", asked->dry_run ? "nothing was changed: --dry-run" : "done");
     }
     heap_free(application.puts);
     heap_free(application.deletes);

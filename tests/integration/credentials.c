@@ -291,6 +291,25 @@ Test(credentials, a_monitor_sees_how_the_cluster_does_and_no_key)
     MAY_NOT(WATCH, "user", "list");
 }
 
+/* Neither by its name, nor as it is not in a file; and whoever means it says so. */
+Test(credentials, the_last_admin_is_not_taken_away_by_mistake)
+{
+    const char *path = playground_path(&playground, "users.conf");
+    FILE *file = fopen(path, "w");
+
+    cr_assert_not_null(file);
+    cr_assert_geq(fputs("users = ();\n", file), 0);
+    cr_assert_eq(fclose(file), 0);
+    expect(ROOT, "say --yes", (const char *const[]){"user", "apply", path, "--prune", NULL});
+    expect(ROOT, "say --yes",
+           (const char *const[]){"user", "apply", path, "--prune", "--dry-run", NULL});
+    expect(ROOT, "say --yes", (const char *const[]){"user", "delete", "root", NULL});
+    expect(ROOT, "say --yes", (const char *const[]){"user", "key", "root", "remove", "1", NULL});
+    MAY(CRAWLER, "check", "shared");
+    MAY(ROOT, "user", "delete", "root", "--yes");
+    MAY_NOT(ROOT, "user", "list");
+}
+
 /* The file is who asks, and is not written; nobody else is named. */
 Test(credentials, a_key_is_removed_by_the_credential_that_is_given)
 {
