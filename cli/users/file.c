@@ -187,8 +187,16 @@ static enum status end(void *context, char *reason)
         return STATUS_INVALID;
     }
     for (size_t i = 0; i + 1 < list->count; i++) {
-        if (strcmp(list->users[i].name, last->name) == 0) {
+        const struct user *other = &list->users[i];
+
+        if (strcmp(other->name, last->name) == 0) {
             (void)snprintf(reason, USER_REASON_BYTES, "user %s is there twice", last->name);
+            return STATUS_INVALID;
+        }
+        if (last->subject[0] != '\0' && strcmp(other->subject, last->subject) == 0) {
+            (void)snprintf(reason, USER_REASON_BYTES,
+                           "user %s has the tls_subject of user %s; a subject names one user",
+                           last->name, other->name);
             return STATUS_INVALID;
         }
     }

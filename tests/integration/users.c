@@ -150,10 +150,11 @@ Test(users, are_made_changed_and_deleted, .timeout = LIMIT_S)
                      "1; }; }, { name = \"dash\"; role = \"monitor\"; });\n");
     DO_USER("create", "old", "--no-token");
     apply(path, "~ crawler: rights, create, limits\n+ dash: created, without a token\n"
-                "- old: left alone\ndone\n");
+                "- 1 user not in the file: left alone\ndone\n");
     USER(&command, 0, "apply", path);
-    cr_assert_not_null(strstr(command.output, "- old: left alone\nnothing to do"), "%s",
-                       command.output);
+    cr_assert_not_null(
+        strstr(command.output, "- 1 user not in the file: left alone\nnothing to do"), "%s",
+        command.output);
     command_forget(&command);
     wait_redis(token, "BF.ADD crawl:a y", "^NOPERM");
     redis_as(token, "BF.EXISTS crawl:a x", "1\n");
@@ -208,10 +209,29 @@ static void refuse_secret_files(void)
             "list", "--cluster-key", at("none"));
 }
 
+/* Nothing is told as done before all of it was judged: stdout stays empty. */
+static void refuse_subjects(void)
+{
+    char begin[TEXT_BYTES];
+    char path[TEXT_BYTES / 4];
+
+    (void)snprintf(path, sizeof path, "%s", at("subjects.conf"));
+    write_file(path, "users = ({ name = \"a\"; tls_subject = \"CN=x\"; },\n"
+                     "  { name = \"b\"; tls_subject = \"CN=x\"; });\n");
+    (void)snprintf(begin, sizeof begin, "orbloom: INVALID: %s:2: user b has the tls_subject", path);
+    REFUSED(begin, "a subject names one user", "apply", path);
+    DO_USER("create", "old", "--no-token", "--tls-subject", "CN=y");
+    write_file(path, "users = ({ name = \"a\"; }, { name = \"b\"; tls_subject = \"CN=y\"; });");
+    (void)snprintf(begin, sizeof begin, "orbloom: EXISTS: %s: tls_subject CN=y of user b", path);
+    REFUSED(begin, "or say --prune", "apply", path);
+    expect_list("old: client", "b: client");
+}
+
 Test(users, what_is_wrong_is_refused_with_its_remedy, .timeout = LIMIT_S)
 {
     open_playground(true);
     refuse_secret_files();
+    refuse_subjects();
     playground_stop(&playground);
 }
 

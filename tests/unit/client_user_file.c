@@ -97,6 +97,8 @@ Test(user_file, what_is_wrong_is_refused)
         "users = ({ role = \"client\"; });",
         "users = ({ name = \"a b\"; });",
         "users = ({ name = \"a\"; }, { name = \"a\"; });",
+        "users = ({ name = \"a\"; tls_subject = \"CN=x\"; }, { name = \"b\"; tls_subject = "
+        "\"CN=x\"; });",
         "users = ({ name = \"a\"; role = \"boss\"; });",
         "users = ({ name = \"a\"; rights = \"x y\"; });",
         "users = ({ name = \"a\"; create = \"yes\"; });",
