@@ -110,6 +110,7 @@ static int promote(struct key_file *file, const struct key_settings *settings)
                         "%s holds one key only; add one first: orbloom key add %s", file->path,
                         file->path);
     }
+    warn_of_credentials(settings); /* While there is time to leave it. */
     if (key_file_promote(file) != STATUS_OK) {
         return CMD_PARTIAL;
     }
@@ -117,8 +118,6 @@ static int promote(struct key_file *file, const struct key_settings *settings)
                  " signs; bring %s to all processes, send them SIGHUP, and wait until "
                  "`orbloom status` tells of no older key, then: orbloom key retire\n",
                  seal_key_tag(&file->key.keys[count - 1]), file->path);
-    (void)fflush(stdout);
-    warn_of_credentials(settings);
     return cmd_close_output(CMD_OK);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zmq.h>
 
 enum { LIMIT_S = 180, TEXT_BYTES = 1024, BATCHES = 100, LOG_BYTES = 1 << 20 };
 
@@ -18,6 +19,7 @@ static char first_endpoint[PLAYGROUND_ENDPOINT_BYTES];
 static char both[2 * PLAYGROUND_ENDPOINT_BYTES];
 static char key_path[128];
 static struct flood flood;
+static void *silent_context;
 
 static void shell(const char *text)
 {
@@ -318,6 +320,57 @@ static void expect_warning(const char *path, const char *text)
         cr_assert_not_null(strstr(command.errors, text), "%s", command.errors);
         command_forget(&command);
     }
+}
+
+/* A coordinator that never answers. */
+static void *open_silent(char endpoint[PLAYGROUND_ENDPOINT_BYTES])
+{
+    const int wait_ms = PLAYGROUND_WAIT_MS;
+    const int linger_ms = 0;
+    size_t size = PLAYGROUND_ENDPOINT_BYTES;
+    void *socket = zmq_socket(silent_context, ZMQ_ROUTER);
+
+    cr_assert_not_null(socket);
+    cr_assert_eq(zmq_setsockopt(socket, ZMQ_RCVTIMEO, &wait_ms, sizeof wait_ms), 0);
+    cr_assert_eq(zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms), 0);
+    cr_assert_eq(zmq_bind(socket, "tcp://127.0.0.1:*"), 0);
+    cr_assert_eq(zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size), 0);
+    return socket;
+}
+
+/* Who is named may be reason to leave the file as it is: while that is asked nothing has changed.
+ */
+Test(key_ring, promote_asks_before_it_changes_the_file, .timeout = LIMIT_S)
+{
+    char dir[] = "/tmp/orbloom-keys-XXXXXX";
+    char endpoint[PLAYGROUND_ENDPOINT_BYTES];
+    struct command command;
+    char path[64];
+    char text[TEXT_BYTES];
+    uint8_t bytes[16];
+    void *socket;
+
+    silent_context = zmq_ctx_new();
+    socket = open_silent(endpoint);
+    cr_assert_not_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof path, "%s/key", dir);
+    PLAYGROUND_DO("", "keygen", path);
+    PLAYGROUND_DO("", "key", "add", path);
+    (void)snprintf(text, sizeof text, "cp %s %s.before", path, path);
+    shell(text);
+    command_start(&command, span_text(""), SIGKILL, "orbloom",
+                  (const char *const[]){"key", "promote", path, "--coordinator", endpoint, NULL});
+    cr_assert_geq(zmq_recv(socket, bytes, sizeof bytes, 0), 0, "it asks nobody");
+    (void)snprintf(text, sizeof text, "cmp %s %s.before", path, path);
+    shell(text);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
+    cr_assert_not_null(strstr(command.errors, "it is not known here"), "%s", command.errors);
+    command_forget(&command);
+    (void)snprintf(text, sizeof text, "! cmp -s %s %s.before && rm -r %s", path, path, dir);
+    shell(text);
+    cr_assert_eq(zmq_close(socket), 0);
+    cr_assert_eq(zmq_ctx_term(silent_context), 0);
 }
 
 /* The lines of the file are those of this command's output. */
