@@ -502,10 +502,22 @@ struct users_asker users_asker(const struct coordinator *self, const struct peer
     return asker;
 }
 
+static const char *target_of(const struct admin_request *request)
+{
+    return request->rename.name != NULL ? request->rename.name : "";
+}
+
+/* One of the names of a rename, or of the look before one. */
+static bool may_name(const struct user *user, const struct admin_request *request, const char *name)
+{
+    return request->action == ADMIN_LOOK ? user_sees(user, name)
+                                         : user_may(user, USER_CREATE, name);
+}
+
 /* What a client may ask for: about which filters, and with which right to them. */
 static bool may(const struct user *user, const struct admin_request *request)
 {
-    const char *target = request->rename.name != NULL ? request->rename.name : "";
+    const char *target = target_of(request);
 
     switch (request->action) {
     case ADMIN_CREATE:
@@ -518,9 +530,10 @@ static bool may(const struct user *user, const struct admin_request *request)
         return user_may(user, request->rebuild.step == REBUILD_FED ? USER_WRITE : USER_CREATE,
                         request->name);
     case ADMIN_RENAME:
-        return user_may(user, USER_CREATE, request->name) && user_may(user, USER_CREATE, target);
+        return may_name(user, request, request->name) && may_name(user, request, target);
     case ADMIN_LOOK:
-        return user_sees(user, request->name) && (target[0] == '\0' || user_sees(user, target));
+        return may_name(user, request, request->name) &&
+               (target[0] == '\0' || may_name(user, request, target));
     case ADMIN_STATUS:
     case ADMIN_PROCESS_KEYS:
         return true; /* It is shown what it sees. */
@@ -562,11 +575,20 @@ const char *users_name(const struct users_asker *asker, const struct admin_reque
     return asker->user != NULL ? asker->user->name : named ? request->user : NULL;
 }
 
+/* Which of the names is why. */
+static const char *blamed(const struct user *user, const struct admin_request *request)
+{
+    return target_of(request)[0] != '\0' && may_name(user, request, request->name)
+               ? target_of(request)
+               : request->name;
+}
+
 /* "user x may not do this to "y"; ...". */
 static void explain(const struct users_asker *asker, const struct admin_request *request,
                     char *message)
 {
-    bool named = request->name[0] != '\0';
+    const char *name = asker->unknown ? "" : blamed(asker->user, request);
+    bool named = name[0] != '\0';
 
     if (asker->unknown) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
@@ -578,7 +600,7 @@ static void explain(const struct users_asker *asker, const struct admin_request 
                    "user %.64s may not do this%s%.128s%s; an administrator grants what is to be "
                    "allowed: right c for the names of filters, role admin for the rest (`orbloom "
                    "user apply`)",
-                   asker->user->name, named ? " to \"" : "", request->name, named ? "\"" : "");
+                   asker->user->name, named ? " to \"" : "", name, named ? "\"" : "");
 }
 
 enum status users_judge(struct coordinator *self, const struct peer *from,

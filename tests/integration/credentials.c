@@ -258,6 +258,13 @@ Test(credentials, a_client_does_what_its_rights_say)
     MAY_NOT(CRAWLER, "drop", "shared");
     MAY_NOT(CRAWLER, "expand", "shared", "--capacity", "20k");
     MAY_NOT(CRAWLER, "expire", "hidden", "1h");
+    MAY_NOT(CRAWLER, "rebuild", "shared", "begin");
+    expect(CRAWLER, "NOT_FOUND: there is no filter hidden that you may see",
+           (const char *const[]){"rebuild", "hidden", "begin", NULL});
+    expect(CRAWLER, "NOT_FOUND: there is no filter nobody that you may see",
+           (const char *const[]){"rebuild", "nobody", "begin", NULL});
+    expect(CRAWLER, "may not do this to \"other\"",
+           (const char *const[]){"rename", "crawl:2", "other", NULL});
     MAY_NOT(CRAWLER, "map", "backup", backup);
     MAY_NOT(CRAWLER, "node", "drain", "node-1");
     MAY_NOT(CRAWLER, "rebalance");
@@ -289,6 +296,8 @@ Test(credentials, a_monitor_sees_how_the_cluster_does_and_no_key)
     MAY_NOT(WATCH, "drop", "shared");
     MAY_NOT(WATCH, "create", "crawl:3", "--capacity", "10k", "--fpr", "1%");
     MAY_NOT(WATCH, "user", "list");
+    expect(WATCH, "use a credential of an admin",
+           (const char *const[]){"node", "drain", "node-1", NULL});
 }
 
 /* Neither by its name, nor as it is not in a file; and whoever means it says so. */

@@ -605,6 +605,29 @@ Test(coordinator_users, look_at_what_they_see)
     cr_assert_eq(judge_request(id, &request), STATUS_UNAUTHENTIC);
 }
 
+/* Of both names the one that the user may not use. */
+Test(coordinator_users, are_told_which_name_it_is)
+{
+    static const enum admin_action asked[] = {ADMIN_RENAME, ADMIN_LOOK};
+    struct peer peer = {.size = 1, .role = PEER_CLIENT};
+    char message[COORDINATOR_MESSAGE_BYTES];
+
+    make("crawler", TOKEN_A);
+    peer.user = users()->users[0].id;
+    for (size_t i = 0; i < 2; i++) {
+        struct admin_request request = plain(asked[i], "crawl:a");
+
+        request.rename.name = "other";
+        cr_assert_eq(users_judge(stage.coordinator, &peer, &request, STATUS_OK, message),
+                     STATUS_UNAUTHENTIC);
+        cr_assert_not_null(strstr(message, "may not do this to \"other\""), "%s", message);
+        request.name = "hidden";
+        cr_assert_eq(users_judge(stage.coordinator, &peer, &request, STATUS_OK, message),
+                     STATUS_UNAUTHENTIC);
+        cr_assert_not_null(strstr(message, "may not do this to \"hidden\""), "%s", message);
+    }
+}
+
 /* The door lets routers and admins ask for it; a router names the user. */
 Test(coordinator_users, load_a_dump_as_they_create)
 {

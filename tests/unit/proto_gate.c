@@ -349,4 +349,8 @@ Test(gate, a_refused_command_is_named)
     cr_assert_str_eq(gate_why_action(PEER_CLIENT, ADMIN_MAP_BACKUP, reason),
                      "a client may not ask a coordinator for map backup; use a credential of an "
                      "admin: orbloom user create NAME --role admin --credential FILE");
+    cr_assert_str_eq(gate_why_action(PEER_MONITOR, ADMIN_LOOK, reason),
+                     "a monitor may not ask a coordinator for a change; use a credential of an "
+                     "admin, or, where it is of a filter, of a client with right c to it: orbloom "
+                     "user create NAME --role ROLE --credential FILE");
 }
