@@ -422,6 +422,11 @@ Test(key_ring, the_command_edits_the_file, .timeout = LIMIT_S)
         expect_key("add", path, 0, "keys; bring it");
     }
     expect_key("add", path, 1, "holds 8 keys, which is all it may");
+    (void)snprintf(text, sizeof text, "printf %%064d 0 >%s.zero && chmod 600 %s.zero", path, path);
+    shell(text);
+    (void)snprintf(text, sizeof text, "%s.zero", path);
+    expect_key("list", text, 1,
+               "line 1: a key of zeros is none; make one with: orbloom keygen FILE");
     expect_key("turn", path, 2, "list, add, promote or retire");
     (void)snprintf(text, sizeof text, "chmod 640 %s", path);
     shell(text);
