@@ -137,11 +137,15 @@ static enum status append(void *items, size_t *count, size_t size, const void *i
     return STATUS_OK;
 }
 
-/* When it ends may be changed. */
-static void expire(struct edit *self, uint64_t *expires_ms, uint64_t wish_ms)
+/* What is there already is no change, but until when it is good is not changed unsaid. */
+static enum status add_again(const struct edit *self, const struct user_wish *wish,
+                             uint64_t expires_ms)
 {
-    self->changed = self->changed || *expires_ms != wish_ms;
-    *expires_ms = wish_ms;
+    return expires_ms == wish->expires_ms
+               ? STATUS_OK
+               : refuse(self, STATUS_EXISTS, wish->user,
+                        "has this token or key already, which expires at another time; remove it "
+                        "first (`orbloom user show`), or give another one");
 }
 
 static enum status add_token(struct edit *self, struct user *user, const struct user_wish *wish)
@@ -156,8 +160,7 @@ static enum status add_token(struct edit *self, struct user *user, const struct 
     user_token_hash(&self->secret, wish->token, token.hash);
     for (size_t i = 0; i < user->ntokens; i++) {
         if (memcmp(user->tokens[i].hash, token.hash, sizeof token.hash) == 0) {
-            expire(self, &user->tokens[i].expires_ms, wish->expires_ms);
-            return STATUS_OK;
+            return add_again(self, wish, user->tokens[i].expires_ms);
         }
     }
     if (user->ntokens >= USER_MAX_TOKENS) {
@@ -179,8 +182,7 @@ static enum status add_key(struct edit *self, struct user *user, const struct us
     }
     for (size_t i = 0; i < user->nkeys; i++) {
         if (memcmp(user->keys[i].key, wish->key, sizeof key.key) == 0) {
-            expire(self, &user->keys[i].expires_ms, wish->expires_ms);
-            return STATUS_OK;
+            return add_again(self, wish, user->keys[i].expires_ms);
         }
     }
     if (user->nkeys >= USER_MAX_KEYS) {

@@ -354,6 +354,11 @@ static int run_create(const struct user_settings *settings, const struct option_
     bool unsure = false;
     int code = define(settings, name, &creation.user);
 
+    if (code == CMD_OK && settings->expires_us != 0 && settings->file == NULL &&
+        settings->no_token) {
+        code = cmd_fail(STATUS_USAGE, "--expires is of a token or key, and --no-token makes none; "
+                                      "leave one of them out");
+    }
     if (code == CMD_OK && wants_token(settings)) {
         code = user_token_make(settings->token_file, &token);
         creation.wishes[creation.nwishes++] = (struct user_wish){

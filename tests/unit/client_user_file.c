@@ -95,6 +95,9 @@ Test(user_file, what_is_wrong_is_refused)
 {
     static const char *const wrong[] = {
         "users = ({ role = \"client\"; });",
+        "users = ({ name = 3; });",
+        "users = ({ name = true; });",
+        "users = ({ name = \"a\"; tls_subject = 3; });",
         "users = ({ name = \"a b\"; });",
         "users = ({ name = \"a\"; }, { name = \"a\"; });",
         "users = ({ name = \"a\"; tls_subject = \"CN=x\"; }, { name = \"b\"; tls_subject = "
@@ -140,10 +143,11 @@ static enum status take_nothing(void *context, char *reason)
     return STATUS_OK;
 }
 
-static enum status refuse_all(void *context, const char *name, const char *text, char *reason)
+static enum status refuse_all(void *context, const char *name, const struct group_value *value,
+                              char *reason)
 {
     (void)context;
-    (void)snprintf(reason, GROUP_REASON_BYTES, "%s=%s is not wanted", name, text);
+    (void)snprintf(reason, GROUP_REASON_BYTES, "%s=%s is not wanted", name, value->text);
     return STATUS_INVALID;
 }
 
