@@ -173,8 +173,8 @@ static void remedy(uint8_t roles, char *text, size_t size)
     }
 }
 
-const char *gate_why(enum gate_door door, enum peer_role role, struct span frame,
-                     char reason[GATE_REASON_BYTES])
+static const char *why_not(enum gate_door door, enum peer_role role, struct span frame,
+                           char reason[GATE_REASON_BYTES])
 {
     static const char *const doors[GATE_NDOORS] = {"router", "node", "coordinator"};
     struct frame_face face = codec_peek(frame);
@@ -219,11 +219,6 @@ static enum status answer_with(struct span frame, enum status status, const char
     return codec_encode(&answer, out);
 }
 
-enum status gate_refusal(struct span frame, const char *why, struct buffer *out)
-{
-    return answer_with(frame, STATUS_UNAUTHENTIC, why, out);
-}
-
 /* To say "nobody" would be a claim, and end what a client does. */
 static bool put_off(struct span frame, struct buffer *refusal)
 {
@@ -252,9 +247,9 @@ bool gate_pass(enum gate_door door, const struct peer *from, bool known, struct 
         return true;
     }
     if (known) {
-        why = gate_why(door, (enum peer_role)from->role, frame, reason);
+        why = why_not(door, (enum peer_role)from->role, frame, reason);
     }
-    if (gate_refusal(frame, why, refusal) != STATUS_OK) {
+    if (answer_with(frame, STATUS_UNAUTHENTIC, why, refusal) != STATUS_OK) {
         buffer_clear(refusal);
     }
     return false;
