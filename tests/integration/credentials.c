@@ -361,6 +361,46 @@ Test(credentials, whoever_is_not_let_in_is_told_why)
     }
 }
 
+static void refused_plain(const char *const *words)
+{
+    const char *line[COMMAND_MAX_WORDS];
+    struct command command;
+    size_t count = 0;
+
+    for (; words[count] != NULL; count++) {
+        line[count] = words[count];
+    }
+    line[count++] = "--credential";
+    line[count++] = "none";
+    line[count++] = "--timeout";
+    line[count++] = "1h";
+    line[count] = NULL;
+    command_start(&command, span_text("a\n"), SIGKILL, "orbloom", line);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    cr_expect_neq(command.exit_status, 0, "%s", words[0]);
+    cr_expect(strstr(command.errors, "UNAUTHENTIC") != NULL &&
+                  strstr(command.errors, "--credential FILE") != NULL,
+              "%s: %s", words[0], command.errors);
+    command_forget(&command);
+}
+
+/* It would wait for an hour: that it ends at all is what is looked at. */
+Test(credentials, who_speaks_plain_is_told_so_and_not_left_waiting)
+{
+    char endpoint[PLAYGROUND_ENDPOINT_BYTES];
+
+    refused_plain((const char *const[]){"add", "shared", NULL});
+    refused_plain((const char *const[]){"check", "shared", NULL});
+    refused_plain((const char *const[]){"info", "shared", NULL});
+    refused_plain((const char *const[]){"status", NULL});
+    refused_plain((const char *const[]){"drop", "shared", NULL});
+    for (size_t door = 0; door < GATE_NDOORS; door++) {
+        playground_endpoint(&playground, doors[door].daemon, endpoint);
+        refused_plain((const char *const[]){"stats", endpoint, NULL});
+    }
+    MAY(CRAWLER, "check", "shared");
+}
+
 /* By a connection that is up: it ends within sync_interval, and with it all that is asked later. */
 Test(credentials, a_user_that_is_deleted_gets_nothing_any_more)
 {
