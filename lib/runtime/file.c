@@ -127,10 +127,20 @@ static enum status sync_folder_of(const char *path)
     return rc == 0 ? STATUS_OK : STATUS_IO;
 }
 
-static bool fill(int descriptor, unsigned mode, struct span content)
+/* Root replaces a user's file for that user, who has to read it still. Who may not give files away
+ * has made it anew for itself. */
+static bool keep_owner(int descriptor, const char *path)
 {
-    bool filled = fchmod(descriptor, (mode_t)mode) == 0 && write_all(descriptor, content) &&
-                  fsync(descriptor) == 0;
+    struct stat old;
+
+    return stat(path, &old) != 0 || old.st_uid == geteuid() ||
+           fchown(descriptor, old.st_uid, old.st_gid) == 0 || errno == EPERM;
+}
+
+static bool fill(int descriptor, const char *path, unsigned mode, struct span content)
+{
+    bool filled = keep_owner(descriptor, path) && fchmod(descriptor, (mode_t)mode) == 0 &&
+                  write_all(descriptor, content) && fsync(descriptor) == 0;
 
     close_quietly(descriptor);
     return filled;
@@ -164,7 +174,7 @@ static enum status put(const char *path, unsigned mode, struct span content, boo
     if (descriptor < 0) {
         return STATUS_IO;
     }
-    if (!fill(descriptor, mode, content) || !give_name(temporary, path, replace)) {
+    if (!fill(descriptor, path, mode, content) || !give_name(temporary, path, replace)) {
         reason = errno;
         (void)unlink(temporary);
         errno = reason;

@@ -151,6 +151,23 @@ Test(runtime_file, a_link_is_followed)
     buffer_fini(&read);
 }
 
+Test(runtime_file, root_replaces_a_file_of_its_owner)
+{
+    enum { SOMEBODY = 65534 };
+    const char *path = in_folder("a");
+    struct stat about;
+
+    if (geteuid() != 0) {
+        cr_skip_test("only root gives files away");
+    }
+    cr_assert_eq(file_write(path, 0600, span_text("old")), STATUS_OK);
+    cr_assert_eq(chown(path, SOMEBODY, SOMEBODY), 0);
+    cr_assert_eq(file_write(path, 0600, span_text("new")), STATUS_OK);
+    cr_assert_eq(stat(path, &about), 0);
+    cr_assert(about.st_uid == SOMEBODY && about.st_gid == SOMEBODY);
+    cr_assert_eq(about.st_mode & 07777, 0600);
+}
+
 /* A write that fails leaves what was there, and nothing else. */
 Test(runtime_file, a_failed_write_changes_nothing)
 {
