@@ -5,6 +5,7 @@
 
 #include "cli/cmd.h"
 #include "cli/keygen.h"
+#include "cli/secret_file.h"
 #include "runtime/file.h"
 
 #include <assert.h>
@@ -53,7 +54,7 @@ enum status key_file_open(struct key_file *self, const char *path)
 
     *self = (struct key_file){.path = path};
     buffer_init(&self->text, KEY_FILE_BYTES);
-    status = file_read_secret(&file_cluster_key, path, take, self);
+    status = secret_file_read(&file_cluster_key, path, take, self);
     if (status == STATUS_OK && stat(path, &about) == 0 && about.st_uid != geteuid()) {
         status = STATUS_INVALID;
         (void)cmd_fail(status,

@@ -1,7 +1,7 @@
 /* key_file.h - the cluster key file as an operator changes it: a ring, a key a line.
  *
- * Comments and blank lines stay where they are. A change replaces the file atomically; it stays of
- * mode 600 and its owner's.
+ * Comments and blank lines stay where they are. A change replaces the file atomically, also one
+ * that a symbolic link leads to; it stays of mode 600 and its owner's.
  *
  * Errors:  printed; STATUS_IO, STATUS_INVALID, STATUS_MALFORMED, STATUS_NOMEM, and of changes what
  *          stands there.

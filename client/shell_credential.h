@@ -18,7 +18,8 @@
 MUST_USE enum status credential_file_read(const char *path, struct credential *out,
                                           char why[FILE_REASON_BYTES]);
 
-/* Of mode 600. `fresh`: there must be no such file yet; else it is replaced atomically. */
+/* Of mode 600. `fresh`: there must be no such file yet; else it is replaced atomically, also one
+ * that a symbolic link leads to. */
 MUST_USE enum status credential_file_write(const char *path, bool fresh,
                                            const struct credential *credential,
                                            char why[FILE_REASON_BYTES]);

@@ -137,11 +137,15 @@ static enum status append(void *items, size_t *count, size_t size, const void *i
     return STATUS_OK;
 }
 
-/* When it ends may be changed. */
-static void expire(struct edit *self, uint64_t *expires_ms, uint64_t wish_ms)
+/* What is there already is no change, but until when it is good is not changed unsaid. */
+static enum status add_again(const struct edit *self, const struct user_wish *wish,
+                             uint64_t expires_ms)
 {
-    self->changed = self->changed || *expires_ms != wish_ms;
-    *expires_ms = wish_ms;
+    return expires_ms == wish->expires_ms
+               ? STATUS_OK
+               : refuse(self, STATUS_EXISTS, wish->user,
+                        "has this token or key already, which expires at another time; remove it "
+                        "first (`orbloom user show`), or give another one");
 }
 
 static enum status add_token(struct edit *self, struct user *user, const struct user_wish *wish)
@@ -156,8 +160,7 @@ static enum status add_token(struct edit *self, struct user *user, const struct 
     user_token_hash(&self->secret, wish->token, token.hash);
     for (size_t i = 0; i < user->ntokens; i++) {
         if (memcmp(user->tokens[i].hash, token.hash, sizeof token.hash) == 0) {
-            expire(self, &user->tokens[i].expires_ms, wish->expires_ms);
-            return STATUS_OK;
+            return add_again(self, wish, user->tokens[i].expires_ms);
         }
     }
     if (user->ntokens >= USER_MAX_TOKENS) {
@@ -179,8 +182,7 @@ static enum status add_key(struct edit *self, struct user *user, const struct us
     }
     for (size_t i = 0; i < user->nkeys; i++) {
         if (memcmp(user->keys[i].key, wish->key, sizeof key.key) == 0) {
-            expire(self, &user->keys[i].expires_ms, wish->expires_ms);
-            return STATUS_OK;
+            return add_again(self, wish, user->keys[i].expires_ms);
         }
     }
     if (user->nkeys >= USER_MAX_KEYS) {
@@ -269,6 +271,63 @@ static enum status work_out(struct edit *self)
     return status;
 }
 
+/* ---- ... not so that nobody is left who could take it back ---- */
+
+/* How well users can be seen to by users: where ports speak CURVE an admin comes by a key, to
+ * routers also by a token or a certificate, and everybody else holds the cluster key. */
+enum standing { STANDING_NONE, STANDING_RESP, STANDING_KEY };
+
+static bool lasts(uint64_t expires_ms, uint64_t date_ms)
+{
+    return expires_ms == 0 || expires_ms > date_ms;
+}
+
+static enum standing standing_of(const struct user *user, uint64_t date_ms)
+{
+    enum standing standing = user->subject[0] != '\0' ? STANDING_RESP : STANDING_NONE;
+
+    for (size_t i = 0; i < user->ntokens; i++) {
+        standing = lasts(user->tokens[i].expires_ms, date_ms) ? STANDING_RESP : standing;
+    }
+    for (size_t i = 0; i < user->nkeys; i++) {
+        standing = lasts(user->keys[i].expires_ms, date_ms) ? STANDING_KEY : standing;
+    }
+    return user->role == USER_ADMIN ? standing : STANDING_NONE;
+}
+
+/* The admin of the best standing; NULL: none can come in. */
+static const struct user *best_admin(const struct user_list *list, uint64_t date_ms)
+{
+    const struct user *best = NULL;
+
+    for (size_t i = 0; i < list->count; i++) {
+        enum standing standing = standing_of(&list->users[i], date_ms);
+
+        if (standing > (best != NULL ? standing_of(best, date_ms) : STANDING_NONE)) {
+            best = &list->users[i];
+        }
+    }
+    return best;
+}
+
+static enum status keep_admin(const struct edit *self, const struct user_list *before)
+{
+    const struct user *was = best_admin(before, self->date_ms);
+    const struct user *is = best_admin(&self->list, self->date_ms);
+    enum standing lost = was != NULL ? standing_of(was, self->date_ms) : STANDING_NONE;
+
+    if (self->change->without_admin || lost == STANDING_NONE ||
+        (is != NULL && standing_of(is, self->date_ms) >= lost)) {
+        return STATUS_OK;
+    }
+    (void)snprintf(self->message, COORDINATOR_MESSAGE_BYTES,
+                   "no admin%s would be left without user %.64s, and by CURVE only who holds the "
+                   "cluster key could change users; make another admin first (orbloom user create "
+                   "NAME --role admin --credential FILE), or say --yes; nothing was changed",
+                   lost == STANDING_KEY ? " with a key" : " who can come in", was->name);
+    return STATUS_INVALID;
+}
+
 /* ---- ... and written ---- */
 
 static enum status open_list(struct coordinator *self, struct edit *edit)
@@ -338,6 +397,7 @@ static enum status attempt(struct coordinator *self, uint64_t now_us, void *cont
     (void)now_us;
     status = status == STATUS_OK ? work_out(edit) : status;
     status = status == STATUS_OK ? check(edit) : status;
+    status = status == STATUS_OK ? keep_admin(edit, &self->documents.users) : status;
     if ((status != STATUS_OK || edit->changed) && status != STATUS_NOMEM &&
         edit->change->revision != self->documents.users.revision) {
         status = refuse_moved(self, edit);
@@ -444,10 +504,22 @@ struct users_asker users_asker(const struct coordinator *self, const struct peer
     return asker;
 }
 
+static const char *target_of(const struct admin_request *request)
+{
+    return request->rename.name != NULL ? request->rename.name : "";
+}
+
+/* One of the names of a rename, or of the look before one. */
+static bool may_name(const struct user *user, const struct admin_request *request, const char *name)
+{
+    return request->action == ADMIN_LOOK ? user_sees(user, name)
+                                         : user_may(user, USER_CREATE, name);
+}
+
 /* What a client may ask for: about which filters, and with which right to them. */
 static bool may(const struct user *user, const struct admin_request *request)
 {
-    const char *target = request->rename.name != NULL ? request->rename.name : "";
+    const char *target = target_of(request);
 
     switch (request->action) {
     case ADMIN_CREATE:
@@ -460,9 +532,10 @@ static bool may(const struct user *user, const struct admin_request *request)
         return user_may(user, request->rebuild.step == REBUILD_FED ? USER_WRITE : USER_CREATE,
                         request->name);
     case ADMIN_RENAME:
-        return user_may(user, USER_CREATE, request->name) && user_may(user, USER_CREATE, target);
+        return may_name(user, request, request->name) && may_name(user, request, target);
     case ADMIN_LOOK:
-        return user_sees(user, request->name) && (target[0] == '\0' || user_sees(user, target));
+        return may_name(user, request, request->name) &&
+               (target[0] == '\0' || may_name(user, request, target));
     case ADMIN_STATUS:
     case ADMIN_PROCESS_KEYS:
         return true; /* It is shown what it sees. */
@@ -504,11 +577,20 @@ const char *users_name(const struct users_asker *asker, const struct admin_reque
     return asker->user != NULL ? asker->user->name : named ? request->user : NULL;
 }
 
+/* Which of the names is why. */
+static const char *blamed(const struct user *user, const struct admin_request *request)
+{
+    return target_of(request)[0] != '\0' && may_name(user, request, request->name)
+               ? target_of(request)
+               : request->name;
+}
+
 /* "user x may not do this to "y"; ...". */
 static void explain(const struct users_asker *asker, const struct admin_request *request,
                     char *message)
 {
-    bool named = request->name[0] != '\0';
+    const char *name = asker->unknown ? "" : blamed(asker->user, request);
+    bool named = name[0] != '\0';
 
     if (asker->unknown) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
@@ -520,7 +602,7 @@ static void explain(const struct users_asker *asker, const struct admin_request 
                    "user %.64s may not do this%s%.128s%s; an administrator grants what is to be "
                    "allowed: right c for the names of filters, role admin for the rest (`orbloom "
                    "user apply`)",
-                   asker->user->name, named ? " to \"" : "", request->name, named ? "\"" : "");
+                   asker->user->name, named ? " to \"" : "", name, named ? "\"" : "");
 }
 
 enum status users_judge(struct coordinator *self, const struct peer *from,

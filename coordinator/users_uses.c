@@ -23,14 +23,6 @@ void users_release(struct coordinator *self)
     self->users = (struct users_held){0};
 }
 
-static int order_of(const struct user_use *a, const struct user_use *b)
-{
-    if (a->user != b->user) {
-        return a->user < b->user ? -1 : 1;
-    }
-    return (a->credential > b->credential) - (a->credential < b->credential);
-}
-
 static size_t place_of(const struct users_held *self, const struct user_use *use)
 {
     size_t low = 0;
@@ -39,7 +31,7 @@ static size_t place_of(const struct users_held *self, const struct user_use *use
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (order_of(&self->uses[middle], use) < 0) {
+        if (user_use_order(&self->uses[middle], use) < 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -105,7 +97,7 @@ static bool note_use(struct users_held *held, const struct user_use *use)
 {
     size_t at = place_of(held, use);
 
-    if (at < held->nuses && order_of(&held->uses[at], use) == 0) {
+    if (at < held->nuses && user_use_order(&held->uses[at], use) == 0) {
         bool later = use->at_ms > held->uses[at].at_ms;
 
         held->uses[at].at_ms = later ? use->at_ms : held->uses[at].at_ms;

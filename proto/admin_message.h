@@ -183,6 +183,7 @@ struct user_change {
     size_t nremoves;
     const uint32_t *deletes; /* ids of users */
     size_t ndeletes;
+    bool without_admin; /* also where no admin who can come in would be left */
 };
 
 struct user_page {

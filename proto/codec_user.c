@@ -208,6 +208,7 @@ static const struct binding user_change_rows[] = {
     LIST(user_change, adds, nadds, user_wish, USER_MAX, STATUS_MALFORMED),
     LIST(user_change, removes, nremoves, user_use, USER_MAX, STATUS_MALFORMED),
     NUMBERS(user_change, deletes, ndeletes, uint32_t, USER_MAX, STATUS_MALFORMED),
+    ROW(user_change, without_admin, BOOL),
 };
 BINDING_TABLE(user_change, user_change, NULL);
 

@@ -57,7 +57,13 @@ enum { NFRAMES = sizeof frames / sizeof frames[0] };
 struct action_row {
     const char *what;
     uint8_t from;
+    const char *remedy; /* NULL: to be the first of these */
 };
+
+/* It does not tell of what, and nodes take another role than filters. */
+static const char look_remedy[] =
+    "use a credential of an admin, or, where it is of a filter, of a client with right c to it: "
+    "orbloom user create NAME --role ROLE --credential FILE";
 
 /* What RESP clients may ask for comes from routers, too, which name the user. */
 static const struct action_row actions[] = {
@@ -73,7 +79,7 @@ static const struct action_row actions[] = {
     [ADMIN_NODE_REMOVE] = {"node remove", ADMIN | COORDINATOR},
     [ADMIN_REBALANCE] = {"rebalance", ADMIN | COORDINATOR},
     [ADMIN_ACCEPT_LOSS] = {"shard accept-loss", ADMIN | COORDINATOR},
-    [ADMIN_LOOK] = {"a look before a change", CLIENT | ADMIN | ROUTER | COORDINATOR},
+    [ADMIN_LOOK] = {"a change", CLIENT | ADMIN | ROUTER | COORDINATOR, look_remedy},
     [ADMIN_LOAD] = {"making a filter of a dump", ADMIN | ROUTER | COORDINATOR},
     [ADMIN_MAP_BACKUP] = {"map backup", ADMIN | COORDINATOR},
     [ADMIN_MAP_BEGIN] = {"map restore", ADMIN | COORDINATOR},
@@ -167,8 +173,8 @@ static void remedy(uint8_t roles, char *text, size_t size)
     }
 }
 
-const char *gate_why(enum gate_door door, enum peer_role role, struct span frame,
-                     char reason[GATE_REASON_BYTES])
+static const char *why_not(enum gate_door door, enum peer_role role, struct span frame,
+                           char reason[GATE_REASON_BYTES])
 {
     static const char *const doors[GATE_NDOORS] = {"router", "node", "coordinator"};
     struct frame_face face = codec_peek(frame);
@@ -192,12 +198,14 @@ const char *gate_why_action(enum peer_role role, enum admin_action action,
                             char reason[GATE_REASON_BYTES])
 {
     bool known = (unsigned)action < NACTIONS && actions[action].what != NULL;
+    const char *own = known ? actions[action].remedy : NULL;
     char what_then[GATE_REASON_BYTES / 2];
 
     remedy(known ? actions[action].from : 0, what_then, sizeof what_then);
     (void)snprintf(reason, GATE_REASON_BYTES, "%s %s may not ask a coordinator for %s; %s",
                    article(role), gate_role_name(role),
-                   known ? actions[action].what : "what has no word here", what_then);
+                   known ? actions[action].what : "what has no word here",
+                   own != NULL ? own : what_then);
     return reason;
 }
 
@@ -209,11 +217,6 @@ static enum status answer_with(struct span frame, enum status status, const char
     answer_refusal(codec_peek(frame).correlation, status, &answer);
     answer.body.error.message = why;
     return codec_encode(&answer, out);
-}
-
-enum status gate_refusal(struct span frame, const char *why, struct buffer *out)
-{
-    return answer_with(frame, STATUS_UNAUTHENTIC, why, out);
 }
 
 /* To say "nobody" would be a claim, and end what a client does. */
@@ -244,9 +247,9 @@ bool gate_pass(enum gate_door door, const struct peer *from, bool known, struct 
         return true;
     }
     if (known) {
-        why = gate_why(door, (enum peer_role)from->role, frame, reason);
+        why = why_not(door, (enum peer_role)from->role, frame, reason);
     }
-    if (gate_refusal(frame, why, refusal) != STATUS_OK) {
+    if (answer_with(frame, STATUS_UNAUTHENTIC, why, refusal) != STATUS_OK) {
         buffer_clear(refusal);
     }
     return false;

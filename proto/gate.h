@@ -47,21 +47,14 @@ bool gate_admits_action(enum peer_role role, enum admin_action action);
 
 enum { GATE_REASON_BYTES = 320 };
 
-/* Why gate_admits() has refused the frame, and what to do about it. Returns `reason`. */
-const char *gate_why(enum gate_door door, enum peer_role role, struct span frame,
-                     char reason[GATE_REASON_BYTES]);
-
-/* ... why gate_admits_action() has. */
+/* Why gate_admits_action() has refused it, and what to do about it. Returns `reason`. */
 const char *gate_why_action(enum peer_role role, enum admin_action action,
                             char reason[GATE_REASON_BYTES]);
 
-/* Append the answer to a frame that is refused: an error of STATUS_UNAUTHENTIC under the frame's
- * correlation, which says `why`. STATUS_NOMEM. */
-MUST_USE enum status gate_refusal(struct span frame, const char *why, struct buffer *out);
-
 /* All of it, for a hub that speaks CURVE: see hub_curve.admits. One who is not `known` any more may
  * send nothing, and who can't be known yet (PEER_PENDING) is told NOT_READY. False: `refusal`,
- * empty at first, is the answer; it stays empty where memory is out. */
+ * empty at first, is the answer, an error of STATUS_UNAUTHENTIC under the frame's correlation that
+ * says why, and what to do about it; it stays empty where memory is out. */
 bool gate_pass(enum gate_door door, const struct peer *from, bool known, struct span frame,
                struct buffer *refusal);
 

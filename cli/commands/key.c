@@ -66,9 +66,11 @@ static int add(struct key_file *file, const struct key_settings *settings)
     if (key_file_add(file) != STATUS_OK) {
         return CMD_PARTIAL;
     }
-    (void)printf("%s holds %u keys; bring it to all processes, send them SIGHUP, then: orbloom key "
-                 "promote\n",
-                 file->path, file->key.count + 1);
+    (void)printf(
+        "%s holds %u keys; bring it to all processes, send them SIGHUP, have each user renew "
+        "its credential (orbloom user renew --credential FILE), then: orbloom key promote "
+        "%s\n",
+        file->path, file->key.count + 1, file->path);
     return cmd_close_output(CMD_OK);
 }
 
@@ -110,15 +112,14 @@ static int promote(struct key_file *file, const struct key_settings *settings)
                         "%s holds one key only; add one first: orbloom key add %s", file->path,
                         file->path);
     }
+    warn_of_credentials(settings); /* While there is time to leave it. */
     if (key_file_promote(file) != STATUS_OK) {
         return CMD_PARTIAL;
     }
     (void)printf("%016" PRIx64
                  " signs; bring %s to all processes, send them SIGHUP, and wait until "
-                 "`orbloom status` tells of no older key, then: orbloom key retire\n",
-                 seal_key_tag(&file->key.keys[count - 1]), file->path);
-    (void)fflush(stdout);
-    warn_of_credentials(settings);
+                 "`orbloom status` tells of no older key, then: orbloom key retire %s\n",
+                 seal_key_tag(&file->key.keys[count - 1]), file->path, file->path);
     return cmd_close_output(CMD_OK);
 }
 
@@ -146,7 +147,8 @@ static int refuse_behind(const struct witness *self, const struct key_use *one)
     return cmd_fail(STATUS_CONFLICT,
                     "%s %.128s serves and signs with key %016" PRIx64
                     " still, and the first one of %s "
-                    "is %016" PRIx64 ": bring the file to it and send it SIGHUP first",
+                    "is %016" PRIx64 ": bring the file to it and send it SIGHUP first; where that "
+                    "is done wait, as it tells with its next sync (sync_interval)",
                     one->kind == PROCESS_ROUTER ? "router" : "node", one->name, one->key,
                     self->file->path, cluster_key_tag(&self->file->key));
 }

@@ -35,6 +35,7 @@ struct user_settings {
     uint64_t expires_us;
     bool dry_run;
     bool prune;
+    bool yes;
     bool json;
     const char *as;
     const char *cluster_key;
@@ -188,6 +189,14 @@ static const struct option options[] = {
         .help = "apply: delete users that are not in the file",
     },
     {
+        .name = "yes",
+        .kind = OPTION_SWITCH,
+        .offset = offsetof(struct user_settings, yes),
+        .help =
+            "delete, apply, token remove, key remove: also where no admin who can come in would "
+            "be left",
+    },
+    {
         .name = "json",
         .kind = OPTION_SWITCH,
         .offset = offsetof(struct user_settings, json),
@@ -203,11 +212,13 @@ static const struct option_table table = {
              "token NAME add | token NAME remove ID | key NAME add | key NAME remove ID | renew",
     .summary = "Say who may use the cluster, and for what.",
     .notes =
-        "While there is no user whoever reaches the cluster may do everything. Tokens are\n"
-        "passwords of Redis clients (AUTH NAME TOKEN); a user may have several, so that one can\n"
-        "take another's place: token add, move the clients, token remove. What is kept is a\n"
-        "hash: a token is printed once. A deleted user or token counts no more as soon as\n"
-        "routers hear of it.\n\n"
+        "While there is no user a CURVE port lets in who holds the cluster key, and nobody else;\n"
+        "at a plain port whoever reaches it may do everything, also later on. Tokens are "
+        "passwords\n"
+        "of Redis clients (AUTH NAME TOKEN); a user may have several, so that one can take\n"
+        "another's place: token add, move the clients, token remove. What is kept is a hash: a\n"
+        "token is printed once. A deleted user or token counts no more as soon as routers hear of\n"
+        "it.\n\n"
         "create --credential FILE and key NAME add --credential FILE draw a key pair, for clients\n"
         "that speak CURVE, and write it to a new file of mode 600, with the public keys of the\n"
         "cluster's processes; renew --credential FILE brings these up to date, while the cluster\n"
@@ -343,6 +354,11 @@ static int run_create(const struct user_settings *settings, const struct option_
     bool unsure = false;
     int code = define(settings, name, &creation.user);
 
+    if (code == CMD_OK && settings->expires_us != 0 && settings->file == NULL &&
+        settings->no_token) {
+        code = cmd_fail(STATUS_USAGE, "--expires is of a token or key, and --no-token makes none; "
+                                      "leave one of them out");
+    }
     if (code == CMD_OK && wants_token(settings)) {
         code = user_token_make(settings->token_file, &token);
         creation.wishes[creation.nwishes++] = (struct user_wish){
@@ -409,6 +425,7 @@ static int run_show(const struct user_settings *settings, const struct option_wo
 struct deletion {
     const char *name;
     uint32_t id;
+    bool without_admin;
 };
 
 static int plan_deletion(void *context, const struct users_record *record,
@@ -425,12 +442,13 @@ static int plan_deletion(void *context, const struct users_record *record,
     }
     change->deletes = &self->id;
     change->ndeletes = 1;
+    change->without_admin = self->without_admin;
     return CMD_OK;
 }
 
 static int run_delete(const struct user_settings *settings, const struct option_words *words)
 {
-    struct deletion deletion = {.name = words->items[1]};
+    struct deletion deletion = {.name = words->items[1], .without_admin = settings->yes};
     bool unsure;
     int code = users_edit(&settings->common, false, plan_deletion, &deletion, &unsure);
 
@@ -487,6 +505,7 @@ struct removal {
     const char *name;
     const char *kind; /* "token" or "key" */
     struct user_use which;
+    bool without_admin;
 };
 
 static bool is_key(const struct user *user, uint32_t id)
@@ -526,6 +545,7 @@ static int plan_removal(void *context, const struct users_record *record,
     }
     change->removes = &self->which;
     change->nremoves = 1;
+    change->without_admin = self->without_admin;
     return CMD_OK;
 }
 
@@ -533,7 +553,8 @@ static int run_remove(const struct user_settings *settings, const struct option_
 {
     const char *name = words->items[1];
     const char *text = words->items[3];
-    struct removal removal = {.name = name, .kind = words->items[0]};
+    struct removal removal = {
+        .name = name, .kind = words->items[0], .without_admin = settings->yes};
     bool unsure;
     uint64_t id;
     int code;
@@ -587,12 +608,19 @@ static int run_renew(const struct user_settings *settings, const struct option_w
 
 static int run_apply(const struct user_settings *settings, const struct option_words *words)
 {
-    return user_apply(&settings->common, words->items[1], settings->dry_run, settings->prune);
+    const struct user_application application = {
+        .path = words->items[1],
+        .dry_run = settings->dry_run,
+        .prune = settings->prune,
+        .without_admin = settings->yes,
+    };
+
+    return user_apply(&settings->common, &application);
 }
 
 /* ---- which of them ---- */
 
-enum { CREATES = 1, TOKENS = 2, APPLIES = 4, SHOWS = 8, EXPIRES = 16, WRITES = 32 };
+enum { CREATES = 1, TOKENS = 2, APPLIES = 4, SHOWS = 8, EXPIRES = 16, WRITES = 32, TAKES = 64 };
 
 static const struct action {
     const char *word;
@@ -605,12 +633,12 @@ static const struct action {
     {"create", NULL, 2, true, CREATES | TOKENS | EXPIRES | WRITES, run_create},
     {"list", NULL, 1, false, SHOWS, run_list},
     {"show", NULL, 2, true, SHOWS, run_show},
-    {"delete", NULL, 2, true, 0, run_delete},
-    {"apply", NULL, 2, false, APPLIES, run_apply},
+    {"delete", NULL, 2, true, TAKES, run_delete},
+    {"apply", NULL, 2, false, APPLIES | TAKES, run_apply},
     {"token", "add", 3, true, TOKENS | EXPIRES, run_token_add},
-    {"token", "remove", 4, true, 0, run_remove},
+    {"token", "remove", 4, true, TAKES, run_remove},
     {"key", "add", 3, true, EXPIRES | WRITES, run_key_add},
-    {"key", "remove", 4, true, 0, run_remove},
+    {"key", "remove", 4, true, TAKES, run_remove},
     {"renew", NULL, 1, false, 0, run_renew},
 };
 
@@ -637,6 +665,7 @@ static const char *stray_flag(const struct user_settings *settings, unsigned fla
         {"as", settings->as != NULL, WRITES},
         {"dry-run", settings->dry_run, APPLIES},
         {"prune", settings->prune, APPLIES},
+        {"yes", settings->yes, TAKES},
         {"json", settings->json, SHOWS},
     };
 

@@ -104,8 +104,9 @@ static const struct option_table table = {
     .notes =
         "1 coordinator, nodes and routers, each its own process, in\n"
         "DIR/{coordinator,router,node-I}/{conf,log,pid,data}. When all answers, DIR/env has the\n"
-        "shell exports of ORBLOOM_ROUTER, ORBLOOM_COORDINATOR and ORBLOOM_DIR. A daemon that\n"
-        "dies is named with the end of its log, and the others go on.\n\n"
+        "shell exports of ORBLOOM_ROUTER, ORBLOOM_COORDINATOR and ORBLOOM_DIR, and unsets\n"
+        "ORBLOOM_CREDENTIAL, as the cluster is a plain one. A daemon that dies is named with the\n"
+        "end of its log, and the others go on.\n\n"
         "--run COMMAND... must be the last flag: runs the command with these variables set,\n"
         "then stops all.\n\n"
         "Examples:\n"

@@ -3,6 +3,7 @@
 #include "cli/cmd.h"
 #include "cli/playground/private.h"
 #include "client/shell_channel.h"
+#include "client/shell_credential.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -216,11 +217,12 @@ enum status playground_export(const struct playground *self)
     (void)snprintf(text, sizeof text,
                    "export ORBLOOM_ROUTER='%s'\n"
                    "export ORBLOOM_COORDINATOR='%s'\n"
-                   "export ORBLOOM_DIR='%s'\n",
+                   "export ORBLOOM_DIR='%s'\n"
+                   "unset " CREDENTIAL_VARIABLE "\n", /* Of another cluster: this one is plain. */
                    routers, self->processes[0].endpoint, self->folder.path);
     if (setenv("ORBLOOM_ROUTER", routers, 1) != 0 ||
         setenv("ORBLOOM_COORDINATOR", self->processes[0].endpoint, 1) != 0 ||
-        setenv("ORBLOOM_DIR", self->folder.path, 1) != 0) {
+        setenv("ORBLOOM_DIR", self->folder.path, 1) != 0 || unsetenv(CREDENTIAL_VARIABLE) != 0) {
         (void)cmd_fail(STATUS_NOMEM, "no memory for the environment");
         return STATUS_NOMEM;
     }

@@ -103,7 +103,10 @@ static void show_user(const struct users_record *record, const struct user *user
 void users_show_text(const struct users_record *record)
 {
     if (record->list.count == 0) {
-        (void)printf("no users: whoever reaches the cluster's ports may do everything\n");
+        (void)printf(
+            "no users: a CURVE port lets in the cluster's processes and who holds the cluster "
+            "key, and nobody else; at a plain one whoever reaches it may do everything, "
+            "and a Redis client needs the password, if there is one\n");
     }
     for (size_t i = 0; i < record->list.count; i++) {
         show_user(record, &record->list.users[i]);

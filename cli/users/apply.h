@@ -11,8 +11,14 @@
 
 #include <stdbool.h>
 
-/* Prints what is done, or with `dry_run` would be. `prune`: users that are not in the file are
- * deleted; else left alone. */
-int user_apply(const struct flags_common *common, const char *path, bool dry_run, bool prune);
+struct user_application {
+    const char *path;
+    bool dry_run;       /* only tell what would be done */
+    bool prune;         /* users that are not in the file are deleted; else left alone */
+    bool without_admin; /* also where no admin who can come in would be left */
+};
+
+/* Prints what is done. */
+int user_apply(const struct flags_common *common, const struct user_application *asked);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "cli/ask.h"
 #include "cli/cmd.h"
+#include "cli/secret_file.h"
 #include "client/shell_credential.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ int credentials_of_key(const char *key_file, struct credential *out)
     int code = CMD_OK;
 
     *out = (struct credential){.user = "operator", .role = USER_ADMIN};
-    if (file_read_secret(&file_cluster_key, key_file, cluster_key_read, &ring) != STATUS_OK) {
+    if (secret_file_read(&file_cluster_key, key_file, cluster_key_read, &ring) != STATUS_OK) {
         code = CMD_PARTIAL; /* It was said why. */
     } else {
         process_keys_derive(&ring, &out->processes);
@@ -66,13 +67,10 @@ static int take(void *context, const struct frame *frame)
     return CMD_OK;
 }
 
-static int ask(const struct flags_common *common, struct process_keys *out)
-{
-    const struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
-                                .body.admin_request = {.action = ADMIN_PROCESS_KEYS, .name = ""}};
-
-    return cmd_ask(common, &frame, take, out);
-}
+static const struct frame question = {
+    .kind = FRAME_ADMIN_REQUEST,
+    .body.admin_request = {.action = ADMIN_PROCESS_KEYS, .name = ""},
+};
 
 /* ---- a new one ---- */
 
@@ -95,7 +93,7 @@ int credentials_make(struct credential_draft *self, const struct flags_common *c
     if (code == CMD_OK && common->held != NULL) {
         self->credential.processes = common->held->processes;
     } else if (code == CMD_OK) {
-        code = ask(common, &self->credential.processes);
+        code = cmd_ask(common, &question, take, &self->credential.processes);
     }
     return code;
 }
@@ -143,6 +141,39 @@ void credentials_end(struct credential_draft *self, bool has, bool unsure)
 
 /* ---- one that is there ---- */
 
+/* A ring without any key that the file knows: nothing tells that both are of one cluster, and in
+ * another one the file would be of no use. */
+static int refuse_stranger(const char *path, const char *user)
+{
+    return cmd_fail(
+        STATUS_CONFLICT,
+        "%s knows none of these keys: it is of another cluster, or was not renewed while "
+        "the cluster key was replaced; it is as it was. Give the key file of its "
+        "cluster, or make another: orbloom user key %s add --credential NEW",
+        path, user);
+}
+
+/* Who is not let in any more can't help itself. */
+static int ask_as_user(const struct flags_common *common, const char *path, const char *user,
+                       struct process_keys *out)
+{
+    struct cmd_outcome outcome;
+    int code = cmd_ask_quietly(common, &question, take, out, &outcome);
+
+    if (outcome.status != STATUS_OK) {
+        (void)cmd_fail(outcome.status, "%s", outcome.message);
+    }
+    if (outcome.status == STATUS_UNAUTHENTIC) {
+        (void)fprintf(
+            stderr,
+            "orbloom: %s is as it was. Where its keys are too old for that, an admin makes "
+            "another (orbloom user key %s add --credential NEW), or who holds the cluster "
+            "key renews it (--cluster-key FILE)\n",
+            path, user);
+    }
+    return code;
+}
+
 /* The file's own user asks, unless the cluster key is there. */
 static int renew(const struct flags_common *common, const char *path, struct credential *credential)
 {
@@ -157,11 +188,15 @@ static int renew(const struct flags_common *common, const char *path, struct cre
     if (common->held != NULL) {
         keys = common->held->processes;
     } else {
-        code = ask(common, &keys);
+        code = ask_as_user(common, path, credential->user, &keys);
+    }
+    if (code == CMD_OK && !process_keys_meet(&keys, &credential->processes)) {
+        return refuse_stranger(path, credential->user);
     }
     if (code == CMD_OK && process_keys_equal(&keys, &credential->processes)) {
-        (void)printf("%s is up to date: it lists the keys of %" PRIu32 " of the cluster key's\n",
-                     path, keys.of[0].count);
+        (void)printf("%s is up to date: it knows processes by %" PRIu32
+                     " key%s of the cluster's ring\n",
+                     path, keys.of[0].count, keys.of[0].count == 1 ? "" : "s");
         return CMD_OK;
     }
     if (code == CMD_OK) {
@@ -170,8 +205,9 @@ static int renew(const struct flags_common *common, const char *path, struct cre
         code = status == STATUS_OK ? CMD_OK : cmd_fail(status, "%s", why);
     }
     if (code == CMD_OK) {
-        (void)printf("%s was written anew: it lists the keys of %" PRIu32 " of the cluster key's\n",
-                     path, keys.of[0].count);
+        (void)printf("%s was written anew: it knows processes by %" PRIu32
+                     " key%s of the cluster's ring\n",
+                     path, keys.of[0].count, keys.of[0].count == 1 ? "" : "s");
     }
     return code;
 }

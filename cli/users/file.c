@@ -127,27 +127,29 @@ static enum status set_in_flight(struct user *user, const char *text, char *reas
     return set_limit("in_flight", text, UINT64_MAX, &user->limits.in_flight, reason);
 }
 
-static const struct {
+static const struct setting {
     const char *name;
     enum status (*set)(struct user *user, const char *text, char *reason);
+    bool quoted; /* it must be a text in a file: a number would be taken for one */
 } settings[] = {
-    {"name", set_name},
-    {"role", set_role},
-    {"rights", set_rights},
-    {"create", set_create},
-    {"tls_subject", set_subject},
-    {"limits.keys_per_s", set_keys},
-    {"limits.filters", set_filters},
-    {"limits.bytes", set_bytes},
-    {"limits.connections", set_connections},
-    {"limits.in_flight", set_in_flight},
+    {"name", set_name, true},
+    {"role", set_role, true},
+    {"rights", set_rights, true},
+    {"create", set_create, false},
+    {"tls_subject", set_subject, true},
+    {"limits.keys_per_s", set_keys, false},
+    {"limits.filters", set_filters, false},
+    {"limits.bytes", set_bytes, false},
+    {"limits.connections", set_connections, false},
+    {"limits.in_flight", set_in_flight, false},
 };
 
-enum status user_file_set(struct user *user, const char *name, const char *text, char *reason)
+/* NULL: there is none, and `reason` says which there are. */
+static const struct setting *find_setting(const char *name, char *reason)
 {
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         if (strcmp(settings[i].name, name) == 0) {
-            return settings[i].set(user, text, reason);
+            return &settings[i];
         }
     }
     (void)snprintf(
@@ -155,7 +157,14 @@ enum status user_file_set(struct user *user, const char *name, const char *text,
         "a user has no \"%.60s\": name, role, rights, create, tls_subject, and in limits "
         "keys_per_s, filters, bytes, connections, in_flight",
         name);
-    return STATUS_INVALID;
+    return NULL;
+}
+
+enum status user_file_set(struct user *user, const char *name, const char *text, char *reason)
+{
+    const struct setting *setting = find_setting(name, reason);
+
+    return setting != NULL ? setting->set(user, text, reason) : STATUS_INVALID;
 }
 
 /* ---- the file ---- */
@@ -178,11 +187,20 @@ static enum status begin(void *context, char *reason)
     return STATUS_OK;
 }
 
-static enum status field(void *context, const char *name, const char *text, char *reason)
+static enum status field(void *context, const char *name, const struct group_value *value,
+                         char *reason)
 {
+    const struct setting *setting = find_setting(name, reason);
     struct user_list *list = context;
 
-    return user_file_set(&list->users[list->count - 1], name, text, reason);
+    if (setting == NULL) {
+        return STATUS_INVALID;
+    }
+    if (setting->quoted && !value->quoted) {
+        (void)snprintf(reason, USER_REASON_BYTES, "%s must be a text: put it in quotes", name);
+        return STATUS_INVALID;
+    }
+    return setting->set(&list->users[list->count - 1], value->text, reason);
 }
 
 static enum status end(void *context, char *reason)
@@ -195,8 +213,16 @@ static enum status end(void *context, char *reason)
         return STATUS_INVALID;
     }
     for (size_t i = 0; i + 1 < list->count; i++) {
-        if (strcmp(list->users[i].name, last->name) == 0) {
+        const struct user *other = &list->users[i];
+
+        if (strcmp(other->name, last->name) == 0) {
             (void)snprintf(reason, USER_REASON_BYTES, "user %s is there twice", last->name);
+            return STATUS_INVALID;
+        }
+        if (last->subject[0] != '\0' && strcmp(other->subject, last->subject) == 0) {
+            (void)snprintf(reason, USER_REASON_BYTES,
+                           "user %s has the tls_subject of user %s; a subject names one user",
+                           last->name, other->name);
             return STATUS_INVALID;
         }
     }

@@ -61,22 +61,11 @@ int users_fetch(const struct flags_common *common, const char *name, struct user
     return code;
 }
 
-static int by_credential(const void *a, const void *b)
-{
-    const struct user_use *left = a;
-    const struct user_use *right = b;
-    int order = (left->user > right->user) - (left->user < right->user);
-
-    return order != 0
-               ? order
-               : (left->credential > right->credential) - (left->credential < right->credential);
-}
-
 uint64_t users_seen_ms(const struct users_record *self, uint32_t user, uint32_t credential)
 {
     const struct user_use key = {.user = user, .credential = credential};
     const struct user_use *found =
-        self->nuses > 0 ? bsearch(&key, self->uses, self->nuses, sizeof key, by_credential) : NULL;
+        self->nuses > 0 ? bsearch(&key, self->uses, self->nuses, sizeof key, user_use_order) : NULL;
 
     return found != NULL ? found->at_ms : 0;
 }

@@ -3,7 +3,7 @@
 
 #include "cli/cmd.h"
 #include "cli/keygen.h"
-#include "runtime/file.h"
+#include "cli/secret_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static enum status take_token(void *context, struct span content, char *reason, 
     }
     if (used < USER_MIN_TOKEN_BYTES || used > USER_MAX_TOKEN_BYTES) {
         (void)snprintf(reason, size, "its first line is not of 16 to 512 bytes");
-        return STATUS_INVALID;
+        return STATUS_MALFORMED;
     }
     memcpy(token->text, content.data, used);
     token->size = used;
@@ -36,7 +36,7 @@ int user_token_make(const char *path, struct new_token *out)
     char text[KEYGEN_TEXT_BYTES + 1];
 
     if (path != NULL) {
-        return file_read_secret(&secret, path, take_token, out) == STATUS_OK ? CMD_OK : CMD_PARTIAL;
+        return secret_file_read(&secret, path, take_token, out) == STATUS_OK ? CMD_OK : CMD_PARTIAL;
     }
     if (!keygen_draw(text)) {
         return cmd_fail(STATUS_IO, "no random numbers are to be had from the system");

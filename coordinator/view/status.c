@@ -105,6 +105,12 @@ static bool is_asked_for(const struct overview *overview, const struct filter_do
            (name[0] == '\0' || strcmp(name, document->content.name) == 0);
 }
 
+/* Who may not see all is not told whether there is one. */
+static bool is_restricted(const struct users_asker *asker)
+{
+    return asker->user != NULL && asker->user->role == USER_CLIENT;
+}
+
 static void describe_filter(struct coordinator *self, uint64_t now_us,
                             const struct document_entry *entry, struct overview *overview)
 {
@@ -212,8 +218,8 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
 
     if (status == STATUS_OK && name[0] != '\0' && overview.nfilters == 0) {
         status = STATUS_NOT_FOUND;
-        (void)snprintf(message, sizeof message, "there is no filter %.128s; see `orbloom info`",
-                       name);
+        (void)snprintf(message, sizeof message, "there is no filter %.128s%s; see `orbloom info`",
+                       name, is_restricted(&overview.asker) ? " that you may see" : "");
     }
     if (status == STATUS_OK && age_reason(self) != NULL) {
         (void)snprintf(message, sizeof message, "%s", age_reason(self));

@@ -37,6 +37,28 @@ bool process_keys_equal(const struct process_keys *a, const struct process_keys 
     return equal;
 }
 
+static bool has_key(const struct public_keys *self, const uint8_t key[CURVE_KEY_BYTES])
+{
+    bool found = false;
+
+    for (uint32_t i = 0; i < self->count && !found; i++) {
+        found = memcmp(self->keys[i], key, CURVE_KEY_BYTES) == 0;
+    }
+    return found;
+}
+
+bool process_keys_meet(const struct process_keys *a, const struct process_keys *b)
+{
+    bool met = false;
+
+    for (int kind = 0; kind < CURVE_NKINDS; kind++) {
+        for (uint32_t i = 0; i < a->of[kind].count; i++) {
+            met = met || has_key(&b->of[kind], a->of[kind].keys[i]);
+        }
+    }
+    return met;
+}
+
 static enum peer_role role_of(enum user_role role)
 {
     switch (role) {

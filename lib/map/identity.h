@@ -26,6 +26,9 @@ void process_keys_derive(const struct cluster_key *ring, struct process_keys *ou
 /* The same keys in the same order? */
 bool process_keys_equal(const struct process_keys *a, const struct process_keys *b);
 
+/* Has any kind of process a key of both? Of rings without a common key none has. */
+bool process_keys_meet(const struct process_keys *a, const struct process_keys *b);
+
 /* Whose is that key, which a peer has proved to own? Sets role and user of the peer, by the record
  * as it is known here; of one that is nobody's, while `heard` is false, to PEER_PENDING. *use
  * says with which of its keys, and when, for who tells when keys were last used; of user 0:

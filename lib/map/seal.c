@@ -154,6 +154,9 @@ static enum status read_line(struct reading *self, struct span line)
                        NULL) != 0 ||
         size != sizeof master) {
         status = refuse_line(self, line);
+    } else if (sodium_is_zero(master, sizeof master)) {
+        (void)snprintf(self->reason, self->size, "line %zu: a key of zeros is none", self->line);
+        status = STATUS_MALFORMED;
     } else {
         status = add_line(self, master);
     }

@@ -63,8 +63,8 @@ MUST_USE enum status cluster_key_add(struct cluster_key *key, const uint8_t mast
                                      uint32_t *at);
 
 /* The content of a key file: a key a line, 64 hexadecimal digits with blanks around them; blank
- * lines and those that begin with # are skipped. STATUS_MALFORMED, and in `reason` which line it is
- * and what is wrong with it; then `key` is as before. */
+ * lines and those that begin with # are skipped, and a key of zeros is none. STATUS_MALFORMED, and
+ * in `reason` which line it is and what is wrong with it; then `key` is as before. */
 MUST_USE enum status cluster_key_parse(struct span text, struct cluster_key *key, char *reason,
                                        size_t size);
 

@@ -581,6 +581,17 @@ void user_rights_print(uint8_t rights, char text[5])
 
 /* ---- tokens ---- */
 
+int user_use_order(const void *a, const void *b)
+{
+    const struct user_use *left = a;
+    const struct user_use *right = b;
+
+    if (left->user != right->user) {
+        return left->user < right->user ? -1 : 1;
+    }
+    return (left->credential > right->credential) - (left->credential < right->credential);
+}
+
 void user_token_hash(const struct hash_secret *secret, struct span token,
                      uint8_t hash[USER_HASH_BYTES])
 {

@@ -191,6 +191,10 @@ struct user_use {
     uint64_t at_ms;      /* since 1970, by the clock of who saw it: the last time */
 };
 
+/* How lists of struct user_use are ordered: by users, then by credentials. For qsort(), bsearch().
+ */
+int user_use_order(const void *a, const void *b);
+
 /* What is kept of a token. */
 void user_token_hash(const struct hash_secret *secret, struct span token,
                      uint8_t hash[USER_HASH_BYTES]);

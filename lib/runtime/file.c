@@ -137,10 +137,20 @@ static enum status sync_folder_of(const char *path)
     return rc == 0 ? STATUS_OK : STATUS_IO;
 }
 
-static bool fill(int descriptor, unsigned mode, struct span content)
+/* Root replaces a user's file for that user, who has to read it still. Who may not give files away
+ * has made it anew for itself. */
+static bool keep_owner(int descriptor, const char *path)
 {
-    bool filled = fchmod(descriptor, (mode_t)mode) == 0 && write_all(descriptor, content) &&
-                  fsync(descriptor) == 0;
+    struct stat old;
+
+    return stat(path, &old) != 0 || old.st_uid == geteuid() ||
+           fchown(descriptor, old.st_uid, old.st_gid) == 0 || errno == EPERM;
+}
+
+static bool fill(int descriptor, const char *path, unsigned mode, struct span content)
+{
+    bool filled = keep_owner(descriptor, path) && fchmod(descriptor, (mode_t)mode) == 0 &&
+                  write_all(descriptor, content) && fsync(descriptor) == 0;
 
     close_quietly(descriptor);
     return filled;
@@ -174,7 +184,7 @@ static enum status put(const char *path, unsigned mode, struct span content, boo
     if (descriptor < 0) {
         return STATUS_IO;
     }
-    if (!fill(descriptor, mode, content) || !give_name(temporary, path, replace)) {
+    if (!fill(descriptor, path, mode, content) || !give_name(temporary, path, replace)) {
         reason = errno;
         (void)unlink(temporary);
         errno = reason;
@@ -183,8 +193,17 @@ static enum status put(const char *path, unsigned mode, struct span content, boo
     return sync_folder_of(path);
 }
 
+/* A rename would put the file in the place of a link, and leave what it leads to as it was. A link
+ * that leads nowhere is no file that could be lost. */
 enum status file_write(const char *path, unsigned mode, struct span content)
 {
+    char real[PATH_MAX];
+
+    if (realpath(path, real) != NULL) {
+        path = real;
+    } else if (errno != ENOENT) {
+        return STATUS_IO;
+    }
     return put(path, mode, content, true);
 }
 

@@ -12,7 +12,8 @@
 /* Append the whole file to `out`, within its maximum. */
 MUST_USE enum status file_read(const char *path, struct buffer *out);
 
-/* Replace the file atomically: temporary, sync, rename, sync of the folder. */
+/* Replace the file atomically: temporary, sync, rename, sync of the folder. A symbolic link stays,
+ * and what it leads to is replaced; where root does it the file's owner stays, too. */
 MUST_USE enum status file_write(const char *path, unsigned mode, struct span content);
 
 /* The same for a file that must not exist yet: STATUS_IO with EEXIST if it does. */

@@ -374,6 +374,8 @@ Test(bad_users, flags_of_other_actions)
                 "--token-file", "token");
     EXPECT_USER("--token-file is not for user key NAME add", "key", "crawler", "add",
                 "--credential", "crawler.cred", "--token-file", "token");
+    EXPECT_USER("--expires is of a token or key", "create", "x", "--no-token", "--expires", "1d");
+    EXPECT_USER("--yes is not for user create", "create", "x", "--yes");
     EXPECT_USER("--role is not for user list", "list", "--role", "admin");
 }
 

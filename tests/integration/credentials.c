@@ -258,6 +258,13 @@ Test(credentials, a_client_does_what_its_rights_say)
     MAY_NOT(CRAWLER, "drop", "shared");
     MAY_NOT(CRAWLER, "expand", "shared", "--capacity", "20k");
     MAY_NOT(CRAWLER, "expire", "hidden", "1h");
+    MAY_NOT(CRAWLER, "rebuild", "shared", "begin");
+    expect(CRAWLER, "NOT_FOUND: there is no filter hidden that you may see",
+           (const char *const[]){"rebuild", "hidden", "begin", NULL});
+    expect(CRAWLER, "NOT_FOUND: there is no filter nobody that you may see",
+           (const char *const[]){"rebuild", "nobody", "begin", NULL});
+    expect(CRAWLER, "may not do this to \"other\"",
+           (const char *const[]){"rename", "crawl:2", "other", NULL});
     MAY_NOT(CRAWLER, "map", "backup", backup);
     MAY_NOT(CRAWLER, "node", "drain", "node-1");
     MAY_NOT(CRAWLER, "rebalance");
@@ -289,6 +296,27 @@ Test(credentials, a_monitor_sees_how_the_cluster_does_and_no_key)
     MAY_NOT(WATCH, "drop", "shared");
     MAY_NOT(WATCH, "create", "crawl:3", "--capacity", "10k", "--fpr", "1%");
     MAY_NOT(WATCH, "user", "list");
+    expect(WATCH, "use a credential of an admin",
+           (const char *const[]){"node", "drain", "node-1", NULL});
+}
+
+/* Neither by its name, nor as it is not in a file; and whoever means it says so. */
+Test(credentials, the_last_admin_is_not_taken_away_by_mistake)
+{
+    const char *path = playground_path(&playground, "users.conf");
+    FILE *file = fopen(path, "w");
+
+    cr_assert_not_null(file);
+    cr_assert_geq(fputs("users = ();\n", file), 0);
+    cr_assert_eq(fclose(file), 0);
+    expect(ROOT, "say --yes", (const char *const[]){"user", "apply", path, "--prune", NULL});
+    expect(ROOT, "say --yes",
+           (const char *const[]){"user", "apply", path, "--prune", "--dry-run", NULL});
+    expect(ROOT, "say --yes", (const char *const[]){"user", "delete", "root", NULL});
+    expect(ROOT, "say --yes", (const char *const[]){"user", "key", "root", "remove", "1", NULL});
+    MAY(CRAWLER, "check", "shared");
+    MAY(ROOT, "user", "delete", "root", "--yes");
+    MAY_NOT(ROOT, "user", "list");
 }
 
 /* The file is who asks, and is not written; nobody else is named. */
@@ -331,6 +359,46 @@ Test(credentials, whoever_is_not_let_in_is_told_why)
         cr_assert_eq(chmod(files[CRAWLER], 0600 | 1U << bit), 0);
         expect(CRAWLER, "chmod 600", (const char *const[]){"status", NULL});
     }
+}
+
+static void refused_plain(const char *const *words)
+{
+    const char *line[COMMAND_MAX_WORDS];
+    struct command command;
+    size_t count = 0;
+
+    for (; words[count] != NULL; count++) {
+        line[count] = words[count];
+    }
+    line[count++] = "--credential";
+    line[count++] = "none";
+    line[count++] = "--timeout";
+    line[count++] = "1h";
+    line[count] = NULL;
+    command_start(&command, span_text("a\n"), SIGKILL, "orbloom", line);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    cr_expect_neq(command.exit_status, 0, "%s", words[0]);
+    cr_expect(strstr(command.errors, "UNAUTHENTIC") != NULL &&
+                  strstr(command.errors, "--credential FILE") != NULL,
+              "%s: %s", words[0], command.errors);
+    command_forget(&command);
+}
+
+/* It would wait for an hour: that it ends at all is what is looked at. */
+Test(credentials, who_speaks_plain_is_told_so_and_not_left_waiting)
+{
+    char endpoint[PLAYGROUND_ENDPOINT_BYTES];
+
+    refused_plain((const char *const[]){"add", "shared", NULL});
+    refused_plain((const char *const[]){"check", "shared", NULL});
+    refused_plain((const char *const[]){"info", "shared", NULL});
+    refused_plain((const char *const[]){"status", NULL});
+    refused_plain((const char *const[]){"drop", "shared", NULL});
+    for (size_t door = 0; door < GATE_NDOORS; door++) {
+        playground_endpoint(&playground, doors[door].daemon, endpoint);
+        refused_plain((const char *const[]){"stats", endpoint, NULL});
+    }
+    MAY(CRAWLER, "check", "shared");
 }
 
 /* By a connection that is up: it ends within sync_interval, and with it all that is asked later. */
@@ -425,6 +493,33 @@ Test(credentials, a_renewed_credential_outlives_the_cluster_key)
     renew_until(CRAWLER, 1);
     after = credential_of(CRAWLER).processes.of[CURVE_ROUTER];
     cr_assert_neq(memcmp(before.keys[0], after.keys[0], CURVE_KEY_BYTES), 0);
+    MAY(CRAWLER, "check", "shared");
+}
+
+static void expect_renewed_by(const char *key, int status, const char *text)
+{
+    struct command command;
+
+    command_run(&command, span_text(""), "orbloom", "user", "renew", "--credential", files[CRAWLER],
+                "--cluster-key", key, NULL);
+    cr_assert_eq(command.exit_status, status, "%s%s", command.output, command.errors);
+    cr_assert_not_null(strstr(status == 0 ? command.output : command.errors, text), "%s%s",
+                       command.output, command.errors);
+    command_forget(&command);
+}
+
+Test(credentials, are_not_renewed_by_the_key_of_another_cluster)
+{
+    char key[128];
+
+    (void)snprintf(key, sizeof key, "%s", playground_path(&playground, "other.key"));
+    PLAYGROUND_DO("", "keygen", key);
+    expect_renewed_by(key, 1, "orbloom user key crawler add --credential NEW");
+    MAY(CRAWLER, "check", "shared");
+    (void)snprintf(key, sizeof key, "%s", playground_path(&playground, "key"));
+    expect_renewed_by(key, 0, "is up to date");
+    PLAYGROUND_DO("", "key", "add", key);
+    expect_renewed_by(key, 0, "was written anew");
     MAY(CRAWLER, "check", "shared");
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zmq.h>
 
 enum { LIMIT_S = 180, TEXT_BYTES = 1024, BATCHES = 100, LOG_BYTES = 1 << 20 };
 
@@ -18,6 +19,7 @@ static char first_endpoint[PLAYGROUND_ENDPOINT_BYTES];
 static char both[2 * PLAYGROUND_ENDPOINT_BYTES];
 static char key_path[128];
 static struct flood flood;
+static void *silent_context;
 
 static void shell(const char *text)
 {
@@ -331,6 +333,57 @@ static void expect_warning(const char *path, const char *text)
     }
 }
 
+/* A coordinator that never answers. */
+static void *open_silent(char endpoint[PLAYGROUND_ENDPOINT_BYTES])
+{
+    const int wait_ms = PLAYGROUND_WAIT_MS;
+    const int linger_ms = 0;
+    size_t size = PLAYGROUND_ENDPOINT_BYTES;
+    void *socket = zmq_socket(silent_context, ZMQ_ROUTER);
+
+    cr_assert_not_null(socket);
+    cr_assert_eq(zmq_setsockopt(socket, ZMQ_RCVTIMEO, &wait_ms, sizeof wait_ms), 0);
+    cr_assert_eq(zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms), 0);
+    cr_assert_eq(zmq_bind(socket, "tcp://127.0.0.1:*"), 0);
+    cr_assert_eq(zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size), 0);
+    return socket;
+}
+
+/* Who is named may be reason to leave the file as it is: while that is asked nothing has changed.
+ */
+Test(key_ring, promote_asks_before_it_changes_the_file, .timeout = LIMIT_S)
+{
+    char dir[] = "/tmp/orbloom-keys-XXXXXX";
+    char endpoint[PLAYGROUND_ENDPOINT_BYTES];
+    struct command command;
+    char path[64];
+    char text[TEXT_BYTES];
+    uint8_t bytes[16];
+    void *socket;
+
+    silent_context = zmq_ctx_new();
+    socket = open_silent(endpoint);
+    cr_assert_not_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof path, "%s/key", dir);
+    PLAYGROUND_DO("", "keygen", path);
+    PLAYGROUND_DO("", "key", "add", path);
+    (void)snprintf(text, sizeof text, "cp %s %s.before", path, path);
+    shell(text);
+    command_start(&command, span_text(""), SIGKILL, "orbloom",
+                  (const char *const[]){"key", "promote", path, "--coordinator", endpoint, NULL});
+    cr_assert_geq(zmq_recv(socket, bytes, sizeof bytes, 0), 0, "it asks nobody");
+    (void)snprintf(text, sizeof text, "cmp %s %s.before", path, path);
+    shell(text);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
+    cr_assert_not_null(strstr(command.errors, "it is not known here"), "%s", command.errors);
+    command_forget(&command);
+    (void)snprintf(text, sizeof text, "! cmp -s %s %s.before && rm -r %s", path, path, dir);
+    shell(text);
+    cr_assert_eq(zmq_close(socket), 0);
+    cr_assert_eq(zmq_ctx_term(silent_context), 0);
+}
+
 /* The lines of the file are those of this command's output. */
 static void expect_lines(const char *path, const char *lines)
 {
@@ -348,7 +401,8 @@ Test(key_ring, the_command_edits_the_file, .timeout = LIMIT_S)
 
     cr_assert_not_null(mkdtemp(dir));
     (void)snprintf(path, sizeof path, "%s/key", dir);
-    expect_key("list", path, 1, "No such file");
+    expect_key("list", path, 1, "orbloom: IO: cannot use the cluster key file ");
+    expect_key("list", path, 1, "No such file or directory; make one with: orbloom keygen FILE");
     PLAYGROUND_DO("", "keygen", path);
     expect_key("list", path, 0, "signs and verifies");
     expect_key("promote", path, 1, "holds one key only; add one first");
@@ -360,6 +414,8 @@ Test(key_ring, the_command_edits_the_file, .timeout = LIMIT_S)
     (void)snprintf(text, sizeof text, "cp %s %s.two && test $(stat -c %%a %s) = 600", path, path,
                    path);
     shell(text);
+    (void)snprintf(text, sizeof text, "mv %s %s.real && ln -s key.real %s", path, path, path);
+    shell(text);
     expect_key("promote", path, 0, "signs; bring");
     (void)snprintf(text, sizeof text, "sed -n 1p %s.two; sed -n 3p %s.two; sed -n 2p %s.two", path,
                    path, path);
@@ -370,13 +426,22 @@ Test(key_ring, the_command_edits_the_file, .timeout = LIMIT_S)
     PLAYGROUND_DO("", "key", "retire", path, "--force");
     (void)snprintf(text, sizeof text, "sed -n 1p %s.two; sed -n 3p %s.two", path, path);
     expect_lines(path, text);
+    (void)snprintf(text, sizeof text, "test -L %s && test $(stat -c %%a %s.real) = 600", path,
+                   path);
+    shell(text);
     for (int i = 0; i < 7; i++) {
         expect_key("add", path, 0, "keys; bring it");
     }
     expect_key("add", path, 1, "holds 8 keys, which is all it may");
+    (void)snprintf(text, sizeof text, "printf %%064d 0 >%s.zero && chmod 600 %s.zero", path, path);
+    shell(text);
+    (void)snprintf(text, sizeof text, "%s.zero", path);
+    expect_key("list", text, 1,
+               "line 1: a key of zeros is none; make one with: orbloom keygen FILE");
     expect_key("turn", path, 2, "list, add, promote or retire");
     (void)snprintf(text, sizeof text, "chmod 640 %s", path);
     shell(text);
+    expect_key("list", path, 1, "orbloom: INVALID: cannot use the cluster key file ");
     expect_key("list", path, 1, "chmod 600 it");
     (void)snprintf(text, sizeof text, "rm -r %s", dir);
     shell(text);

@@ -172,6 +172,20 @@ Test(playground_again, a_second_one_in_the_folder_is_refused, .timeout = LIMIT_S
     playground_stop(&playground);
 }
 
+/* That of the environment is of another cluster, and would be refused here. */
+Test(playground_again, its_command_has_no_credential, .timeout = LIMIT_S)
+{
+    static const char script[] = "test -z \"$ORBLOOM_CREDENTIAL\" && ORBLOOM_CREDENTIAL=other && "
+                                 ". \"$ORBLOOM_DIR/env\" && test -z \"$ORBLOOM_CREDENTIAL\"";
+    struct command command;
+
+    cr_assert_eq(setenv("ORBLOOM_CREDENTIAL", "/nowhere/root.cred", 1), 0);
+    command_run(&command, span_text(""), "orbloom", "playground", "--base-port", "0", "--nodes",
+                "1", "--in-memory", "--run", "sh", "-c", script, NULL);
+    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
+    command_forget(&command);
+}
+
 Test(playground_again, in_memory_nodes_write_nothing, .timeout = LIMIT_S)
 {
     char *conf;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LIMIT_S = 180, TEXT_BYTES = 1024, TOKEN_DIGITS = 64 };
@@ -131,7 +132,10 @@ Test(users, are_made_changed_and_deleted, .timeout = LIMIT_S)
     struct command command;
 
     open_playground(true);
-    expect_list("no users", NULL);
+    expect_list(
+        "no users: a CURVE port lets in the cluster's processes and who holds the cluster key, "
+        "and nobody else; at a plain one",
+        NULL);
     make_crawler(token);
     USER(&command, 1, "create", "crawler");
     cr_assert_not_null(strstr(command.errors, "EXISTS: user crawler exists"), "%s", command.errors);
@@ -146,10 +150,11 @@ Test(users, are_made_changed_and_deleted, .timeout = LIMIT_S)
                      "1; }; }, { name = \"dash\"; role = \"monitor\"; });\n");
     DO_USER("create", "old", "--no-token");
     apply(path, "~ crawler: rights, create, limits\n+ dash: created, without a token\n"
-                "- old: left alone\ndone\n");
+                "- 1 user not in the file: left alone\ndone\n");
     USER(&command, 0, "apply", path);
-    cr_assert_not_null(strstr(command.output, "- old: left alone\nnothing to do"), "%s",
-                       command.output);
+    cr_assert_not_null(
+        strstr(command.output, "- 1 user not in the file: left alone\nnothing to do"), "%s",
+        command.output);
     command_forget(&command);
     wait_redis(token, "BF.ADD crawl:a y", "^NOPERM");
     redis_as(token, "BF.EXISTS crawl:a x", "1\n");
@@ -164,6 +169,69 @@ Test(users, are_made_changed_and_deleted, .timeout = LIMIT_S)
     DO_USER("delete", "crawler");
     wait_redis(second, "PING", "WRONGPASS");
     expect_list("dash: monitor", "crawler");
+    playground_stop(&playground);
+}
+
+/* The one line that is said begins, and ends, like this. */
+static void refused(const char *begin, const char *end, const char *const *words)
+{
+    const char *line[COMMAND_MAX_WORDS] = {"user"};
+    struct command command;
+    size_t count = 0;
+
+    for (; words[count] != NULL; count++) {
+        line[count + 1] = words[count];
+    }
+    command_start(&command, span_text(""), SIGKILL, "orbloom", line);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    cr_expect_neq(command.exit_status, 0, "%s", command.output);
+    cr_expect_eq(command.output_size, 0, "%s", command.output);
+    cr_expect_eq(strncmp(command.errors, begin, strlen(begin)), 0, "%s", command.errors);
+    cr_expect(command.errors_size > strlen(end) &&
+                  strcmp(command.errors + command.errors_size - strlen(end), end) == 0,
+              "%s", command.errors);
+    command_forget(&command);
+}
+
+#define REFUSED(begin, end, ...) refused(begin, end "\n", (const char *const[]){__VA_ARGS__, NULL})
+
+static void refuse_secret_files(void)
+{
+    write_file(at("short"), "abc\n");
+    REFUSED("orbloom: INVALID: cannot use the token file ",
+            "others than its owner may use it; chmod 600 it", "create", "first", "--token-file",
+            at("short"));
+    cr_assert_eq(chmod(at("short"), 0600), 0);
+    REFUSED("orbloom: MALFORMED: cannot use the token file ",
+            "make one: (umask 077; openssl rand -hex 32 > FILE)", "create", "first", "--token-file",
+            at("short"));
+    REFUSED("orbloom: IO: cannot use the cluster key file ", "make one with: orbloom keygen FILE",
+            "list", "--cluster-key", at("none"));
+}
+
+/* Nothing is told as done before all of it was judged: stdout stays empty. */
+static void refuse_subjects(void)
+{
+    char begin[TEXT_BYTES];
+    char path[TEXT_BYTES / 4];
+
+    (void)snprintf(path, sizeof path, "%s", at("subjects.conf"));
+    write_file(path, "users = ({ name = \"a\"; tls_subject = \"CN=x\"; },\n"
+                     "  { name = \"b\"; tls_subject = \"CN=x\"; });\n");
+    (void)snprintf(begin, sizeof begin, "orbloom: INVALID: %s:2: user b has the tls_subject", path);
+    REFUSED(begin, "a subject names one user", "apply", path);
+    DO_USER("create", "old", "--no-token", "--tls-subject", "CN=y");
+    write_file(path, "users = ({ name = \"a\"; }, { name = \"b\"; tls_subject = \"CN=y\"; });");
+    (void)snprintf(begin, sizeof begin, "orbloom: EXISTS: %s: tls_subject CN=y of user b", path);
+    REFUSED(begin, "or say --prune", "apply", path);
+    expect_list("old: client", "b: client");
+}
+
+Test(users, what_is_wrong_is_refused_with_its_remedy, .timeout = LIMIT_S)
+{
+    open_playground(true);
+    refuse_secret_files();
+    refuse_subjects();
     playground_stop(&playground);
 }
 

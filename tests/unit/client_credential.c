@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,6 +64,25 @@ Test(credential_file, one_that_is_there_is_replaced_only_where_that_is_meant)
     cr_assert_eq(credential_file_write(path, true, &one, why), STATUS_IO);
     cr_assert(strstr(why, "never overwritten") != NULL, "%s", why);
     cr_assert_eq(credential_file_write(path, false, &one, why), STATUS_OK);
+}
+
+/* As where a secret is mounted. */
+Test(credential_file, one_behind_a_link_is_replaced_there)
+{
+    struct credential one = sample();
+    struct stat about;
+    char link[160];
+
+    (void)snprintf(link, sizeof link, "%s.link", path);
+    cr_assert_eq(credential_file_write(path, true, &one, why), STATUS_OK);
+    cr_assert_eq(symlink("credential", link), 0);
+    memset(one.processes.of[CURVE_NODE].keys[0], 77, CURVE_KEY_BYTES);
+    cr_assert_eq(credential_file_write(link, false, &one, why), STATUS_OK);
+    cr_assert(lstat(link, &about) == 0 && S_ISLNK(about.st_mode));
+    cr_assert_eq(unlink(link), 0);
+    one = sample();
+    cr_assert_eq(credential_file_read(path, &one, why), STATUS_OK, "%s", why);
+    cr_assert_eq(one.processes.of[CURVE_NODE].keys[0][0], 77);
 }
 
 /* Every bit that lets others in, alone. */

@@ -96,8 +96,13 @@ Test(user_file, what_is_wrong_is_refused)
 {
     static const char *const wrong[] = {
         "users = ({ role = \"client\"; });",
+        "users = ({ name = 3; });",
+        "users = ({ name = true; });",
+        "users = ({ name = \"a\"; tls_subject = 3; });",
         "users = ({ name = \"a b\"; });",
         "users = ({ name = \"a\"; }, { name = \"a\"; });",
+        "users = ({ name = \"a\"; tls_subject = \"CN=x\"; }, { name = \"b\"; tls_subject = "
+        "\"CN=x\"; });",
         "users = ({ name = \"a\"; role = \"boss\"; });",
         "users = ({ name = \"a\"; rights = \"x y\"; });",
         "users = ({ name = \"a\"; create = \"yes\"; });",
@@ -141,10 +146,11 @@ static enum status take_nothing(void *context, char *reason)
     return STATUS_OK;
 }
 
-static enum status refuse_all(void *context, const char *name, const char *text, char *reason)
+static enum status refuse_all(void *context, const char *name, const struct group_value *value,
+                              char *reason)
 {
     (void)context;
-    (void)snprintf(reason, GROUP_REASON_BYTES, "%s=%s is not wanted", name, text);
+    (void)snprintf(reason, GROUP_REASON_BYTES, "%s=%s is not wanted", name, value->text);
     return STATUS_INVALID;
 }
 

@@ -50,6 +50,23 @@ Test(identity, another_ring_has_other_keys)
     cr_assert_not(process_keys_equal(&before, &after));
 }
 
+/* Before and after a step of a replacement, but not over a whole one. */
+Test(identity, rings_meet_where_they_have_a_key_of_both)
+{
+    const struct cluster_key rings[] = {ring_of(1, 1), ring_of(1, 2), ring_of(2, 1), ring_of(7, 8)};
+    struct process_keys keys[4];
+
+    for (size_t i = 0; i < 4; i++) {
+        process_keys_derive(&rings[i], &keys[i]);
+        cr_assert(process_keys_meet(&keys[i], &keys[i]));
+    }
+    cr_assert(process_keys_meet(&keys[0], &keys[1]) && process_keys_meet(&keys[1], &keys[0]));
+    cr_assert(process_keys_meet(&keys[1], &keys[2]) && process_keys_meet(&keys[2], &keys[1]));
+    cr_assert_not(process_keys_meet(&keys[0], &keys[2]));
+    cr_assert_not(process_keys_meet(&keys[1], &keys[3]));
+    cr_assert_not(process_keys_meet(&keys[3], &keys[1]));
+}
+
 static uint64_t date_ms;
 
 static uint64_t tell_date(void *context)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char zeros_hex[] = "0000000000000000000000000000000000000000000000000000000000000000";
+static const char low_hex[] = "0000000000000000000000000000000000000000000000000000000000000001";
 
 static struct cluster_key key_of(uint8_t first)
 {
@@ -287,14 +287,14 @@ static const char *fault_of(struct span text)
 
 Test(seal, key_files_hold_64_digits_a_line_with_blanks_around)
 {
-    uint8_t master[SEAL_KEY_BYTES] = {0};
+    uint8_t master[SEAL_KEY_BYTES] = {[SEAL_KEY_BYTES - 1] = 1};
     char text[200];
     char reason[100];
     struct cluster_key parsed;
     struct cluster_key derived;
 
     cluster_key_derive(master, &derived);
-    (void)snprintf(text, sizeof text, " \t%s\r\n", zeros_hex);
+    (void)snprintf(text, sizeof text, " \t%s\r\n", low_hex);
     cr_assert_eq(cluster_key_parse(span_text(text), &parsed, reason, sizeof reason), STATUS_OK);
     cr_assert_eq(memcmp(&parsed, &derived, sizeof parsed), 0);
 
@@ -307,11 +307,11 @@ Test(seal, key_files_hold_64_digits_a_line_with_blanks_around)
     text[5] = ' ';
     cr_assert_str_eq(fault_of(span_text(text)),
                      "line 1: character 4 is no hexadecimal digit; a key is 64 of them");
-    cr_assert_str_eq(fault_of(span_text(zeros_hex + 1)),
+    cr_assert_str_eq(fault_of(span_text(low_hex + 1)),
                      "line 1 is too short: 63 digits, and a key has 64");
-    (void)snprintf(text, sizeof text, "%s00", zeros_hex);
+    (void)snprintf(text, sizeof text, "%s00", low_hex);
     cr_assert_str_eq(fault_of(span_text(text)), "line 1 is too long: 66 digits, and a key has 64");
-    cr_assert_str_eq(fault_of(span_of(zeros_hex, sizeof zeros_hex)),
+    cr_assert_str_eq(fault_of(span_of(low_hex, sizeof low_hex)),
                      "line 1: character 65 is no hexadecimal digit; a key is 64 of them",
                      "a NUL is no blank");
 }
@@ -324,9 +324,9 @@ Test(seal, key_files_hold_several_keys_in_order)
     struct cluster_key first;
     struct cluster_key second;
 
-    (void)snprintf(text, sizeof text, "# former\r\n\r\n%s\r\n\n  # next\n\t%s", zeros_hex, ONES);
+    (void)snprintf(text, sizeof text, "# former\r\n\r\n%s\r\n\n  # next\n\t%s", low_hex, ONES);
     cr_assert_eq(cluster_key_parse(span_text(text), &parsed, reason, sizeof reason), STATUS_OK);
-    cr_assert_eq(cluster_key_parse(span_text(zeros_hex), &first, reason, sizeof reason), STATUS_OK);
+    cr_assert_eq(cluster_key_parse(span_text(low_hex), &first, reason, sizeof reason), STATUS_OK);
     cr_assert_eq(cluster_key_parse(span_text(ONES), &second, reason, sizeof reason), STATUS_OK);
     cr_assert_eq(parsed.count, 2);
     cr_assert_eq(memcmp(&parsed.keys[0], &first.keys[0], sizeof first.keys[0]), 0);
@@ -340,16 +340,18 @@ Test(seal, key_files_say_which_line_is_wrong)
 
     cr_assert_str_eq(fault_of(span_text("")), "there is no key in it");
     cr_assert_str_eq(fault_of(span_text("\n \n# none\n")), "there is no key in it");
-    (void)snprintf(text, sizeof text, "#\n%s\n\n%s\n", zeros_hex, zeros_hex);
+    (void)snprintf(text, sizeof text, "%s\n%064d\n", low_hex, 0);
+    cr_assert_str_eq(fault_of(span_text(text)), "line 2: a key of zeros is none");
+    (void)snprintf(text, sizeof text, "#\n%s\n\n%s\n", low_hex, low_hex);
     cr_assert_str_eq(fault_of(span_text(text)), "line 4: the key of line 2 once more");
-    (void)snprintf(text, sizeof text, "%s\n%s\n", zeros_hex, zeros_hex + 2);
+    (void)snprintf(text, sizeof text, "%s\n%s\n", low_hex, low_hex + 2);
     cr_assert_str_eq(fault_of(span_text(text)), "line 2 is too short: 62 digits, and a key has 64");
-    (void)snprintf(text, sizeof text, "%s\r%s\n", zeros_hex, ONES);
+    (void)snprintf(text, sizeof text, "%s\r%s\n", low_hex, ONES);
     cr_assert_str_eq(fault_of(span_text(text)),
                      "line 1: character 65 is no hexadecimal digit; a key is 64 of them");
     for (int i = 0; i <= CLUSTER_KEY_MAX; i++) {
         cr_assert(i < CLUSTER_KEY_MAX || fault_of(span_of(text, size))[0] == '\0');
-        size += (size_t)snprintf(text + size, sizeof text - size, "%d%s\n", i, zeros_hex + 1);
+        size += (size_t)snprintf(text + size, sizeof text - size, "%d%s\n", i, low_hex + 1);
     }
     cr_assert_str_eq(fault_of(span_of(text, size)),
                      "line 9: one key more than the 8 that it may hold");

@@ -178,6 +178,82 @@ Test(coordinator_users, another_record_than_was_seen_is_not_changed)
     cr_assert_eq(users()->revision, 1);
 }
 
+/* ---- the last admin ---- */
+
+static uint32_t make_admin(const char *name, struct user_wish wish)
+{
+    struct user user = {.role = USER_ADMIN};
+    struct coordinator_told told;
+
+    (void)snprintf(user.name, sizeof user.name, "%s", name);
+    wish.user = name;
+    told = change(&(struct user_change){
+        .revision = users()->revision, .puts = &user, .nputs = 1, .adds = &wish, .nadds = 1});
+    cr_assert_eq(told.status, STATUS_OK, "%s", told.message);
+    return user_list_find(users(), name)->id;
+}
+
+static void refused_as_last(struct user_change wish, const char *name)
+{
+    uint64_t revision = users()->revision;
+    struct coordinator_told told;
+
+    wish.revision = revision;
+    told = change(&wish);
+    cr_assert_eq(told.status, STATUS_INVALID);
+    cr_assert_not_null(strstr(told.message, name), "%s", told.message);
+    cr_assert_not_null(strstr(told.message, "say --yes"), "%s", told.message);
+    cr_assert_eq(users()->revision, revision);
+}
+
+Test(coordinator_users, the_last_admin_with_a_key_stays_unless_it_is_said)
+{
+    const struct user_wish key = {.token = span_text(""), .key = {1}};
+    const struct user_wish other_key = {.token = span_text(""), .key = {2}};
+    struct user root = {.name = "root", .role = USER_CLIENT};
+    uint32_t first = make_admin("root", key);
+    uint32_t second = make_admin("boss", token("", TOKEN_A)); /* It has no key. */
+    const uint32_t both[] = {first, second};
+    struct user_change gone = {.deletes = &first, .ndeletes = 1};
+    const struct user_use which = {first, 1, 0};
+
+    refused_as_last(gone, "user root");
+    refused_as_last((struct user_change){.deletes = both, .ndeletes = 2}, "user root");
+    refused_as_last((struct user_change){.removes = &which, .nremoves = 1}, "user root");
+    root.id = first;
+    refused_as_last((struct user_change){.puts = &root, .nputs = 1}, "user root");
+    second = make_admin("third", other_key);
+    gone.revision = users()->revision;
+    cr_assert_eq(change(&gone).status, STATUS_OK, "there is another one");
+    gone.deletes = &second;
+    refused_as_last(gone, "user third");
+    gone.revision = users()->revision;
+    gone.without_admin = true;
+    cr_assert_eq(change(&gone).status, STATUS_OK);
+    cr_assert_eq(users()->count, 1);
+}
+
+/* One whose key has expired does not count, and where no admin has a key one with a token does. */
+Test(coordinator_users, the_last_admin_is_one_who_can_come_in)
+{
+    struct user_wish key = {.token = span_text(""), .key = {1}, .expires_ms = 5000};
+    uint32_t first = make_admin("boss", token("", TOKEN_A));
+    const struct user_use which = {first, 1, 0};
+    uint32_t second;
+
+    stage.fake.date_ms = 1000;
+    refused_as_last((struct user_change){.deletes = &first, .ndeletes = 1}, "user boss");
+    refused_as_last((struct user_change){.removes = &which, .nremoves = 1}, "user boss");
+    second = make_admin("root", key);
+    refused_as_last((struct user_change){.deletes = &second, .ndeletes = 1}, "user root");
+    stage.fake.date_ms = 5000;
+    cr_assert_eq(change(&(struct user_change){
+                            .revision = users()->revision, .deletes = &second, .ndeletes = 1})
+                     .status,
+                 STATUS_OK);
+    refused_as_last((struct user_change){.deletes = &first, .ndeletes = 1}, "user boss");
+}
+
 /* It can't become what was seen: one look is enough. */
 static size_t attempts;
 static enum status moved(struct coordinator *self, uint64_t now_us, void *context)
@@ -278,10 +354,13 @@ Test(coordinator_users, tokens_and_keys_must_be_of_use_for_a_while)
     cr_assert_eq(change(&(struct user_change){.revision = 1, .adds = &wish, .nadds = 1}).status,
                  STATUS_OK);
     cr_assert_eq(users()->users[0].tokens[1].expires_ms, 5001);
-    wish.expires_ms = 9000;
     cr_assert_eq(change(&(struct user_change){.revision = 2, .adds = &wish, .nadds = 1}).status,
-                 STATUS_OK);
-    cr_assert_eq(users()->users[0].tokens[1].expires_ms, 9000, "it is the same token");
+                 STATUS_OK, "it is the same");
+    for (int i = 0; i < 2; i++) {
+        wish.expires_ms = i == 0 ? 9000 : 0;
+        refused(&(struct user_change){.revision = 2, .adds = &wish, .nadds = 1}, STATUS_EXISTS);
+    }
+    cr_assert_eq(users()->users[0].tokens[1].expires_ms, 5001);
     cr_assert_eq(users()->users[0].ntokens, 2);
 }
 
@@ -527,6 +606,29 @@ Test(coordinator_users, look_at_what_they_see)
     request.name = "hidden";
     request.rename.name = "urls";
     cr_assert_eq(judge_request(id, &request), STATUS_UNAUTHENTIC);
+}
+
+/* Of both names the one that the user may not use. */
+Test(coordinator_users, are_told_which_name_it_is)
+{
+    static const enum admin_action asked[] = {ADMIN_RENAME, ADMIN_LOOK};
+    struct peer peer = {.size = 1, .role = PEER_CLIENT};
+    char message[COORDINATOR_MESSAGE_BYTES];
+
+    make("crawler", TOKEN_A);
+    peer.user = users()->users[0].id;
+    for (size_t i = 0; i < 2; i++) {
+        struct admin_request request = plain(asked[i], "crawl:a");
+
+        request.rename.name = "other";
+        cr_assert_eq(users_judge(stage.coordinator, &peer, &request, STATUS_OK, message),
+                     STATUS_UNAUTHENTIC);
+        cr_assert_not_null(strstr(message, "may not do this to \"other\""), "%s", message);
+        request.name = "hidden";
+        cr_assert_eq(users_judge(stage.coordinator, &peer, &request, STATUS_OK, message),
+                     STATUS_UNAUTHENTIC);
+        cr_assert_not_null(strstr(message, "may not do this to \"hidden\""), "%s", message);
+    }
 }
 
 /* The door lets routers and admins ask for it; a router names the user. */

@@ -129,6 +129,45 @@ Test(runtime_file, a_file_that_exists_is_not_made)
     buffer_fini(&read);
 }
 
+/* What a link leads to is replaced, in its own folder; the link is one still. */
+Test(runtime_file, a_link_is_followed)
+{
+    struct buffer read;
+    struct stat about;
+
+    buffer_init(&read, 10);
+    cr_assert_eq(mkdir(in_folder("deep"), 0700), 0);
+    cr_assert_eq(file_write(in_folder("deep/a"), 0644, span_text("old")), STATUS_OK);
+    cr_assert_eq(symlink("deep/a", in_folder("b")), 0);
+    cr_assert_eq(symlink("b", in_folder("c")), 0);
+    cr_assert_eq(file_write(in_folder("c"), 0600, span_text("new")), STATUS_OK);
+    cr_assert(lstat(in_folder("c"), &about) == 0 && S_ISLNK(about.st_mode));
+    cr_assert(lstat(in_folder("b"), &about) == 0 && S_ISLNK(about.st_mode));
+    cr_assert(lstat(in_folder("deep/a"), &about) == 0 && S_ISREG(about.st_mode));
+    cr_assert_eq(about.st_mode & 07777, 0600);
+    cr_assert_eq(file_read(in_folder("deep/a"), &read), STATUS_OK);
+    cr_assert(span_equal(buffer_span(&read), span_text("new")));
+    cr_assert_eq(count_files(), 3, "no temporary file is left");
+    buffer_fini(&read);
+}
+
+Test(runtime_file, root_replaces_a_file_of_its_owner)
+{
+    enum { SOMEBODY = 65534 };
+    const char *path = in_folder("a");
+    struct stat about;
+
+    if (geteuid() != 0) {
+        cr_skip_test("only root gives files away");
+    }
+    cr_assert_eq(file_write(path, 0600, span_text("old")), STATUS_OK);
+    cr_assert_eq(chown(path, SOMEBODY, SOMEBODY), 0);
+    cr_assert_eq(file_write(path, 0600, span_text("new")), STATUS_OK);
+    cr_assert_eq(stat(path, &about), 0);
+    cr_assert(about.st_uid == SOMEBODY && about.st_gid == SOMEBODY);
+    cr_assert_eq(about.st_mode & 07777, 0600);
+}
+
 /* A write that fails leaves what was there, and nothing else. */
 Test(runtime_file, a_failed_write_changes_nothing)
 {

@@ -106,30 +106,33 @@ static enum status check_numbers(const struct walk *self)
 
 /* ---- values ---- */
 
-static enum status hand_over(struct walk *self, const char *name, const char *text)
+static enum status hand_over(struct walk *self, const char *name, const struct group_value *value)
 {
     char why[GROUP_REASON_BYTES] = "";
 
-    return pass_on(self, self->reader->field(self->reader->context, name, text, why), why);
+    return pass_on(self, self->reader->field(self->reader->context, name, value, why), why);
 }
 
 static enum status walk_scalar(struct walk *self, const char *name, const config_setting_t *setting)
 {
     char text[TEXT_BYTES];
-    int type = config_setting_type(setting);
+    struct group_value value = {.text = text};
 
     self->line = config_setting_source_line(setting);
-    if (type == CONFIG_TYPE_STRING) {
-        return hand_over(self, name, config_setting_get_string(setting));
-    }
-    if (type == CONFIG_TYPE_BOOL) {
-        return hand_over(self, name, config_setting_get_bool(setting) != 0 ? "on" : "off");
-    }
-    if (type != CONFIG_TYPE_INT) {
+    switch (config_setting_type(setting)) {
+    case CONFIG_TYPE_STRING:
+        value = (struct group_value){config_setting_get_string(setting), true};
+        break;
+    case CONFIG_TYPE_BOOL:
+        value.text = config_setting_get_bool(setting) != 0 ? "on" : "off";
+        break;
+    case CONFIG_TYPE_INT:
+        (void)snprintf(text, sizeof text, "%d", config_setting_get_int(setting));
+        break;
+    default:
         return refuse(self, self->line, not_a_value);
     }
-    (void)snprintf(text, sizeof text, "%d", config_setting_get_int(setting));
-    return hand_over(self, name, text);
+    return hand_over(self, name, &value);
 }
 
 static enum status walk_list(struct walk *self, const char *name, const config_setting_t *setting)

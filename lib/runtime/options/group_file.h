@@ -17,15 +17,22 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { GROUP_FILE_MAX_BYTES = 4 << 20, GROUP_REASON_BYTES = 512 };
+
+struct group_value {
+    const char *text; /* of on and off, true and false too: "on", "off" */
+    bool quoted;      /* it was written as a text */
+};
 
 /* Not OK: what is wrong in `reason`, of GROUP_REASON_BYTES. */
 struct group_reader {
     void *context;
     enum status (*begin)(void *context, char *reason); /* the next group */
-    enum status (*field)(void *context, const char *name, const char *text, char *reason);
+    enum status (*field)(void *context, const char *name, const struct group_value *value,
+                         char *reason);
     enum status (*end)(void *context, char *reason); /* ... is over */
 };
 
