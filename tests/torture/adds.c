@@ -96,6 +96,9 @@ static void take(struct adds *self, const struct orbloom_completion *done)
     uint64_t open = note(self, batch, done);
 
     atomic_fetch_sub(&self->torture->adding, 1);
+    if (done->code == ORBLOOM_UNAUTHENTIC) {
+        tally_refused(&self->torture->tally, "an add", done->message);
+    }
     if (done->code == ORBLOOM_FULL && batch->filter->grows) {
         rest(self, batch->filter, open);
         batch->attempts = MAX_ATTEMPTS;

@@ -121,8 +121,19 @@ static void tick_healing(struct faults *self)
     }
 }
 
+/* What holds documents of before the rotation is of no use once the former key has gone. */
+bool faults_may_copy(const struct torture *torture)
+{
+    uint32_t step = atomic_load(&torture->rotating);
+
+    return step != TALLY_SIGN && step != TALLY_RETIRE;
+}
+
 void faults_tick(struct faults *self)
 {
+    if (!faults_may_copy(self->torture)) {
+        memset(self->copy_life, 0, sizeof self->copy_life);
+    }
     for (uint32_t i = 0; i < self->torture->cluster.ndaemons; i++) {
         tick_daemon(self, i);
     }
@@ -238,6 +249,8 @@ void faults_begin(struct faults *self, uint32_t row, uint32_t target)
     char text[64];
 
     coverage_count(&self->coverage, row, phases);
+    atomic_fetch_add(&self->torture->tally.rotation_faults[atomic_load(&self->torture->rotating)],
+                     1);
     journal_say("fault %" PRIu64 ": %s, %s, during %s", self->coverage.faults,
                 coverage_rows[row].name, self->torture->cluster.daemons[target].name,
                 coverage_show_phases(phases, text));
