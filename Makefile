@@ -238,6 +238,7 @@ $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(T
 	$(link)
 $(UNIT) $(PROPERTY) $(INTEGRATION): LINK_LIBS = $(TEST_LIBS)
 $(INTEGRATION): | $(PROGRAMS) $(EXAMPLES)
+$(BUILD)/tests/unit/torture_healing: $(call objects,tests/torture/healing.c)
 
 # What they try is pure, so few layers suffice. A guided one holds libFuzzer without its main().
 $(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o \

@@ -4,6 +4,7 @@
 #include "coordinator/users.h"
 
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "coordinator/duty.h"
 #include "coordinator/records.h"
 #include "proto/gate.h"
@@ -522,8 +523,9 @@ static bool may(const struct user *user, const struct admin_request *request)
     const char *target = target_of(request);
 
     switch (request->action) {
-    case ADMIN_CREATE:
     case ADMIN_DROP:
+        return user_may(user, USER_CREATE, request->name) || MUTANT(ANY_USER_DROPS);
+    case ADMIN_CREATE:
     case ADMIN_EXPAND:
     case ADMIN_EXPIRE:
     case ADMIN_LOAD:

@@ -3,10 +3,9 @@
 #
 # tests/sim/mutants.txt lists them, a line each: NAME description... SEEDS. Those of the table in lib/base/mutant.h and no
 # others, and no unit test that is not there, or exit 2; --names: only see to that. A mutant is the simulator built so that
-# MUTANT(NAME) holds; run with
-# --seeds SEEDS it must exit 1 and report a lost key, a wrong document, a forgotten key that is back, data given up that
-# was there, certainty without enough replicas, or a command, a growth or a difference of replicas that does not end
-# though nothing is wrong.
+# MUTANT(NAME) holds; run with --seeds SEEDS it must exit 1 and report a lost key, a wrong document, a forgotten key that is
+# back, data given up that was there, certainty without enough replicas, something done for a user without the right to it,
+# or a command, a growth or a difference of replicas that does not end though nothing is wrong.
 # SCENARIO:SEEDS gives all of them that scenario. Where a unit test stands in place of SEEDS, unit/<name>, that one is built so
 # and must fail. MUTANT_JOBS of them are tried at a time, as many as there are cores by default.
 # A line each, in the order of the list; the last one: "N passed, N failed"; exit 1 if any was not found.
@@ -82,7 +81,7 @@ sim_verdict() {
     esac
     timeout -k 5 "$timeout_s" "$build/mutants/$1/sim" "${scenario[@]}" --seeds "${2##*:}" >"$3" 2>&1 </dev/null
     status=$?
-    if [ "$status" -eq 1 ] && grep -Eiq 'lost[ -]key|is a pair|forgotten key|gives up incarnation|wrong document|does not come to its end|fewer than R FULL|too few FULL|on its way from generation|differ in key' "$3"; then
+    if [ "$status" -eq 1 ] && grep -Eiq 'lost[ -]key|is a pair|forgotten key|gives up incarnation|wrong document|does not come to its end|fewer than R FULL|too few FULL|on its way from generation|differ in key|without the right' "$3"; then
         echo "found"
     elif [ "$status" -eq 0 ]; then
         echo "NOT FOUND"

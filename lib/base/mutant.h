@@ -103,6 +103,9 @@
     X(SNAPSHOT_ANY_HOSTING)    \
     X(SNAPSHOT_KEEPS_BITS)     \
     X(SYNC_TRUSTED)            \
+    X(RIGHTS_ANY_NAME)         \
+    X(ANY_USER_DROPS)          \
+    X(DELETED_LET_IN)          \
     X(JOIN_OPEN_SYNC)
 
 #define MUTANT_ENUM(name) MUTANT_##name,

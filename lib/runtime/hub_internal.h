@@ -57,6 +57,7 @@ struct hub_link {
     unsigned trial;    /* which of its keys it uses, or did last */
     unsigned failures; /* handshakes that were refused, in a row */
     unsigned refusal;  /* why, at best */
+    bool spent;        /* ... that of this socket: by another key next */
     bool curve;
     uint8_t server_key[CURVE_KEY_BYTES];
     uint64_t watched_us;         /* since when it is watched */

@@ -166,6 +166,7 @@ static bool open_socket(struct hub *hub, struct hub_link *self, uint64_t now_us)
 
     assert(self->socket == NULL && self->watch == NULL);
     self->reopen_us = ACTOR_NEVER;
+    self->spent = false;
     find_trials(hub, self->endpoint, &trials);
     if (ntrials(&trials) > 0) {
         address_of(self->endpoint, address);
@@ -262,6 +263,7 @@ static void settle(struct hub *hub, struct hub_link *self)
     unwatch(hub, self);
     self->reopen_us = ACTOR_NEVER;
     self->failures = 0;
+    self->spent = false;
     self->down_us = 0;
 }
 
@@ -343,6 +345,7 @@ static void refused(struct hub *hub, struct hub_link *self, uint64_t now_us, enu
     self->trial = (unsigned)((self->trial + 1) % count);
     self->refusal = self->failures == 0 || refusal < self->refusal ? refusal : self->refusal;
     self->failures++;
+    self->spent = true;
     rounds = (unsigned)(self->failures / count);
     if (self->failures % count != 0) {
         reopen_at(hub, self, now_us);
@@ -383,9 +386,14 @@ static void on_cut_off(struct hub *hub, struct hub_link *self, uint64_t now_us)
     }
 }
 
+/* libzmq goes on trying the key that was refused until the socket is opened anew. In a process that
+ * asks now and then all of that is heard at once: it says nothing of the other keys. */
 static void on_event(struct hub *hub, struct hub_link *self, uint64_t now_us, uint16_t event,
                      uint32_t value)
 {
+    if (self->spent && event != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+        return;
+    }
     switch (event) {
     case ZMQ_EVENT_CONNECTED:
         self->connected_us = now_us;

@@ -54,6 +54,7 @@ struct sim *sim_create(uint64_t seed, struct sim_options options, struct sim_cov
         sim_process_add(self, SIM_NODE, self->settings.nnodes + self->settings.nspares + i)
             ->standby = true;
     }
+    sim_users_add_processes(self);
     return self;
 }
 
@@ -89,6 +90,7 @@ bool sim_step(struct sim *self)
     }
     self->now_us = event.at_us;
     event.run(self, event.data, event.number);
+    sim_users_look(self);
     sim_invariant_check_all(self);
     return true;
 }
@@ -111,6 +113,7 @@ void sim_run(struct sim *self)
     self->coverage->runs++;
     self->coverage->lengthy_runs += self->options.lengthy;
     self->coverage->disk_runs += self->settings.disks;
+    self->coverage->user_runs += self->users.on;
     self->coverage->scenarios[self->scenario.kind]++;
     sim_trace_line(&self->trace, self->now_us, "scenario: %s",
                    sim_scenario_words(self->scenario.kind));

@@ -29,6 +29,7 @@
 #include "tests/sim/sim_show.h"
 #include "tests/sim/sim_takeover.h"
 #include "tests/sim/sim_trace.h"
+#include "tests/sim/sim_users.h"
 #include "tests/sim/sim_view.h"
 #include "tests/sim/sim_window.h"
 #include "tests/sim/sim_written.h"
@@ -49,6 +50,7 @@ enum sim_stream {
     SIM_STREAM_STEPS,
     SIM_STREAM_REPORTS,
     SIM_STREAM_VOUCH,
+    SIM_STREAM_USERS,
     SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
 };
@@ -129,6 +131,7 @@ struct sim {
     struct sim_rebuild rebuild;
     struct sim_window window;
     struct sim_accept accept;
+    struct sim_users users;
     struct sim_accepted accepted;
     struct sim_written written;
     struct sim_invariant invariant;

@@ -41,6 +41,7 @@ static void on_done(void *context, const struct session_result *result)
                    status_code(result->status), result->attempts, result->present[0],
                    result->absent[0]);
     sim_oracle_op_ends(sim, op, result);
+    sim_users_op_ends(sim, op, result);
     sim_coverage_end(sim, phase_of(op->operation));
     sim->load.nopen--;
     op->used = false;

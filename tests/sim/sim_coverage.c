@@ -67,6 +67,8 @@ static const struct {
     {SIM_ROUTER, "keys_maybe_total", false},
     {SIM_ROUTER, "keys_maybe_new_total", false},
     {SIM_ROUTER, "keys_undecided_total", false},
+    {SIM_ROUTER, "not_permitted_total", false},
+    {SIM_ROUTER, "user_rate_total", false},
     {SIM_COORDINATOR, "hints_total", false},
     {SIM_COORDINATOR, "swap_conflicts_total", false},
     {SIM_COORDINATOR, "store_errors_total", false},
@@ -77,6 +79,7 @@ static const struct {
     {SIM_COORDINATOR, "report_rounds_total", false},
     {SIM_COORDINATOR, "growth_written_total", false},
     {SIM_COORDINATOR, "rebuilds_written_total", false},
+    {SIM_COORDINATOR, "not_permitted_total", false},
     {SIM_CLIENT, "retries_total", false},
     {SIM_CLIENT, "failovers_total", false},
     {SIM_CLIENT, "deadlines_total", false},
@@ -176,6 +179,7 @@ void sim_coverage_print(const struct sim_coverage *self)
     (void)printf("\n%" PRIu64 " arrays were made again, %" PRIu64 " with strays were not\n",
                  self->remade.arrays, self->remade.strays);
     (void)printf("\n%-34s %10" PRIu64 "\n", "\"present\" of a minority, excused", self->minority);
+    (void)printf("\n%-34s %10" PRIu64 "\n", "seeds with users", self->user_runs);
     (void)printf("\n%-34s %10s\n", "counter", "sum");
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         (void)printf("%-11s %-22s %10" PRIu64 "\n", sim_kind_name(wanted[i].kind), wanted[i].name,

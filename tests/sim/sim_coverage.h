@@ -84,6 +84,7 @@ struct sim_coverage {
     uint64_t runs;
     uint64_t lengthy_runs;
     uint64_t disk_runs; /* whose nodes have disks: without one the rest of the table is empty */
+    uint64_t user_runs; /* with users: without one nobody is refused anything */
     uint64_t delivered;
     uint64_t answers;
     uint64_t held; /* times that a key was looked for in the replicas */

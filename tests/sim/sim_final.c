@@ -63,6 +63,16 @@ static void ask_name(struct sim *sim, struct sim_process *client, uint32_t name)
     submit(sim, client, OPERATION_ADD, name, keys, count);
 }
 
+static void ask_as_users(struct sim *sim)
+{
+    for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
+        if (sim->operator.names[name].state == SIM_NAME_LIVE) {
+            sim_users_ask(sim, name, expectation(sim, name, OPERATION_CHECK),
+                          expectation(sim, name, OPERATION_ADD));
+        }
+    }
+}
+
 /* Gossip and repair need a log, and get time. */
 static bool converged(struct sim *sim, char text[SIM_UNREST_BYTES])
 {
@@ -96,7 +106,8 @@ static void on_settled(struct sim *sim, void *data, uint64_t until_us)
 
     (void)data;
     if (!ended || sim_view_unrest(sim, unrest) || sim_grown_unrest(sim, unrest) ||
-        sim_rebuild_unrest(sim, unrest) || sim_accept_unrest(sim, unrest)) {
+        sim_rebuild_unrest(sim, unrest) || sim_accept_unrest(sim, unrest) ||
+        sim_users_unrest(sim, unrest)) {
         if (sim->now_us > until_us) {
             sim_fail(sim, "nothing is wrong any more, yet %s", unrest);
         }
@@ -119,6 +130,7 @@ static void on_settled(struct sim *sim, void *data, uint64_t until_us)
             }
         }
     }
+    ask_as_users(sim);
     sim_operator_ask_status(sim);
     sim_after(sim, POLL_US, on_end, NULL,
               sim->now_us + 2 * SURE_TIMEOUT_US + (sim->expansion.on ? EXPANSION_US : 0));

@@ -276,8 +276,11 @@ static void deliver_request(struct sim_process *process, const struct sim_messag
 
     memcpy(peer.id, &name, sizeof name);
     process->sim->network.delivered++;
-    process->actor.on_request(process->actor.self, sim_process_now(process), &peer,
-                              span_of(message->bytes, message->size));
+    if (sim_users_admit(process, process->sim->processes[message->from], &peer,
+                        span_of(message->bytes, message->size))) {
+        process->actor.on_request(process->actor.self, sim_process_now(process), &peer,
+                                  span_of(message->bytes, message->size));
+    }
 }
 
 void sim_network_deliver(struct sim_process *process, uint32_t message)

@@ -365,6 +365,7 @@ void sim_scenario_begin(struct sim *sim)
         }
     }
     sim_load_start(sim);
+    sim_users_begin(sim);
     for (uint32_t i = 0; i < sim->load.nnames; i++) {
         sim_after(sim, sim_random_below(&sim->random, 50 * MS), on_create, NULL, i);
     }

@@ -337,5 +337,6 @@ void sim_scenario_draw(struct sim *sim)
     sim_rebuild_draw(sim);
     sim_window_draw(sim);
     sim_accept_draw(sim);
+    sim_users_draw(sim);
     draw_steps(sim);
 }

@@ -298,8 +298,11 @@ static void judge_add(struct sim *sim, const struct sim_op *op, uint32_t key,
 
 /* ---- ends ---- */
 
-static bool is_expected(const struct sim_op *op, enum status status)
+static bool is_expected(const struct sim *sim, const struct sim_op *op, enum status status)
 {
+    if (status == STATUS_UNAUTHENTIC) {
+        return sim_users_is_client(sim, op->client);
+    }
     if (status == STATUS_INVALID) {
         return op->operation == OPERATION_FEED; /* The rebuild has ended, or is another one. */
     }
@@ -348,7 +351,7 @@ static void judge_end(struct sim *sim, const struct sim_op *op, const struct ses
     } else if (sim->now_us > op->deadline_us + DEADLINE_SLACK_US) {
         sim_fail(sim, "operation %" PRIu64 " ended %" PRIu64 " us after its deadline", op->serial,
                  sim->now_us - op->deadline_us);
-    } else if (!is_expected(op, result->status)) {
+    } else if (!is_expected(sim, op, result->status)) {
         sim_fail(sim, "operation %" PRIu64 " ended with %s: %s", op->serial,
                  status_code(result->status), result->message);
     } else if (result->status == STATUS_NOT_FOUND && live) {

@@ -2,20 +2,14 @@
 
 #include "client/orbloom.h"
 #include "tests/support/random.h"
+#include "tests/torture/healing.h"
 #include "tests/torture/journal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    DEPTH = 16,
-    TIMEOUT_MS = 4000,
-    ATTEMPT_MS = 300,
-    WAIT_MS = 20,
-    MAX_ATTEMPTS = 3,
-    EASED_PART = 20
-};
+enum { DEPTH = 16, TIMEOUT_MS = 4000, ATTEMPT_MS = 300, WAIT_MS = 20, MAX_ATTEMPTS = 3 };
 
 struct add_batch {
     struct ledger_filter *filter;
@@ -96,6 +90,9 @@ static void take(struct adds *self, const struct orbloom_completion *done)
     uint64_t open = note(self, batch, done);
 
     atomic_fetch_sub(&self->torture->adding, 1);
+    if (done->code == ORBLOOM_UNAUTHENTIC) {
+        tally_refused(&self->torture->tally, "an add", done->message);
+    }
     if (done->code == ORBLOOM_FULL && batch->filter->grows) {
         rest(self, batch->filter, open);
         batch->attempts = MAX_ATTEMPTS;
@@ -126,7 +123,7 @@ static void catch_up(struct adds *self)
     uint64_t due = self->pace * (now_ms - self->start_ms) / 1000;
     uint64_t pace = atomic_load(&self->torture->pace) / ADDS_THREADS;
 
-    pace = atomic_load(&self->torture->eased) ? pace / EASED_PART : pace;
+    pace = healing_pace(pace, atomic_load(&self->torture->eased));
     if (pace != self->pace || self->sent + self->pace < due) {
         self->pace = pace;
         self->start_ms = now_ms;

@@ -39,6 +39,9 @@ enum status admin_ask(struct admin *self, const struct admin_request *request)
 
     frame.body.admin_request = *request;
     channel_ask(self->channel, ASK_US, &frame, on_done, self);
+    if (self->status == STATUS_UNAUTHENTIC) {
+        tally_refused(&self->torture->tally, "a command", self->error);
+    }
     return self->status;
 }
 

@@ -135,6 +135,9 @@ static void take(struct checks *self, const struct orbloom_completion *done)
     uint32_t open = batch->count - verdicts.present - verdicts.absent;
 
     atomic_fetch_sub(&self->torture->checking, 1);
+    if (done->code == ORBLOOM_UNAUTHENTIC) {
+        tally_refused(tally, "a check", done->message);
+    }
     if (done->code == ORBLOOM_NOT_FOUND || done->code == ORBLOOM_DROPPED) {
         tally_fail(tally, "%s about filter %s, which exists, from %s: %s",
                    orbloom_code_name(done->code), batch->filter->name, self->routers,

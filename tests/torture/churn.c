@@ -76,6 +76,9 @@ static void drop(struct churn *self, const char *name)
     atomic_fetch_add(&torture->dropping, 1);
     do {
         code = orbloom_drop(self->handle, name);
+        if (code == ORBLOOM_UNAUTHENTIC) {
+            tally_refused(&torture->tally, "a drop", orbloom_error(self->handle));
+        }
         if (code != ORBLOOM_OK && code != ORBLOOM_NOT_FOUND) {
             journal_say("drop %s: %s", name, orbloom_error(self->handle));
             journal_pause_ms(PAUSE_MS);
@@ -135,7 +138,9 @@ static void add_brief(struct churn *self, struct ledger_filter *filter)
             ledger_key(first + i, bytes + (size_t)i * LEDGER_KEY_BYTES);
             lengths[i] = LEDGER_KEY_BYTES;
         }
-        (void)orbloom_add(self->handle, filter->name, &keys, answers);
+        if (orbloom_add(self->handle, filter->name, &keys, answers) == ORBLOOM_UNAUTHENTIC) {
+            tally_refused(&self->torture->tally, "an add", orbloom_error(self->handle));
+        }
         atomic_store(&filter->next, first + LEDGER_BATCH);
         for (uint32_t i = 0; i < LEDGER_BATCH; i++) {
             if (answers[i] != ORBLOOM_UNKNOWN) {

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 enum {
     PORT = 7400,
@@ -109,7 +108,7 @@ static bool write_conf(struct cluster *self, const struct daemon *daemon)
                         "name = \"%s\";\nlisten = \"%s\";\ncluster_key_file = \"%s/key\";\n"
                         "transport = \"%s\";\nallow_plain = \"%s\";\n"
                         "log_level = \"%s\";\n",
-                        daemon->name, daemon->endpoint, self->dir,
+                        daemon->name, daemon->endpoint, daemon->dir,
                         self->options->curve ? "curve" : "plain",
                         self->options->curve ? "off" : "on",
                         self->options->change != CHANGE_NONE ? "debug" : "info");
@@ -127,39 +126,6 @@ static bool write_conf(struct cluster *self, const struct daemon *daemon)
         }
     }
     return file_write(daemon_path(daemon, "conf", path), 0600, span_text(text)) == STATUS_OK;
-}
-
-/* What holds the cluster key may be any process. */
-static bool become_process(struct cluster *self, struct span key)
-{
-    struct cluster_key ring = {.count = 0};
-    char reason[CREDENTIAL_REASON_BYTES];
-
-    if (cluster_key_parse(key, &ring, reason, sizeof reason) != STATUS_OK) {
-        return false;
-    }
-    (void)snprintf(self->process.user, sizeof self->process.user, "torture");
-    process_keys_derive(&ring, &self->process.processes);
-    seal_curve_pair(&ring.keys[0], CURVE_COORDINATOR, &self->process.pair);
-    return true;
-}
-
-static bool make_key(struct cluster *self)
-{
-    char path[DAEMON_PATH_BYTES];
-    uint8_t bytes[32];
-    char text[66];
-
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    }
-    text[64] = '\n';
-    (void)snprintf(path, sizeof path, "%s/key", self->dir);
-    return file_write(path, 0600, span_of(text, 65)) == STATUS_OK &&
-           (!self->options->curve || become_process(self, span_of(text, 65)));
 }
 
 static bool make_folder(struct cluster *self)
@@ -200,7 +166,7 @@ bool cluster_open(struct cluster *self, const struct options *options)
             return false;
         }
     }
-    return make_key(self);
+    return credentials_draw_key(self);
 }
 
 void cluster_close(struct cluster *self, bool keep)

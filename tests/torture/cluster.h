@@ -7,7 +7,6 @@
 #ifndef ORBLOOM_TESTS_TORTURE_CLUSTER_H
 #define ORBLOOM_TESTS_TORTURE_CLUSTER_H
 
-#include "map/credential.h"
 #include "tests/torture/daemon.h"
 #include "tests/torture/options.h"
 
@@ -22,7 +21,6 @@ struct cluster {
     struct network network;
     char dir[DAEMON_PATH_BYTES - 128];
     bool temporary;
-    struct credential process; /* a coordinator's; all zero without --curve */
     struct daemon daemons[CLUSTER_MAX_DAEMONS];
     uint32_t ndaemons;
 };

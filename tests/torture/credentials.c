@@ -1,56 +1,109 @@
 #include "tests/torture/credentials.h"
 
+#include "client/shell_credential.h"
+#include "runtime/file.h"
 #include "tests/torture/journal.h"
+#include "tests/torture/operator.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <string.h>
+#include <sys/random.h>
 
-enum { EXEC_FAILED = 126 };
+enum { KEY_BYTES = 32, RING_BYTES = 4096 };
 
-/* orbloom user create torture ... Returns its exit status. */
-static int create_user(const char *program, const char *coordinators, const char *key,
-                       const char *credential)
+const char *credentials_path(const struct cluster *cluster, const char *file,
+                             char path[DAEMON_PATH_BYTES])
 {
-    int status = 0;
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        sigset_t none;
-
-        (void)sigemptyset(&none);
-        (void)sigprocmask(SIG_SETMASK, &none, NULL);
-        (void)freopen("/dev/null", "w", stdout);
-        (void)execl(program, program, "user", "create", "torture", "--role", "admin",
-                    "--credential", credential, "--cluster-key", key, "--coordinator", coordinators,
-                    (char *)NULL);
-        _exit(EXEC_FAILED);
-    }
-    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status)
-                                                                           : EXEC_FAILED;
+    (void)snprintf(path, DAEMON_PATH_BYTES, "%s/%s", cluster->dir, file);
+    return path;
 }
+
+/* ---- the ring ---- */
+
+bool credentials_give_key(const struct cluster *cluster, const struct daemon *daemon)
+{
+    char path[DAEMON_PATH_BYTES];
+    struct buffer ring;
+    bool good;
+
+    buffer_init(&ring, RING_BYTES);
+    good = file_read(credentials_path(cluster, "key", path), &ring) == STATUS_OK &&
+           file_write(daemon_path(daemon, "key", path), 0600, buffer_span(&ring)) == STATUS_OK;
+    buffer_fini(&ring);
+    if (!good) {
+        journal_tell("the cluster key can't be copied to %s", path);
+    }
+    return good;
+}
+
+bool credentials_draw_key(struct cluster *cluster)
+{
+    char path[DAEMON_PATH_BYTES];
+    uint8_t bytes[KEY_BYTES];
+    char text[2 * KEY_BYTES + 2];
+    bool good = getrandom(bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes;
+
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    }
+    memcpy(text + 2 * sizeof bytes, "\n", 2);
+    good = good &&
+           file_write(credentials_path(cluster, "key", path), 0600, span_text(text)) == STATUS_OK;
+    for (uint32_t i = 0; good && i < cluster->ndaemons; i++) {
+        good = credentials_give_key(cluster, &cluster->daemons[i]);
+    }
+    return good && credentials_become_process(cluster);
+}
+
+/* ---- a process ---- */
+
+bool credentials_become_process(const struct cluster *cluster)
+{
+    struct cluster_key ring = {.count = 0};
+    struct credential credential = {.user = "torture", .role = USER_ADMIN};
+    char path[DAEMON_PATH_BYTES];
+    char why[FILE_REASON_BYTES] = "the cluster key can't be read";
+    bool good;
+
+    if (!cluster->options->curve) {
+        return true;
+    }
+    good = file_read_secret(&file_cluster_key, credentials_path(cluster, "key", path),
+                            cluster_key_read, &ring) == STATUS_OK;
+    if (good) {
+        process_keys_derive(&ring, &credential.processes);
+        seal_curve_pair(&ring.keys[0], CURVE_COORDINATOR, &credential.pair);
+        good = credential_file_write(credentials_path(cluster, "process", path), false, &credential,
+                                     why) == STATUS_OK;
+    }
+    if (!good) {
+        journal_tell("%s", why);
+    }
+    return good;
+}
+
+/* ---- a user ---- */
 
 bool credentials_make(struct cluster *cluster)
 {
-    const char *bin = getenv("ORBLOOM_BIN_DIR");
     char list[CLUSTER_LIST_BYTES];
-    char program[DAEMON_PATH_BYTES];
     char key[DAEMON_PATH_BYTES];
-    char credential[DAEMON_PATH_BYTES];
+    char file[DAEMON_PATH_BYTES];
     int code;
 
     if (!cluster->options->curve) {
         return setenv("ORBLOOM_CREDENTIAL", "none", 1) == 0;
     }
-    (void)snprintf(program, sizeof program, "%s/orbloom", bin != NULL ? bin : ORBLOOM_BIN_DIR);
-    (void)snprintf(key, sizeof key, "%s/key", cluster->dir);
-    (void)snprintf(credential, sizeof credential, "%s/credential", cluster->dir);
-    code = create_user(program, cluster_list(cluster, DAEMON_COORDINATOR, list), key, credential);
+    (void)credentials_path(cluster, "credential", file);
+    code = operator_run(cluster,
+                        (const char *const[OPERATOR_MAX_WORDS]){
+                            "user", "create", "torture", "--role", "admin", "--credential", file,
+                            "--cluster-key", credentials_path(cluster, "key", key), "--coordinator",
+                            cluster_list(cluster, DAEMON_COORDINATOR, list)});
     if (code != 0) {
-        journal_tell("`%s user create` ended with %d", program, code);
+        journal_tell("`orbloom user create` ended with %d; see %s/operator", code, cluster->dir);
         return false;
     }
-    return setenv("ORBLOOM_CREDENTIAL", credential, 1) == 0;
+    return setenv("ORBLOOM_CREDENTIAL", file, 1) == 0;
 }

@@ -74,13 +74,13 @@ void daemon_start(struct daemon *self, const struct network *network)
         journal_tell("cannot start %s: %s", self->name, strerror(errno));
         return;
     }
+    self->lives++; /* From here on it reads files as they are by now. */
     launch(self, network, pipe, log);
     (void)close(log);
     (void)close(pipe[1]);
     self->output = pipe[0];
     self->line_size = 0;
     self->state = DAEMON_STARTING;
-    self->lives++;
     journal_say("start %s, life %u, pid %d", self->name, self->lives, (int)self->pid);
 }
 

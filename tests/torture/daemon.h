@@ -33,9 +33,9 @@ struct daemon {
     int output; /* its stdout */
     char line[128];
     size_t line_size;
-    uint32_t lives;
-    uint64_t ready_ms;   /* when it last became ready */
-    _Atomic bool usable; /* ready, neither stopped nor cut off */
+    _Atomic uint32_t lives; /* so often it was started */
+    uint64_t ready_ms;      /* when it last became ready */
+    _Atomic bool usable;    /* ready, neither stopped nor cut off */
 };
 
 const char *daemon_kind_name(enum daemon_kind kind);

@@ -31,7 +31,7 @@ static void start_copy(struct faults *self, uint32_t index)
     char to[DAEMON_PATH_BYTES];
     bool wanted = daemon->kind == DAEMON_NODE && !self->torture->options.in_memory &&
                   self->torture->options.change == CHANGE_NONE && daemon->lives > 0 &&
-                  random_below(&self->random, COPY_ODDS) == 0;
+                  faults_may_copy(self->torture) && random_below(&self->random, COPY_ODDS) == 0;
 
     if (wanted && self->active[index].job == 0) {
         self->active[index].job = folder_copy(daemon_path(daemon, "data", from),

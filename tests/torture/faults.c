@@ -2,6 +2,7 @@
 
 #include "tests/support/random.h"
 #include "tests/torture/fault_act.h"
+#include "tests/torture/healing.h"
 #include "tests/torture/journal.h"
 
 #include <inttypes.h>
@@ -11,8 +12,6 @@ enum {
     PHASE_WAIT_MS = 400, /* for the phase that a fault is meant for */
     START_LIMIT_MS = 120000,
     HEAL_MARGIN_MS = 300,
-    CALM_AFTER_MS = 8000,  /* what is not healed by then is given peace */
-    EASE_AFTER_MS = 25000, /* ... and by then is given time: machines are of any speed */
     CROWD_ODDS = 6,
 };
 
@@ -85,6 +84,26 @@ static void tick_daemon(struct faults *self, uint32_t index)
     }
 }
 
+/* It is not whole yet. */
+static void wait_for_healing(struct faults *self, uint64_t took_ms)
+{
+    switch (healing_after(took_ms, atomic_load(&self->torture->patience_ms))) {
+    case HEALING_STORM:
+    case HEALING_CALM:
+        break;
+    case HEALING_EASED:
+        if (!atomic_exchange(&self->torture->eased, true)) {
+            journal_tell("slow to heal: little is asked until it is whole");
+        }
+        break;
+    case HEALING_FAILED:
+        tally_fail(&self->torture->tally,
+                   "NOT READY: not every replica is FULL %" PRIu64 " s after a node lost its data",
+                   took_ms / 1000);
+        break;
+    }
+}
+
 /* Whole, as seen since the last destroyed node came back? */
 static void tick_healing(struct faults *self)
 {
@@ -112,17 +131,24 @@ static void tick_healing(struct faults *self)
         self->heal_ms_max = took_ms > self->heal_ms_max ? took_ms : self->heal_ms_max;
         atomic_store(&self->watch->wants_whole, false);
         journal_say("whole again after %" PRIu64 " ms", took_ms);
-    } else if (took_ms > EASE_AFTER_MS && !atomic_exchange(&self->torture->eased, true)) {
-        journal_tell("slow to heal: little is asked until it is whole");
-    } else if (took_ms > atomic_load(&self->torture->patience_ms)) {
-        tally_fail(&self->torture->tally,
-                   "NOT READY: not every replica is FULL %" PRIu64 " s after a node lost its data",
-                   took_ms / 1000);
+    } else {
+        wait_for_healing(self, took_ms);
     }
+}
+
+/* What holds documents of before the rotation is of no use once the former key has gone. */
+bool faults_may_copy(const struct torture *torture)
+{
+    uint32_t step = atomic_load(&torture->rotating);
+
+    return step != TALLY_SIGN && step != TALLY_RETIRE;
 }
 
 void faults_tick(struct faults *self)
 {
+    if (!faults_may_copy(self->torture)) {
+        memset(self->copy_life, 0, sizeof self->copy_life);
+    }
     for (uint32_t i = 0; i < self->torture->cluster.ndaemons; i++) {
         tick_daemon(self, i);
     }
@@ -238,6 +264,8 @@ void faults_begin(struct faults *self, uint32_t row, uint32_t target)
     char text[64];
 
     coverage_count(&self->coverage, row, phases);
+    atomic_fetch_add(&self->torture->tally.rotation_faults[atomic_load(&self->torture->rotating)],
+                     1);
     journal_say("fault %" PRIu64 ": %s, %s, during %s", self->coverage.faults,
                 coverage_rows[row].name, self->torture->cluster.daemons[target].name,
                 coverage_show_phases(phases, text));
@@ -259,7 +287,8 @@ void faults_begin(struct faults *self, uint32_t row, uint32_t target)
 
 static void plan(struct faults *self, uint64_t now_ms)
 {
-    bool calm = self->unhealed && now_ms - self->unhealed_ms > CALM_AFTER_MS;
+    bool calm = self->unhealed &&
+                healing_after(now_ms - self->unhealed_ms, UINT64_MAX) != HEALING_STORM;
     uint32_t rows = calm ? 0 : rows_now(self);
 
     if (rows != 0 && now_ms >= self->next_ms && faults_count_active(self) < FAULTS_MAX_ACTIVE) {

@@ -48,6 +48,10 @@ struct faults {
 
 void faults_init(struct faults *self, struct torture *torture, struct watch_thread *watch);
 
+/* May copies of folders be made, and put back? Not while a key is on its way out: a node that was
+ * away for so long is to be started with both keys, as docs/configuration.md says. */
+bool faults_may_copy(const struct torture *torture);
+
 /* Look after everything under way; call it every few milliseconds. */
 void faults_tick(struct faults *self);
 

@@ -16,13 +16,16 @@ enum { PATIENCE_MS = 120000, INTERRUPTED = 130 };
 
 const uint32_t torture_sets[TORTURE_SETS] = {3, 5, 6};
 
-/* Nothing grows or moves without a log. A majority can only be wiped in quiet. */
+/* Nothing grows or moves without a log. A majority can only be wiped in quiet. Clients notice
+ * another cluster key by CURVE alone. */
 bool torture_may(const struct torture *torture, const char *what)
 {
     const struct options *options = &torture->options;
+    bool rotates = strcmp(what, "rotate") == 0;
     bool moves = strcmp(what, "move") == 0 || strcmp(what, "rebalance") == 0;
 
-    return !options->in_memory && options->sabotage != SABOTAGE_WIPE_MAJORITY &&
+    return (rotates ? options->curve : !options->in_memory) &&
+           options->sabotage != SABOTAGE_WIPE_MAJORITY &&
            !options_list_has(options->without, what) &&
            (!moves || options->nodes > TORTURE_REPLICAS);
 }

@@ -24,6 +24,12 @@ static void start_actions(struct run *run)
             .torture = torture, .watch = &run->watch, .random = seed + 80};
         run_start_worker(run, move_thread, &run->move);
     }
+    if (torture_may(torture, "rotate")) {
+        run->rotate = (struct rotate_thread){
+            .torture = torture, .watch = &run->watch, .random = seed + 90};
+        run->rotates = true;
+        run_start_worker(run, rotate_thread, &run->rotate);
+    }
 }
 
 static void sabotage(struct run *run)

@@ -23,10 +23,12 @@ static const char usage[] =
     "  --keep             the folder, also when all went well\n"
     "  --only LIST        faults, such as kill-node,stop\n"
     "  --without LIST     faults to leave out; and grow (expansions), grow-asked (but those that\n"
-    "                     filters begin by themselves), move (drains, which take a fourth node)\n"
+    "                     filters begin by themselves), move (drains, which take a fourth node),\n"
+    "                     rotate (other cluster keys, with --curve)\n"
     "  --in-memory        nodes without a disk: leave out kill-node, kill-all and destructions\n"
     "  --loopback         no network namespaces, and so no partitions\n"
-    "  --curve            processes and clients speak CURVE (default: plain ZMTP)\n"
+    "  --curve            processes and clients speak CURVE, and the cluster key is replaced\n"
+    "                     (default: plain ZMTP)\n"
     "  --change WHAT      instead of all that: expand, drain or replace, again and again, and kill "
     "-9\n"
     "                     of each kind of process in each phase of it, with these:\n"
@@ -35,7 +37,8 @@ static const char usage[] =
     "    --hits N         kills wanted in each cell of the table (default 2)\n"
     "    --rounds N       changes, at most (default 40); none begins after --seconds (default "
     "240)\n"
-    "  --break HOW        a loss on purpose, which must be found: wipe-majority, false-claim\n";
+    "  --break HOW        a defect on purpose, which must be found: wipe-majority, false-claim,\n"
+    "                     old-credential\n";
 
 struct number_option {
     const char *name;
@@ -101,8 +104,10 @@ static int set_sabotage(struct options *self, const char *text)
         self->sabotage = SABOTAGE_WIPE_MAJORITY;
     } else if (strcmp(text, "false-claim") == 0) {
         self->sabotage = SABOTAGE_FALSE_CLAIM;
+    } else if (strcmp(text, "old-credential") == 0) {
+        self->sabotage = SABOTAGE_OLD_CREDENTIAL;
     } else {
-        return refuse("--break", "wipe-majority or false-claim");
+        return refuse("--break", "wipe-majority, false-claim or old-credential");
     }
     return 2;
 }
@@ -176,8 +181,11 @@ static int complete(struct options *self)
     if (changes && self->in_memory) {
         return refuse("--in-memory", "there is no log to build or copy from: not with --change");
     }
-    if (changes && self->sabotage == SABOTAGE_WIPE_MAJORITY) {
+    if (changes && self->sabotage != SABOTAGE_NONE && self->sabotage != SABOTAGE_FALSE_CLAIM) {
         return refuse("--break", "with --change: false-claim only");
+    }
+    if (!self->curve && self->sabotage == SABOTAGE_OLD_CREDENTIAL) {
+        return refuse("--break", "old-credential: only with --curve");
     }
     if (changes && self->to < self->keys) {
         return refuse("--to", "less than --keys");

@@ -12,8 +12,9 @@
 /* Losses made on purpose: does the torture find them? */
 enum sabotage {
     SABOTAGE_NONE,
-    SABOTAGE_WIPE_MAJORITY, /* W nodes are wiped at once */
-    SABOTAGE_FALSE_CLAIM,   /* keys that nobody added are claimed to be acknowledged */
+    SABOTAGE_WIPE_MAJORITY,  /* W nodes are wiped at once */
+    SABOTAGE_OLD_CREDENTIAL, /* the torture's credential is not renewed when the key is replaced */
+    SABOTAGE_FALSE_CLAIM,    /* keys that nobody added are claimed to be acknowledged */
 };
 
 /* What a filter goes through, of which every phase sees every kind of process killed. */
@@ -40,7 +41,7 @@ struct options {
     bool in_memory;      /* nodes keep nothing on disk */
     bool loopback;       /* no network namespaces */
     const char *only;    /* faults to inject, by name; NULL: all */
-    const char *without; /* faults to leave out, and actions: grow, move */
+    const char *without; /* faults to leave out, and actions: grow, move, rotate */
     enum sabotage sabotage;
 };
 

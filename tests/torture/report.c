@@ -116,6 +116,19 @@ static void print_actions(const struct tally *tally)
                  number_show_count(atomic_load(&tally->expired), text));
 }
 
+static void print_rotations(const struct tally *tally)
+{
+    (void)printf("rotations          %16" PRIu64 "   credentials renewed %" PRIu64
+                 ", faults in add %" PRIu64 ", renew %" PRIu64 ", promote %" PRIu64
+                 ", sign %" PRIu64 ", retire %" PRIu64 "\n",
+                 atomic_load(&tally->rotations), atomic_load(&tally->renewals),
+                 atomic_load(&tally->rotation_faults[TALLY_ADD]),
+                 atomic_load(&tally->rotation_faults[TALLY_RENEW]),
+                 atomic_load(&tally->rotation_faults[TALLY_PROMOTE]),
+                 atomic_load(&tally->rotation_faults[TALLY_SIGN]),
+                 atomic_load(&tally->rotation_faults[TALLY_RETIRE]));
+}
+
 static void print_totals(const struct torture *torture, const struct faults *faults,
                          uint64_t took_ms)
 {
@@ -144,6 +157,9 @@ static void print_totals(const struct torture *torture, const struct faults *fau
     (void)printf("healed             %16" PRIu64 "   slowest %.1f s\n", faults->heals,
                  (double)faults->heal_ms_max / 1000);
     print_actions(tally);
+    if (torture_may(torture, "rotate") && torture->options.change == CHANGE_NONE) {
+        print_rotations(tally);
+    }
     print_rates(tally);
     (void)printf("partitions         %16s\n",
                  torture->cluster.network.namespaces ? "by network namespaces" : "none");

@@ -20,11 +20,25 @@ bool run_must_stop(const struct run *self)
     return atomic_load(&self->torture.tally.failed);
 }
 
+/* One that is starting would end of it. */
+static void hang_up(struct torture *torture)
+{
+    uint64_t wanted = atomic_load(&torture->hangups);
+
+    for (uint32_t i = 0; i < torture->cluster.ndaemons; i++) {
+        if ((wanted >> i & 1) != 0 && torture->cluster.daemons[i].state == DAEMON_RUNNING) {
+            atomic_fetch_and(&torture->hangups, ~(UINT64_C(1) << i));
+            daemon_signal(&torture->cluster.daemons[i], SIGHUP);
+        }
+    }
+}
+
 void run_tick(struct run *self, uint64_t pause_ms)
 {
     uint64_t now_ms = journal_now_ms();
 
     faults_tick(&self->faults);
+    hang_up(&self->torture);
     if (run_interrupted != 0) {
         tally_fail(&self->torture.tally, "interrupted");
     }
@@ -85,6 +99,15 @@ static void settle(struct run *self)
     }
 }
 
+/* The cluster key that is being replaced is: that thread needs this one. */
+static void end_rotation(struct run *self)
+{
+    atomic_store(&self->rotate.enough, true);
+    while (self->rotates && !atomic_load(&self->rotate.idle)) {
+        run_tick(self, RUN_TICK_MS);
+    }
+}
+
 /* Until nothing grows and nothing moves: no longer than the cluster's patience. */
 static void await_calm(struct run *self)
 {
@@ -125,6 +148,7 @@ void run_finish(struct run *self)
 
     settle(self);
     journal_tell("the faults are over");
+    end_rotation(self);
     run_end_workers(self);
     await_calm(self);
     read_all_back(self);

@@ -14,6 +14,7 @@
 #include "tests/torture/grow.h"
 #include "tests/torture/move.h"
 #include "tests/torture/readback.h"
+#include "tests/torture/rotate.h"
 
 #include <signal.h>
 
@@ -27,11 +28,13 @@ struct run {
     struct churn_thread churn;
     struct grow_thread grow;
     struct move_thread move;
+    struct rotate_thread rotate;
+    bool rotates;
     struct readback_thread readers[RUN_MAX_READERS];
     struct readback_thread endless;
     uint32_t nreaders;
-    pthread_t workers[RUN_ADDERS + 4]; /* adds, checks, churn or changes, expansion, moves: until
-                                          torture.ending */
+    pthread_t workers[RUN_ADDERS + 5]; /* adds, checks, churn or changes, expansion, moves,
+                                          rotation: until torture.ending */
     uint32_t nworkers;
     pthread_t others[RUN_MAX_READERS + 1]; /* read-backs, watch: until torture.over */
     uint64_t read_faults;                  /* that had ended when the newest read-back began */

@@ -26,6 +26,11 @@ void tally_lose(struct tally *self, const struct tally_loss *loss)
                (unsigned long long)loss->number, loss->filter, loss->router, loss->slots);
 }
 
+void tally_refused(struct tally *self, const char *what, const char *message)
+{
+    tally_fail(self, "REFUSED: %s, with a good credential: %s", what, message);
+}
+
 void tally_fail(struct tally *self, const char *format, ...)
 {
     va_list args;

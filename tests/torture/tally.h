@@ -19,6 +19,17 @@ enum tally_state {
     TALLY_STATES
 };
 
+/* Steps of the cluster key's replacement, each until all processes have it. */
+enum tally_rotation {
+    TALLY_NO_ROTATION,
+    TALLY_ADD,     /* a key is added */
+    TALLY_RENEW,   /* the torture's credential is renewed */
+    TALLY_PROMOTE, /* the key is to sign and serve */
+    TALLY_SIGN,    /* records are signed anew, and nodes get them */
+    TALLY_RETIRE,  /* the former key goes */
+    TALLY_ROTATION_STEPS
+};
+
 enum { TALLY_MAX_LOSSES = 32, TALLY_REASON_BYTES = 256, TALLY_FILTER_BYTES = 32 };
 
 /* One answer "absent" about a key that was acknowledged. */
@@ -47,6 +58,9 @@ struct tally {
     _Atomic uint64_t expired;    /* answers "absent" that came when a window was over */
     _Atomic uint64_t drains;     /* after which a node had nothing left */
     _Atomic uint64_t replacements;
+    _Atomic uint64_t rotations;                             /* of the cluster key, to their end, */
+    _Atomic uint64_t rotation_faults[TALLY_ROTATION_STEPS]; /* ... faults begun in each step, */
+    _Atomic uint64_t renewals;                              /* ... credentials written anew */
     _Atomic uint64_t lost;
     _Atomic uint64_t passes; /* read-backs completed */
     _Atomic bool failed;     /* end as soon as possible */
@@ -61,6 +75,9 @@ void tally_init(struct tally *self);
 
 /* An acknowledged key was called absent. */
 void tally_lose(struct tally *self, const struct tally_loss *loss);
+
+/* Who has a good credential was taken for a stranger, or for somebody without the right to it. */
+void tally_refused(struct tally *self, const char *what, const char *message);
 
 /* Something else must end the torture. */
 void tally_fail(struct tally *self, const char *format, ...) __attribute__((format(printf, 2, 3)));

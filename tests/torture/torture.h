@@ -37,6 +37,8 @@ struct torture {
     _Atomic uint32_t spare; /* index + 1 of a node without replicas that may take a lost one's */
     _Atomic uint32_t replacing; /* index + 1 of the lost one, while it waits for that */
     _Atomic uint32_t late;      /* index + 1 of a node that comes later; 0: none, or it is there */
+    _Atomic uint32_t rotating;  /* enum tally_rotation: the step under way */
+    _Atomic uint64_t hangups;   /* bit set of daemons that are to get SIGHUP, when they run */
     _Atomic uint64_t pace;      /* adds a second */
     _Atomic uint64_t patience_ms; /* so long may the cluster leave a question open */
     _Atomic bool eased;           /* the cluster is slow to heal: little is asked of it */
@@ -47,7 +49,8 @@ struct torture {
 /* The capacity of a filter for so many keys. */
 uint64_t torture_room(uint64_t keys);
 
-/* May filters "grow", or replicas "move"? As options and the cluster allow. */
+/* May filters "grow", replicas "move", the cluster key "rotate"? As options and the cluster allow.
+ */
 bool torture_may(const struct torture *torture, const char *what);
 
 /* Bit sets of slots: every set of R of N. */

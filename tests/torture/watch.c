@@ -1,6 +1,7 @@
 #include "tests/torture/watch.h"
 
 #include "client/shell_channel.h"
+#include "tests/torture/credentials.h"
 #include "tests/torture/journal.h"
 
 #include <inttypes.h>
@@ -39,7 +40,8 @@ struct watch {
 
     /* Of one look. */
     bool answered;
-    bool changing; /* a replacement of replicas is not over */
+    bool signed_anew; /* every record, with the first key of the coordinator's ring */
+    bool changing;    /* a replacement of replicas is not over */
     bool joining;
     bool building;
     bool replaying;
@@ -59,14 +61,24 @@ struct watch {
 };
 
 static struct channel *open_channel(const char *routers, const char *coordinators,
-                                    const struct credential *held)
+                                    const char *credential)
 {
     struct channel_options options = {
-        .routers = routers, .coordinators = coordinators, .held = held};
+        .routers = routers, .coordinators = coordinators, .credential = credential};
     struct channel *channel = NULL;
     char reason[CHANNEL_REASON_BYTES];
 
     return channel_open(&options, &channel, reason) == STATUS_OK ? channel : NULL;
+}
+
+/* Did a question come to its answer? */
+static bool was_answered(const struct watch *self, const struct session_result *result,
+                         const char *what)
+{
+    if (result->status == STATUS_UNAUTHENTIC) {
+        tally_refused(&self->torture->tally, what, result->message);
+    }
+    return result->status == STATUS_OK;
 }
 
 /* ---- what it is doing ---- */
@@ -130,11 +142,12 @@ static void on_status(void *context, const struct session_result *result)
     struct watch *self = context;
     const struct admin_reply *reply;
 
-    if (result->status != STATUS_OK) {
+    if (!was_answered(self, result, "status")) {
         return;
     }
     reply = &result->frame->body.admin_reply;
     self->answered = true;
+    self->signed_anew = reply->keys.records_left == 0 && reply->message[0] == '\0';
     self->changing = reply->nchanges > 0;
     for (size_t i = 0; i < reply->nreplicas; i++) {
         self->joining |= reply->replicas[i].state == REPLICA_JOINING;
@@ -177,7 +190,7 @@ static void on_stats(void *context, const struct session_result *result)
     uint64_t runs;
     uint64_t run_bytes;
 
-    if (result->status != STATUS_OK || result->frame->kind != FRAME_STATS_REPLY) {
+    if (!was_answered(self, result, "stats") || result->frame->kind != FRAME_STATS_REPLY) {
         return;
     }
     replayed = value_of(&result->frame->body.stats_reply, "replayed_keys_total");
@@ -210,8 +223,10 @@ static void ask_node(struct watch *self, uint32_t index, const struct daemon *da
     struct channel **channel = inside ? &view->inside : &view->channel;
 
     if (*channel == NULL) {
+        char process[DAEMON_PATH_BYTES];
+
         *channel = open_channel(daemon->endpoint, self->torture->coordinators,
-                                inside ? &cluster->process : NULL);
+                                inside ? credentials_path(cluster, "process", process) : NULL);
     }
     self->asked = view;
     if (*channel != NULL) {
@@ -234,6 +249,9 @@ static void publish(struct watch *self, uint64_t start_ms)
     }
     if (!self->growing && !self->changing) {
         atomic_store(&thread->calm_ms, start_ms);
+    }
+    if (self->signed_anew) {
+        atomic_store(&thread->signed_ms, start_ms);
     }
     atomic_store(&thread->looked_ms, start_ms);
 }
@@ -267,7 +285,7 @@ static void on_info(void *context, const struct session_result *result)
 {
     struct watch *self = context;
 
-    if (result->status != STATUS_OK || result->frame->kind != FRAME_INFO_REPLY) {
+    if (!was_answered(self, result, "info") || result->frame->kind != FRAME_INFO_REPLY) {
         return;
     }
     for (size_t i = 0; i < result->frame->body.info_reply.nreplicas; i++) {

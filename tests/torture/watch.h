@@ -26,6 +26,7 @@ struct watch_thread {
     _Atomic bool moving;        /* replicas leave a node that is drained or replaced */
     _Atomic uint64_t looked_ms; /* when the newest look that was answered began */
     _Atomic uint64_t calm_ms;   /* when one began that found nothing growing and nothing changing */
+    _Atomic uint64_t signed_ms; /* when one began that found no record signed with an older key */
     _Atomic uint32_t slots[CLUSTER_MAX_DAEMONS]; /* of a node, by daemon */
 };
 

@@ -10,7 +10,7 @@
 
 #define ANY_PORT "tcp://127.0.0.1:*"
 
-enum { SHORT_MS = 700, KEYS = 4, OPTION_ENFORCE_DOMAIN = 93 };
+enum { SHORT_MS = 700, KEYS = 4, OPTION_ENFORCE_DOMAIN = 93, OFTEN = 6 };
 
 TestSuite(runtime_hub_curve, .timeout = 120);
 
@@ -493,6 +493,29 @@ Test(runtime_hub_curve, each_key_is_tried_in_turn)
     stage_open(&stage);
     expect_answer(&stage, "hello");
     cr_assert_eq(stage.player.refusals, 0);
+    stage_close(&stage);
+}
+
+/* It asks only now and then, and hears at once how often libzmq has tried the first key meanwhile:
+ * that is one refusal. */
+Test(runtime_hub_curve, a_key_that_is_refused_often_while_nobody_looks_is_refused_once)
+{
+    struct curve_pair pair = new_pair();
+    struct curve_pair former = new_pair();
+    uint64_t deadline_us = hub_now_us() + PROBE_DEADLINE_US;
+    struct stage stage;
+
+    stage_init(&stage);
+    let_in(&stage.there, &pair);
+    dial_with(&stage.here, &pair, &former);
+    dial_with(&stage.here, &pair, &stage.there.curve.own);
+    stage_open(&stage);
+    while (hub_counter(stage.server.hub, HUB_COUNTER_BROKEN_CONNECTIONS) < OFTEN) {
+        cr_assert_lt(hub_now_us(), deadline_us, "it is not tried");
+        hub_run_once(stage.server.hub, 1000);
+    }
+    expect_answer(&stage, "hello");
+    cr_assert_eq(stage.player.refusals, 0, "%s", stage.player.cause);
     stage_close(&stage);
 }
 
