@@ -352,7 +352,7 @@ RATE_TESTS := $(patsubst tests/%.c,$(REL)/tests/%,$(foreach k,unit property inte
 SMOKE      := $(if $(and $(wildcard tests/integration/smoke.c),$(PROGRAMS)),tests/integration/smoke)
 
 ASAN_SUITE = --suite asan $(ASAN_ENV) $(call built,$(ASAN),unit) $(call built,$(ASAN),property) \
-    $(if $(SIM),--check "sim 120" "$(ASAN)/tests/sim --seeds 120") \
+    $(if $(SIM),--check "sim 40" "$(ASAN)/tests/sim --seeds 40") \
     --jobs 1 $(call built,$(ASAN),integration) \
     $(if $(TORTURE),--check torture "tools/test-torture.sh $(ASAN)/tests/torture")
 FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
