@@ -143,10 +143,10 @@ static void take(struct checks *self, const struct orbloom_completion *done)
                    orbloom_code_name(done->code), batch->filter->name, self->routers,
                    done->message);
     }
-    if (batch->never) {
+    if (batch->never && open == 0) { /* Of too few replicas "present" comes, and "absent" not. */
         atomic_fetch_add(&tally->never[batch->state].asked, verdicts.present + verdicts.absent);
         atomic_fetch_add(&tally->never[batch->state].present, verdicts.present);
-    } else {
+    } else if (!batch->never) {
         atomic_fetch_add(&tally->read_back, verdicts.present);
     }
     if (open > 0 && batch->insist) {

@@ -28,14 +28,19 @@ static struct expand_parameters draw_wish(uint64_t *random, uint64_t room)
     return (struct expand_parameters){.abort = true};
 }
 
-/* A filter that was taken back does not grow by itself: when it is full it is helped. */
+/* A filter that was taken back does not grow by itself: when it is full it is helped, also while
+ * nothing else is asked of the cluster. */
 static void act(struct admin *admin, struct ledger_filter *filter, uint64_t *random)
 {
     uint64_t room = torture_room(filter->keys);
     struct expand_parameters wish = draw_wish(random, room);
+    bool full = atomic_load(&filter->full_since_ms) != 0;
     enum status status;
 
-    if (atomic_load(&filter->full_since_ms) != 0) {
+    if (!full && atomic_load(&admin->torture->eased)) {
+        return;
+    }
+    if (full) {
         wish = (struct expand_parameters){.capacity = room};
     }
     status = admin_expand(admin, filter->name, &wish);
@@ -61,9 +66,7 @@ void *grow_thread(void *context)
         return NULL;
     }
     while (!must_stop(torture)) {
-        struct ledger_filter *filter = atomic_load(&torture->eased)
-                                           ? NULL
-                                           : ledger_take(&torture->ledger, &self->random);
+        struct ledger_filter *filter = ledger_take(&torture->ledger, &self->random);
 
         if (filter != NULL) {
             if (filter->adding) {
