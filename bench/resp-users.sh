@@ -1,6 +1,7 @@
 #!/bin/bash
 # Run by a playground for resp.sh: a user with one request in flight, alone and beside one that
-# floods; then the flood under a limit of its own.
+# floods, and meanwhile a client of another cluster, which shares nothing with the flood but the
+# machine; then the flood under a limit of its own.
 #   bench/resp-users.sh BUILD ROWS-FILE WORK-DIRECTORY ROUND
 set -u
 
@@ -35,7 +36,20 @@ token() {
 # p99 COMMANDS: of the calm one, in us.
 p99() {
     redis-benchmark -s "$socket" --user calm -a "$calm" --csv -n "$1" -c 1 BF.EXISTS calm x 2>"$work/error" |
-        tail -n 1 | awk -F '","' '{ printf "%d", $7 * 1000 }'
+        p99_of_csv
+}
+
+# apart COMMANDS: the same of another cluster, without users, that is started for it.
+apart() {
+    # shellcheck disable=SC2016 # the inner shell's
+    "$orbloom" playground --base-port 0 --in-memory --log-level warn --run /bin/sh -c \
+        'redis-cli -s "$ORBLOOM_DIR/router/resp.sock" BF.ADD calm x >/dev/null
+        exec redis-benchmark -s "$ORBLOOM_DIR/router/resp.sock" --csv -n "$1" -c 1 BF.EXISTS calm x' sh "$1" \
+        2>"$work/error" | p99_of_csv
+}
+
+p99_of_csv() {
+    tail -n 1 | awk -F '","' '{ printf "%d", $7 * 1000 }'
 }
 
 # Without end: 200 connections with 64 commands in flight each.
@@ -57,7 +71,7 @@ checked() {
 }
 
 beside() {
-    local alone before after rate
+    local alone before after rate elsewhere
     p99 1000 >/dev/null
     alone=$(p99 "$RESP_CALM_COMMANDS")
     figure "resp: a user alone, p99" "$alone" us "$(grouped "$RESP_CALM_COMMANDS") BF.EXISTS, one in flight"
@@ -66,9 +80,12 @@ beside() {
     SECONDS=0
     after=$(p99 "$RESP_CALM_COMMANDS")
     rate=$(value "(b - a) / s" a="$before" b="$(checked)" s="$((SECONDS > 0 ? SECONDS : 1))")
+    elsewhere=$(apart "$RESP_CALM_COMMANDS")
     flood_end
     figure "resp: a user beside a flood, p99" "$(value "a / b" a="$after" b="$alone")" x \
         "$after us by $alone us alone; the flood: 200 connections, 64 in flight each, $(grouped "${rate%.*}") keys/s"
+    figure "resp: a user beside a flood of another cluster, p99" "$(value "a / b" a="$elsewhere" b="$alone")" x \
+        "$elsewhere us, on the same cores: what of it the machine makes"
 }
 
 # Four clients that ask on whatever they are answered: redis-benchmark would end with the first error.

@@ -42,6 +42,7 @@ if [ "$part" = resp ]; then
     measured "an idle connection" "beside idle connections" "BF.EXISTS by TLS" \
         "BF.EXISTS by TLS, by plain TCP" "BF.EXISTS by TLS, by Redis" "an idle TLS connection" \
         "TLS handshakes" "TLS handshakes, CPU" "a user alone, p99" "a user beside a flood, p99" \
+        "a user beside a flood of another cluster, p99" \
         "a flood by its limit"
     for name in "unfinished" "unfinished by Redis"; do
         measured "$name, memory" "$name, left over" "$name, PING"
