@@ -78,7 +78,7 @@ static bool serve(struct hub *hub)
         /* An actor that sends in each turn has something waiting each time. */
         if (now_us - looked_us >= HUB_LOOK_US) {
             (void)uv_run(&hub->loop, UV_RUN_NOWAIT);
-            looked_us = now_us;
+            looked_us = now_us = hub_now_us(); /* It heard of streams by a later clock. */
         }
         pulse_beat(&hub->pulse, now_us);
         served |= hub->streamed;

@@ -21,6 +21,7 @@ struct probe {
     uint64_t requests;
     uint64_t answers;
     uint64_t turns;
+    uint64_t turn_us; /* when the last one was, as it was told */
     uint64_t timers;
     uint64_t slices;
     uint64_t next_us;
@@ -89,8 +90,8 @@ static inline void probe_turn(void *context, uint64_t now_us)
 {
     struct probe *self = context;
 
-    (void)now_us;
     self->turns++;
+    self->turn_us = now_us;
     if (self->turn_hook != NULL) {
         self->turn_hook(self);
     }

@@ -48,6 +48,7 @@ struct stage {
     uint64_t apart;      /* bytes of the busy one since the calm one was heard last */
     uint64_t most_apart; /* ... at most */
     uint64_t calm;       /* how often it was heard while the other one was sending */
+    uint64_t bytes_us;   /* when any were handed over last, as was told */
 };
 
 static uint8_t byte_at(uint64_t at)
@@ -131,7 +132,7 @@ static void on_bytes(void *context, uint64_t now_us, void *owner, struct span by
     struct stage *self = context;
     struct end *end = owner;
 
-    (void)now_us;
+    self->bytes_us = now_us;
     if (end == &self->ends[BUSY]) {
         heard_busy(end, bytes);
     } else {
@@ -343,6 +344,7 @@ static void hurry(struct probe *probe)
     struct end *calm = &self->stage->ends[CALM];
     uint64_t end_us = hub_now_us() + TURN_US;
 
+    cr_assert_geq(probe->turn_us, self->stage->bytes_us, "the clock has gone back");
     (void)probe->effects->send(probe->effects->context, self->link, span_text("x"));
     if (calm->got == calm->sent) {
         uint64_t took = probe->turns - self->said;
