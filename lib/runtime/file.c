@@ -137,13 +137,23 @@ static enum status sync_folder_of(const char *path)
     return rc == 0 ? STATUS_OK : STATUS_IO;
 }
 
-/* Root replaces a user's file for that user, who has to read it still. Who may not give files away
- * has made it anew for itself. */
+static bool is_everybodys(const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat about;
+
+    return !folder_of(path, folder) || stat(folder, &about) != 0 || (about.st_mode & S_IWOTH) != 0;
+}
+
+/* Root replaces a user's file for that user, who has to read it still; but where everybody may have
+ * put it there, nobody gets what is written. Who may not give files away has made it anew for
+ * itself.
+ */
 static bool keep_owner(int descriptor, const char *path)
 {
     struct stat old;
 
-    return stat(path, &old) != 0 || old.st_uid == geteuid() ||
+    return stat(path, &old) != 0 || old.st_uid == geteuid() || is_everybodys(path) ||
            fchown(descriptor, old.st_uid, old.st_gid) == 0 || errno == EPERM;
 }
 
@@ -194,12 +204,14 @@ static enum status put(const char *path, unsigned mode, struct span content, boo
 }
 
 /* A rename would put the file in the place of a link, and leave what it leads to as it was. A link
- * that leads nowhere is no file that could be lost. */
+ * that leads nowhere is no file that could be lost. The kernel follows it first: it knows which
+ * links in a folder of everybody's are not to be trusted, as realpath() does not. */
 enum status file_write(const char *path, unsigned mode, struct span content)
 {
     char real[PATH_MAX];
+    struct stat about;
 
-    if (realpath(path, real) != NULL) {
+    if (stat(path, &about) == 0 && realpath(path, real) != NULL) {
         path = real;
     } else if (errno != ENOENT) {
         return STATUS_IO;
@@ -218,20 +230,34 @@ static enum status may(const char *path, int mode)
     return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 ? STATUS_OK : STATUS_IO;
 }
 
-enum status file_check_writable(const char *path)
+enum status file_check_replaceable(const char *path)
 {
     char folder[PATH_MAX];
+    struct stat about;
+
+    if (!folder_of(path, folder) || stat(folder, &about) != 0) {
+        return STATUS_IO;
+    }
+    if (!S_ISDIR(about.st_mode)) {
+        errno = ENOTDIR;
+        return STATUS_IO;
+    }
+    if (lstat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+        errno = EISDIR;
+        return STATUS_IO;
+    }
+    return may(folder, W_OK | X_OK);
+}
+
+enum status file_check_writable(const char *path)
+{
     struct stat about;
 
     if (stat(path, &about) == 0) {
         errno = EISDIR;
         return S_ISDIR(about.st_mode) ? STATUS_IO : may(path, W_OK);
     }
-    if (errno != ENOENT || !folder_of(path, folder) || stat(folder, &about) != 0) {
-        return STATUS_IO;
-    }
-    errno = ENOTDIR;
-    return S_ISDIR(about.st_mode) ? may(folder, W_OK | X_OK) : STATUS_IO;
+    return errno == ENOENT ? file_check_replaceable(path) : STATUS_IO;
 }
 
 static enum status make_one_folder(const char *path)

@@ -13,7 +13,8 @@
 MUST_USE enum status file_read(const char *path, struct buffer *out);
 
 /* Replace the file atomically: temporary, sync, rename, sync of the folder. A symbolic link stays,
- * and what it leads to is replaced; where root does it the file's owner stays, too. */
+ * and what it leads to is replaced; where root does it the file's owner stays, too, unless its
+ * folder is everybody's. */
 MUST_USE enum status file_write(const char *path, unsigned mode, struct span content);
 
 /* The same for a file that must not exist yet: STATUS_IO with EEXIST if it does. */
@@ -22,6 +23,9 @@ MUST_USE enum status file_make(const char *path, unsigned mode, struct span cont
 /* Could this process write to the file, or make it where there is none? Nothing is made or changed.
  * Not so: STATUS_IO. */
 MUST_USE enum status file_check_writable(const char *path);
+
+/* Could it put another file, or a socket, in the place of what is there, if anything? */
+MUST_USE enum status file_check_replaceable(const char *path);
 
 /* mkdir -p, mode 0700. */
 MUST_USE enum status file_make_folder(const char *path);

@@ -168,6 +168,35 @@ Test(runtime_file, root_replaces_a_file_of_its_owner)
     cr_assert_eq(about.st_mode & 07777, 0600);
 }
 
+/* It may be somebody who waits for what root writes there. */
+Test(runtime_file, in_a_folder_of_everybody_root_gives_nothing_away)
+{
+    enum { SOMEBODY = 65534 };
+    const char *path = in_folder("a");
+    struct stat about;
+
+    if (geteuid() != 0) {
+        cr_skip_test("only root gives files away");
+    }
+    cr_assert_eq(file_write(path, 0600, span_text("old")), STATUS_OK);
+    cr_assert_eq(chown(path, SOMEBODY, SOMEBODY), 0);
+    cr_assert_eq(chmod(folder, 01777), 0);
+    cr_assert_eq(file_write(path, 0600, span_text("new")), STATUS_OK);
+    cr_assert_eq(stat(path, &about), 0);
+    cr_assert_eq(about.st_uid, geteuid());
+}
+
+Test(runtime_file, a_link_that_leads_nowhere_becomes_a_file)
+{
+    struct stat about;
+
+    cr_assert_eq(symlink("nowhere", in_folder("a")), 0);
+    cr_assert_eq(file_write(in_folder("a"), 0600, span_text("new")), STATUS_OK);
+    cr_assert_eq(lstat(in_folder("a"), &about), 0);
+    cr_assert(S_ISREG(about.st_mode));
+    cr_assert_eq(count_files(), 1);
+}
+
 /* A write that fails leaves what was there, and nothing else. */
 Test(runtime_file, a_failed_write_changes_nothing)
 {
