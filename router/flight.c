@@ -58,7 +58,7 @@ static void count_more(struct flight *self, uint32_t user, uint64_t bytes)
     if (user != 0 && self->users == NULL) {
         self->users = heap_zalloc(USER_MAX, sizeof *self->users);
     }
-    if (user != 0 && bytes > 0 && self->users != NULL) {
+    if (user != 0 && self->users != NULL) {
         self->users_active += *own(self, user) == 0;
         *own(self, user) += bytes;
         self->users_bytes += bytes;
@@ -81,7 +81,7 @@ static void count_less(struct flight *self, uint32_t user, uint64_t bytes)
 
 bool flight_has_room(const struct flight *self, uint32_t user, uint64_t bytes)
 {
-    if (self->bytes + bytes <= self->limit_bytes) {
+    if (self->bytes + bytes <= self->limit_bytes || bytes_of(self, user) == 0) {
         return true;
     }
     return bytes_of(self, user) + bytes <= self->limit_bytes / count_sharing(self, user);
@@ -133,9 +133,6 @@ void flight_answered(struct flight *self, uint64_t now_us, uint32_t user, uint64
 {
     flight_lost(self, user, bytes); /* It is awaited no more. */
     self->answered_bytes += bytes;
-    if (bytes == 0) {
-        return;
-    }
     assert(now_us >= self->since_us);
     if (now_us - self->since_us >= FLIGHT_LOOK_US) {
         judge(self, now_us - self->since_us, most_bytes);

@@ -7,10 +7,11 @@
  * BBR (Cardwell et al., "BBR: Congestion-Based Congestion Control", 2016), with a delay that is
  * chosen instead of measured.
  *
- * Users share the bound: of U that have something under way each may have a U-th of it, also where
- * others, who had all of it to themselves before, leave no room. So whoever asks for little finds
- * room at once, whatever others do, and what is under way gets beyond the bound only by what such
- * users hold. What is nobody's is shared as if it was one more user's.
+ * Users share the bound: of U that have something under way each may have a U-th of it, and one
+ * message whatever its size, also where others, who had all of it to themselves before, leave no
+ * room. So whoever asks for little finds room at once, whatever others do, and what is under way
+ * gets beyond the bound only by what such users hold. What is nobody's is shared as if it was one
+ * more user's.
  *
  * Units:   bytes as the router counts them, microseconds of a monotonic clock.
  * Errors:  none. What users have is not told apart while there is no memory for that.
