@@ -207,13 +207,13 @@ static bool take_page(struct router *self, uint64_t now_us, struct span bytes, s
         return false;
     }
     size = get_size(bytes.data + *at);
-    *at += SIZE_BYTES;
-    if (size > bytes.size - *at ||
-        codec_decode(self->arena, span_of(bytes.data + *at, size), &frame) != STATUS_OK ||
+    if (size > bytes.size - *at - SIZE_BYTES ||
+        codec_decode(self->arena, span_of(bytes.data + *at + SIZE_BYTES, size), &frame) !=
+            STATUS_OK ||
         frame.kind != FRAME_SYNC_REPLY) {
         return false;
     }
-    *at += size;
+    *at += SIZE_BYTES + size;
     sync_take_kept(self, now_us, &frame.body.sync_reply);
     return true;
 }
@@ -228,23 +228,40 @@ static void take_kept(struct router *self, uint64_t now_us)
         while (take_page(self, now_us, bytes, &at)) {
         }
     }
+    if (at != bytes.size) {
+        log_line(LOG_WARN,
+                 "the kept file is no such file, or damaged from byte %zu on: what "
+                 "follows is not known",
+                 at);
+    }
     log_line(LOG_WARN,
-             "no coordinator has answered since the start: this router serves by what it knew "
-             "before, %zu filters and %zu users",
+             "no coordinator has told all that there is since the start: this router serves by "
+             "what it knew before, %zu filters and %zu users",
              self->documents.count, self->documents.users.count);
+    buffer_fini(&self->kept);
+}
+
+/* One that can't be sure of its own store may have told nothing, or what is older. */
+static bool is_told(const struct router *self)
+{
+    return self->synced && !self->doubtful;
+}
+
+void kept_forget(struct router *self)
+{
     buffer_fini(&self->kept);
 }
 
 void kept_tick(struct router *self, uint64_t now_us)
 {
     self->started_us = self->started_us != 0 ? self->started_us : now_us;
-    if (self->kept.size > 0 && self->synced) {
-        buffer_fini(&self->kept);
+    if (self->kept.size > 0 && is_told(self)) {
+        kept_forget(self);
     } else if (self->kept.size > 0 && now_us - self->started_us >= ROUTER_KEPT_US) {
         take_kept(self, now_us);
     }
     /* What was kept is not replaced by less. */
-    if (self->keeping.write != NULL && self->synced && self->keeping.wanted &&
+    if (self->keeping.write != NULL && is_told(self) && self->keeping.wanted &&
         !self->keeping.busy && now_us >= self->keeping.next_us) {
         keep(self, now_us);
     }

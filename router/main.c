@@ -70,7 +70,7 @@ static enum status read_files(void *context)
 
 static enum status check_socket(const char *path)
 {
-    if (file_check_writable(path) == STATUS_OK) {
+    if (file_check_replaceable(path) == STATUS_OK) {
         return STATUS_OK;
     }
     log_line(LOG_ERROR,
@@ -81,6 +81,19 @@ static enum status check_socket(const char *path)
 }
 
 /* --check-config */
+static enum status check_kept(const char *path)
+{
+    enum status status = file_check_replaceable(path);
+
+    if (status != STATUS_OK) {
+        log_line(LOG_ERROR,
+                 "cannot keep what this router knows in %s: %s; check that kept_file names a file "
+                 "in a folder which exists and where this process may write",
+                 path, strerror(errno));
+    }
+    return status;
+}
+
 static enum status check_files(void *context)
 {
     struct router_settings *settings = context;
@@ -93,6 +106,9 @@ static enum status check_files(void *context)
     }
     if (status == STATUS_OK && settings->resp_socket[0] != '\0') {
         status = check_socket(settings->resp_socket);
+    }
+    if (status == STATUS_OK && settings->kept_file[0] != '\0') {
+        status = check_kept(settings->kept_file);
     }
     return status == STATUS_OK && settings->audit_log[0] != '\0'
                ? audit_file_check(settings->audit_log)

@@ -368,6 +368,9 @@ void sync_take_kept(struct router *self, uint64_t now_us, const struct sync_repl
 void kept_init(struct router *self);
 void kept_fini(struct router *self);
 
+/* It is not used any more: this router has been told not to serve. */
+void kept_forget(struct router *self);
+
 /* Use what an earlier router has kept if its time has come, and keep what is held if that is
  * wanted: now and then. */
 void kept_tick(struct router *self, uint64_t now_us);

@@ -198,11 +198,13 @@ static bool same_cluster(struct router *self, uint64_t now_us, const struct sync
         keep_cluster(self, reply->cluster);
         return true;
     }
-    log_limited(&self->coordinator_limit, now_us, LOG_ERROR,
-                "the filters that this router knows are of cluster %s, and the coordinator is of "
-                "cluster %s: nothing of that one is taken. Name the coordinators of the right "
-                "cluster; if it is to change, restart the router",
-                cluster_id_show(&self->cluster, ours), cluster_id_show(&cluster, theirs));
+    log_limited(
+        &self->coordinator_limit, now_us, LOG_ERROR,
+        "the filters that this router knows are of cluster %s, and the coordinator is of "
+        "cluster %s: nothing of that one is taken. Name the coordinators of the right "
+        "cluster; if it is to change, restart the router, and take its kept_file away if it "
+        "has one",
+        cluster_id_show(&self->cluster, ours), cluster_id_show(&cluster, theirs));
     return false;
 }
 
@@ -228,6 +230,9 @@ bool sync_on_reply(struct router *self, uint64_t now_us, uint64_t correlation,
 
     say_answer(self, now_us, reply);
     answered(self, now_us, correlation, well);
+    if (reply->status == STATUS_VERSION) {
+        kept_forget(self); /* This router is not to serve by it either. */
+    }
     if (!well || !same_cluster(self, now_us, reply)) {
         return false;
     }

@@ -299,9 +299,10 @@ static bool is_taken(const struct front *self, const struct user_list *users)
            memcmp(users->sealed, self->users.sealed, sizeof users->sealed) == 0;
 }
 
+/* An old record of nobody, from a kept file, says nothing of whether there are users by now. */
 static bool has_heard(const struct front *self)
 {
-    return self->users.revision != 0 || self->users_source.heard == NULL ||
+    return self->users.count > 0 || self->users_source.heard == NULL ||
            self->users_source.heard(self->users_source.context);
 }
 

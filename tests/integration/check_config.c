@@ -156,6 +156,7 @@ Test(check_config, wrong_files_of_a_router_are_told)
         {"orbloom-router", ROUTER "audit_log = \"@/there\";", "Is a directory"},
         {"orbloom-router", ROUTER "resp_socket = \"@/none/socket\";",
          "cannot serve at resp_socket"},
+        {"orbloom-router", ROUTER "kept_file = \"@/none/kept\";", "check that kept_file names"},
         {"orbloom-router", TLS "tls_cert_file = \"@/none.pem\"; tls_key_file = \"@/server.key\";",
          "cannot read the tls_cert_file"},
         {"orbloom-router", TLS "tls_cert_file = \"@/bad\"; tls_key_file = \"@/server.key\";",

@@ -447,6 +447,24 @@ Test(resp_users, while_it_is_not_known_whether_there_are_any_who_wants_something
     finish();
 }
 
+/* One from a kept file says that there were none once. */
+Test(resp_users, an_old_record_of_nobody_lets_nobody_in)
+{
+    const struct front_config config = front_stage_config();
+
+    start_empty(&config);
+    stage.unheard = true;
+    stage.users.revision = 7;
+    front_stage_open(&stage, 0);
+    front_stage_answers(&stage, 0, "BF.ADD f x\r\n", "");
+    cr_assert_not(is_asked());
+    fill_record();
+    stage.unheard = false;
+    front_stage_turn(&stage);
+    front_stage_expect(&stage, 0, NOAUTH);
+    finish();
+}
+
 /* What shows or ends the connections of others, and what names filters by their slots, too. */
 Test(resp_users, so_does_who_wants_something_of_others)
 {

@@ -5,6 +5,7 @@
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { SECOND = 1000000, KEYS = 3, CRAWLER = 1 };
@@ -159,6 +160,81 @@ Test(router_kept, who_hears_of_a_coordinator_needs_nothing_else)
     cr_assert_null(router_find(stage.router, "urls"));
     cr_assert_eq(stage.router->documents.users.revision, 0);
     cr_assert_eq(stage.router->kept.size, 0);
+}
+
+/* A coordinator whose store was put back, or is of another age, tells what it has, or nothing. */
+static void tell_in_doubt(void)
+{
+    struct frame frame = {.kind = FRAME_SYNC_REPLY, .correlation = stage.sync};
+
+    frame.body.sync_reply = (struct sync_reply){
+        .status = STATUS_UNAVAILABLE, .message = "an older store", .change = 1};
+    fake_answer(&stage.actor, stage.now_us, stage.coordinator_link, &frame);
+}
+
+Test(router_kept, a_coordinator_in_doubt_takes_nothing_away)
+{
+    keep_all();
+    start_again(buffer_span(&written), sample_key());
+    router_stage_pass(&stage, SECOND);
+    tell_in_doubt();
+    router_stage_pass(&stage, 10 * SECOND);
+    cr_assert_not_null(router_find(stage.router, "urls"));
+    cr_assert_eq(stage.router->documents.users.revision, 7);
+    cr_assert_eq(writes, 0, "what it tells is not kept");
+    router_stage_sync(&stage, stage.sync, true);
+    cr_assert_eq(stage.router->documents.users.revision, 7);
+}
+
+/* One that is too old for the cluster. */
+Test(router_kept, a_router_that_is_refused_does_not_serve)
+{
+    struct frame frame = {.kind = FRAME_SYNC_REPLY};
+
+    keep_all();
+    start_again(buffer_span(&written), sample_key());
+    router_stage_pass(&stage, SECOND);
+    frame.correlation = stage.sync;
+    frame.body.sync_reply = (struct sync_reply){.status = STATUS_VERSION, .message = "too old"};
+    fake_answer(&stage.actor, stage.now_us, stage.coordinator_link, &frame);
+    router_stage_pass(&stage, 10 * SECOND);
+    cr_assert_null(router_find(stage.router, "urls"));
+}
+
+/* More than go into one page. */
+enum { MANY = 600, FIRST = 1000 };
+
+static void tell_of_many(void)
+{
+    char *name = stage.document.content.name;
+    uint64_t first = stage.document.id;
+
+    for (uint64_t i = 0; i < MANY; i++) {
+        (void)snprintf(name, DOCUMENT_NAME_BYTES, "many-%u", (unsigned)i);
+        document_epoch_advance(&stage.document); /* Its bytes are encoded anew. */
+        stage.document.id = FIRST + i;
+        router_stage_sync(&stage, stage.sync, true);
+        router_stage_pass(&stage, SECOND + 1);
+    }
+    stage.document.id = first;
+    (void)snprintf(name, DOCUMENT_NAME_BYTES, "urls");
+}
+
+Test(router_kept, many_filters_are_kept_in_pages)
+{
+    keep_all();
+    tell_of_many();
+    cr_assert_not_null(router_find(stage.router, "many-0"));
+    router_stage_pass(&stage, 20 * SECOND);
+    start_again(buffer_span(&written), sample_key());
+    router_stage_pass(&stage, 5 * SECOND);
+    cr_assert_eq(stage.router->documents.count, 1 + MANY);
+    for (unsigned i = 0; i < MANY; i++) {
+        char name[32];
+
+        (void)snprintf(name, sizeof name, "many-%u", i);
+        cr_assert_not_null(router_find(stage.router, name), "%s", name);
+    }
 }
 
 /* What was kept is as good as what comes by the network: newer documents take its place. */
