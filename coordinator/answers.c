@@ -51,7 +51,8 @@ void coordinator_hint(struct coordinator *self, uint64_t now_us)
     for (size_t i = 0; i < COORDINATOR_MAX_PEERS; i++) {
         const struct follower *one = &self->followers[i];
 
-        if (one->peer.size > 0 && coordinator_lately(self, now_us, one->last_us)) {
+        if (one->peer.size > 0 && (coordinator_lately(self, now_us, one->last_us) ||
+                                   coordinator_follows_router(self, one, now_us))) {
             coordinator_count(self, COORDINATOR_hints_total);
             coordinator_reply(self, &one->peer, &frame);
         }

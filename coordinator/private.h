@@ -172,7 +172,7 @@ struct users_held {
 struct follower {
     struct peer peer;
     uint64_t last_us;
-    uint64_t gap_us;                /* between its last two questions; 0: there was one */
+    uint64_t gap_us;                /* the longest between two questions; 0: there was one */
     char name[DOCUMENT_NAME_BYTES]; /* of a router, cut off if need be; "": a node */
     uint64_t features;              /* that it knows */
     uint64_t key;                   /* cluster_key_tag() of it; 0: it has not told */

@@ -17,9 +17,20 @@ enum {
     SYNC_MAX_DOCUMENTS = 512,
     SYNC_MAX_ITEMS = SYNC_MAX_DOCUMENTS + STORE_MAX_SWAPS, /* one swap more is not torn apart */
     SYNC_GOAL_BYTES = 1 << 20,                             /* ask again for what is beyond */
+    FOLLOWER_GAP_MOST_US = 600000000, /* more than the longest sync_interval, of all coordinators */
 };
 
 /* ---- followers ---- */
+
+/* The longest time between two questions: one that is hinted asks early, and again as seldom as
+ * before. */
+static uint64_t longest_gap(const struct follower *one, uint64_t now_us)
+{
+    uint64_t gap_us = now_us > one->last_us ? now_us - one->last_us : 0;
+
+    gap_us = gap_us > one->gap_us ? gap_us : one->gap_us;
+    return gap_us < FOLLOWER_GAP_MOST_US ? gap_us : FOLLOWER_GAP_MOST_US;
+}
 
 static void note_follower(struct follower *one, uint64_t now_us, const struct peer *peer,
                           const struct sync_request *request)
@@ -29,7 +40,7 @@ static void note_follower(struct follower *one, uint64_t now_us, const struct pe
     *one = (struct follower){
         .peer = *peer,
         .last_us = now_us,
-        .gap_us = again && now_us > one->last_us ? now_us - one->last_us : 0,
+        .gap_us = again ? longest_gap(one, now_us) : 0,
         .features = request->features,
         .key = request->key,
     };
