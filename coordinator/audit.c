@@ -278,6 +278,7 @@ static void put_users(struct audit_entry *self, const struct user_change *change
     size_t ndeletes = change->ndeletes < SHOWN_USERS ? change->ndeletes : SHOWN_USERS;
 
     put_count(self, "users", change->nputs + change->nadds + change->nremoves + change->ndeletes);
+    put_true(self, "without_admin", change->without_admin);
     put_names(self, "created", change, is_new);
     put_names(self, "changed", change, is_old);
     put_names(self, "admins", change, is_admin);
@@ -438,7 +439,6 @@ static void finish(struct audit *self, struct audit_entry *entry, const struct a
     put_text(entry, "outcome", status_code(reply->status));
     if (self->refusals.left_out > 0) {
         put_count(entry, "left_out", self->refusals.left_out);
-        self->refusals.left_out = 0;
     }
 }
 
@@ -452,6 +452,7 @@ void audit_end(struct audit *self, uint64_t now_us, const struct admin_reply *re
     self->current = NULL;
     finish(self, entry, reply);
     if (entry->whole) {
+        self->refusals.left_out = 0; /* It is told. */
         audit_log_write(&self->log, now_us, buffer_span(&entry->text));
     } else {
         audit_log_lose(&self->log, now_us);

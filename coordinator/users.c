@@ -274,29 +274,31 @@ static enum status work_out(struct edit *self)
 
 /* ---- ... not so that nobody is left who could take it back ---- */
 
-/* How well users can be seen to by users: where ports speak CURVE an admin comes by a key, to
- * routers also by a token or a certificate, and everybody else holds the cluster key. */
-enum standing { STANDING_NONE, STANDING_RESP, STANDING_KEY };
+/* How well users can be seen to by users where ports speak CURVE: an admin comes by a key, and
+ * everybody else holds the cluster key. */
+enum standing { STANDING_NONE, STANDING_FOR_NOW, STANDING_FOR_GOOD };
 
-static bool lasts(uint64_t expires_ms, uint64_t date_ms)
+static enum standing standing_by(uint64_t expires_ms, uint64_t date_ms)
 {
-    return expires_ms == 0 || expires_ms > date_ms;
+    if (expires_ms == 0) {
+        return STANDING_FOR_GOOD;
+    }
+    return expires_ms > date_ms ? STANDING_FOR_NOW : STANDING_NONE;
 }
 
 static enum standing standing_of(const struct user *user, uint64_t date_ms)
 {
-    enum standing standing = user->subject[0] != '\0' ? STANDING_RESP : STANDING_NONE;
+    enum standing best = STANDING_NONE;
 
-    for (size_t i = 0; i < user->ntokens; i++) {
-        standing = lasts(user->tokens[i].expires_ms, date_ms) ? STANDING_RESP : standing;
+    for (size_t i = 0; user->role == USER_ADMIN && i < user->nkeys; i++) {
+        enum standing standing = standing_by(user->keys[i].expires_ms, date_ms);
+
+        best = standing > best ? standing : best;
     }
-    for (size_t i = 0; i < user->nkeys; i++) {
-        standing = lasts(user->keys[i].expires_ms, date_ms) ? STANDING_KEY : standing;
-    }
-    return user->role == USER_ADMIN ? standing : STANDING_NONE;
+    return best;
 }
 
-/* The admin of the best standing; NULL: none can come in. */
+/* The admin of the best standing; NULL: none has a key. */
 static const struct user *best_admin(const struct user_list *list, uint64_t date_ms)
 {
     const struct user *best = NULL;
@@ -321,11 +323,12 @@ static enum status keep_admin(const struct edit *self, const struct user_list *b
         (is != NULL && standing_of(is, self->date_ms) >= lost)) {
         return STATUS_OK;
     }
-    (void)snprintf(self->message, COORDINATOR_MESSAGE_BYTES,
-                   "no admin%s would be left without user %.64s, and by CURVE only who holds the "
-                   "cluster key could change users; make another admin first (orbloom user create "
-                   "NAME --role admin --credential FILE), or say --yes; nothing was changed",
-                   lost == STANDING_KEY ? " with a key" : " who can come in", was->name);
+    (void)snprintf(
+        self->message, COORDINATOR_MESSAGE_BYTES,
+        "no admin with a key%s would be left without user %.64s, and by CURVE only who "
+        "holds the cluster key could change users; make another admin first (orbloom user "
+        "create NAME --role admin --credential FILE), or say --yes; nothing was changed",
+        is != NULL ? " that does not expire" : "", was->name);
     return STATUS_INVALID;
 }
 

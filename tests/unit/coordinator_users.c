@@ -233,25 +233,31 @@ Test(coordinator_users, the_last_admin_with_a_key_stays_unless_it_is_said)
     cr_assert_eq(users()->count, 1);
 }
 
-/* One whose key has expired does not count, and where no admin has a key one with a token does. */
+/* One whose key has expired does not count, and one whose key will expire is no match for one whose
+ * key lasts. A token lets nobody change users. */
 Test(coordinator_users, the_last_admin_is_one_who_can_come_in)
 {
+    const struct user_wish lasting = {.token = span_text(""), .key = {2}};
     struct user_wish key = {.token = span_text(""), .key = {1}, .expires_ms = 5000};
     uint32_t first = make_admin("boss", token("", TOKEN_A));
-    const struct user_use which = {first, 1, 0};
     uint32_t second;
+    uint32_t third;
 
     stage.fake.date_ms = 1000;
-    refused_as_last((struct user_change){.deletes = &first, .ndeletes = 1}, "user boss");
-    refused_as_last((struct user_change){.removes = &which, .nremoves = 1}, "user boss");
     second = make_admin("root", key);
     refused_as_last((struct user_change){.deletes = &second, .ndeletes = 1}, "user root");
+    third = make_admin("third", lasting);
+    refused_as_last((struct user_change){.deletes = &third, .ndeletes = 1}, "user third");
     stage.fake.date_ms = 5000;
     cr_assert_eq(change(&(struct user_change){
                             .revision = users()->revision, .deletes = &second, .ndeletes = 1})
                      .status,
                  STATUS_OK);
-    refused_as_last((struct user_change){.deletes = &first, .ndeletes = 1}, "user boss");
+    refused_as_last((struct user_change){.deletes = &third, .ndeletes = 1}, "user third");
+    cr_assert_eq(change(&(struct user_change){
+                            .revision = users()->revision, .deletes = &first, .ndeletes = 1})
+                     .status,
+                 STATUS_OK);
 }
 
 /* It can't become what was seen: one look is enough. */
@@ -840,6 +846,8 @@ Test(coordinator_users, routers_that_ask_seldom_live_as_long_as_they_ask)
         cr_assert_eq(coordinator_stage_send(&stage, 50, &often).routers, i == 0 ? 1 : 2);
         (void)coordinator_stage_send(&stage, 51, &seldom);
     }
+    stage.now_us += 1000;
+    (void)coordinator_stage_send(&stage, 51, &seldom); /* It was hinted. */
     stage.now_us += 2 * (uint64_t)SELDOM_US;
     cr_assert_eq(coordinator_stage_send(&stage, 50, &often).routers, 2);
     stage.now_us += 1;
