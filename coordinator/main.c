@@ -1,6 +1,7 @@
 /* orbloom-coordinator: the shell around the coordinator's core, on a store in SQLite or etcd. */
 #include "base/log.h"
 #include "coordinator/shell_options.h"
+#include "coordinator/store/sqlite/file.h"
 #include "coordinator/store/sqlite/sqlite.h"
 #include "proto/gate.h"
 #include "runtime/audit_file.h"
@@ -108,7 +109,7 @@ static enum status check_etcd(struct coordinator_settings *settings)
 static enum status check_files(void *context)
 {
     struct coordinator_settings *settings = context;
-    enum status status = settings->store[0] != '\0' ? store_sqlite_check(settings->store)
+    enum status status = settings->store[0] != '\0' ? store_sqlite_file_check(settings->store)
                                                     : check_etcd(settings);
 
     return status == STATUS_OK && settings->audit_log[0] != '\0'

@@ -21,6 +21,9 @@ MUST_USE enum status records_fresh(struct coordinator *self);
 /* The key of the record of users. */
 #define RECORDS_USERS_KEY "users"
 
+/* The key of the number of the last filter that was made. */
+#define RECORDS_LAST_FILTER_KEY "next/filter"
+
 /* A filter that is gone: a revision of the record that it is in. */
 uint64_t records_gone_revision(const struct coordinator *self, const struct document_entry *entry);
 

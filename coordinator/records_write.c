@@ -10,8 +10,6 @@
 
 enum { DRAFT_SWAPS = 4, ID_BYTES = 8 };
 
-#define NEXT_FILTER "next/filter"
-
 /* One swap of the store, while it is put together. */
 struct draft {
     struct store_swap swaps[DRAFT_SWAPS];
@@ -208,14 +206,14 @@ static enum status draft_more(struct coordinator *self, struct draft *draft)
     size_t at = draft->count;
     uint64_t version;
     uint64_t last;
-    enum status status = records_read_number(self, NEXT_FILTER, &version, &last);
+    enum status status = records_read_number(self, RECORDS_LAST_FILTER_KEY, &version, &last);
 
     assert(at < DRAFT_SWAPS);
     if (status == STATUS_OK && version > self->change) {
         return records_refresh(self) == STATUS_OK ? STATUS_CONFLICT : STATUS_IO;
     }
     if (status == STATUS_OK) {
-        (void)snprintf(draft->keys[at], STORE_KEY_BYTES, NEXT_FILTER);
+        (void)snprintf(draft->keys[at], STORE_KEY_BYTES, RECORDS_LAST_FILTER_KEY);
         records_put_number(last, draft->ids[at]);
         draft->swaps[at] = (struct store_swap){.key = draft->keys[at],
                                                .expected = version,
@@ -360,7 +358,7 @@ enum status records_create_filter(struct coordinator *self, struct filter_docume
     assert(document->id == 0 && document->revision == 1 && document->epoch == 1);
     (void)snprintf(keys[0], sizeof keys[0], "name/%s", document->content.name);
     /* First: so whatever is created from now on, and gone without a trace of its name, fails it. */
-    status = records_read_number(self, NEXT_FILTER, &last_version, &last);
+    status = records_read_number(self, RECORDS_LAST_FILTER_KEY, &last_version, &last);
     if (status == STATUS_OK) {
         status = records_read_number(self, keys[0], &name_version, &bound);
     }
@@ -387,7 +385,9 @@ enum status records_create_filter(struct coordinator *self, struct filter_docume
     if (status == STATUS_OK) {
         const struct store_swap swaps[] = {
             {.key = keys[0], .expected = name_version, .value = span_of(id_bytes, 8)},
-            {.key = NEXT_FILTER, .expected = last_version, .value = span_of(id_bytes, 8)},
+            {.key = RECORDS_LAST_FILTER_KEY,
+             .expected = last_version,
+             .value = span_of(id_bytes, 8)},
             {.key = keys[1], .value = buffer_span(&value)},
             {.key = keys[2], .value = span_of(sealed, sizeof sealed)},
         };

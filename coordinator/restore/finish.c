@@ -324,7 +324,7 @@ static enum status end_with_nodes(struct coordinator *self, struct ending *endin
 static enum status end_with_counter(struct coordinator *self, struct ending *ending,
                                     uint64_t highest)
 {
-    enum status status = end_with(self, ending, "next/filter");
+    enum status status = end_with(self, ending, RECORDS_LAST_FILTER_KEY);
     uint64_t last = restore_number(buffer_span(&ending->held[2].value));
 
     ending->swaps[2].value = restore_number_bytes(last > highest ? last : highest, ending->last);

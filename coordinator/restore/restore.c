@@ -257,7 +257,7 @@ static enum status merge(struct coordinator *self, const struct map_record *reco
     if (strcmp(record->key, FEATURES_KEY) == 0) {
         return merge_features(self, record);
     }
-    return strcmp(record->key, "next/filter") == 0 && record->value.size == 8
+    return strcmp(record->key, RECORDS_LAST_FILTER_KEY) == 0 && record->value.size == 8
                ? merge_counter(self, record)
                : STATUS_OK;
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -257,11 +258,14 @@ static enum status check_header(const char *path, struct span bytes)
 enum status store_sqlite_file_check(const char *path)
 {
     enum status status = check_place(path);
+    char log[PATH_MAX];
     uint8_t header[HEADER_BYTES];
     ssize_t size = 0;
     int descriptor;
 
-    if (status == STATUS_OK && file_check_writable(path) != STATUS_OK) {
+    (void)snprintf(log, sizeof log, "%s-wal", path); /* Is made beside it, with another one. */
+    if (status == STATUS_OK &&
+        (file_check_writable(path) != STATUS_OK || file_check_writable(log) != STATUS_OK)) {
         status = refuse(path, "write", strerror(errno),
                         errno == ENOENT || errno == ENOTDIR ? SQLITE_CANTOPEN : SQLITE_READONLY);
     }

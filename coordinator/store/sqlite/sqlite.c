@@ -321,11 +321,6 @@ fail:
     return status;
 }
 
-enum status store_sqlite_check(const char *path)
-{
-    return store_sqlite_file_check(path);
-}
-
 void store_sqlite_close(struct store **store)
 {
     if (*store != NULL) {

@@ -11,8 +11,6 @@
 
 /* `path`: created with its tables when it does not exist. */
 MUST_USE enum status store_sqlite_open(const char *path, struct store **out);
-/* Could it be opened? Nothing is made, written or locked; errors as of opening. */
-MUST_USE enum status store_sqlite_check(const char *path);
 
 void store_sqlite_close(struct store **store);
 
