@@ -112,7 +112,7 @@ static int promote(struct key_file *file, const struct key_settings *settings)
                         "%s holds one key only; add one first: orbloom key add %s", file->path,
                         file->path);
     }
-    warn_of_credentials(settings); /* While there is time to leave it. */
+    warn_of_credentials(settings); /* Before the file tells by which key they are cut off. */
     if (key_file_promote(file) != STATUS_OK) {
         return CMD_PARTIAL;
     }

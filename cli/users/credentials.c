@@ -145,12 +145,12 @@ void credentials_end(struct credential_draft *self, bool has, bool unsure)
  * another one the file would be of no use. */
 static int refuse_stranger(const char *path, const char *user)
 {
-    return cmd_fail(
-        STATUS_CONFLICT,
-        "%s knows none of these keys: it is of another cluster, or was not renewed while "
-        "the cluster key was replaced; it is as it was. Give the key file of its "
-        "cluster, or make another: orbloom user key %s add --credential NEW",
-        path, user);
+    return cmd_fail(STATUS_CONFLICT,
+                    "%s knows none of the keys of that ring: it is of another cluster, or was not "
+                    "renewed while "
+                    "the cluster key was replaced; it is as it was. Give the key file of its "
+                    "cluster, or make another: orbloom user key %s add --credential NEW",
+                    path, user);
 }
 
 /* Who is not let in any more can't help itself. */

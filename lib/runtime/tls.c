@@ -191,12 +191,15 @@ static enum status read_files(SSL_CTX *context, const struct tls_files *files)
 
 /* ---- files of a client ---- */
 
+static bool is_valid_now(const X509 *certificate)
+{
+    return X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0 &&
+           X509_cmp_current_time(X509_get0_notBefore(certificate)) < 0;
+}
+
 static void warn_of_dates(SSL_CTX *context, const char *what, const char *path)
 {
-    const X509 *certificate = SSL_CTX_get0_certificate(context);
-
-    if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0 ||
-        X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0) {
+    if (!is_valid_now(SSL_CTX_get0_certificate(context))) {
         log_line(LOG_WARN,
                  "%s %s has expired or is not valid yet, and will be refused; put a valid one in "
                  "its place",
@@ -358,10 +361,7 @@ const char *tls_identity_about(const struct tls_identity *identity)
 
 bool tls_identity_is_valid(const struct tls_identity *identity)
 {
-    const X509 *certificate = SSL_CTX_get0_certificate(identity->context);
-
-    return X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0 &&
-           X509_cmp_current_time(X509_get0_notBefore(certificate)) < 0;
+    return is_valid_now(SSL_CTX_get0_certificate(identity->context));
 }
 
 int64_t tls_identity_begins_s(const struct tls_identity *identity)

@@ -45,6 +45,9 @@ static void refuse(struct tls_source *self, const struct tls_identity *fresh)
 {
     int64_t begins_s = tls_identity_begins_s(fresh);
 
+    if (begins_s <= 0 && tls_identity_is_valid(fresh)) {
+        begins_s = 1; /* It has begun since it was judged. */
+    }
     self->again_s = begins_s > 0 ? (int64_t)time(NULL) + begins_s : 0;
     log_line(LOG_ERROR,
              "does not take the tls_cert_file of %s: it %s, so that clients would refuse it, and "

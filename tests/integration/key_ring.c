@@ -349,8 +349,7 @@ static void *open_silent(char endpoint[PLAYGROUND_ENDPOINT_BYTES])
     return socket;
 }
 
-/* Who is named may be reason to leave the file as it is: while that is asked nothing has changed.
- */
+/* What it warns of is read before it changes anything: so nothing has changed while it is asked. */
 Test(key_ring, promote_asks_before_it_changes_the_file, .timeout = LIMIT_S)
 {
     char dir[] = "/tmp/orbloom-keys-XXXXXX";

@@ -113,6 +113,8 @@ static void expect_line(int fd, const char *client, const char *said, const char
     resp_peer_send(fd, span_text("PING =-=\r\n"));
     receive(fd, what, reply);
     cr_assert_eq(strncmp(reply, answer, strlen(answer)), 0, "%s: %s", what, reply);
+    cr_assert(strstr(reply, MARK) != NULL || strncasecmp(said, "quit", 4) == 0,
+              "%s: the connection was closed", what);
 }
 
 static void connect_as_reader(const struct connect_client *client)

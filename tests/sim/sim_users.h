@@ -7,11 +7,12 @@
  * known, to whom everything is allowed. There are grants, limits on keys a second, and second keys
  * that take the place of first ones; no tokens, which are RESP's, and no users at nodes.
  *
- *   answers   a user whom no router would have let do that since before it asked, by the record
- * that each has, gets no answer about any key commands  no user has the right to drop a filter, and
- * none is dropped for one changes   one that was confirmed is there the next time users are listed
- *   end       once faults have ended a user does what its rights say, and gets UNAUTHENTIC for the
- * rest
+ * - Answers: a user whom no router would have let do that since before it asked, by the record that
+ *   each has, gets no answer about any key.
+ * - Commands: no user has the right to drop a filter, and none is dropped for one.
+ * - Changes: one that was confirmed is there the next time users are listed.
+ * - The end: once faults have ended a user does what its rights say, and gets UNAUTHENTIC for the
+ *   rest.
  *
  * What is drawn comes from a stream of its own: a seed without users does not depend on any of
  * this.

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Losses made on purpose: does the torture find them? */
+/* Defects made on purpose: does the torture find them? */
 enum sabotage {
     SABOTAGE_NONE,
     SABOTAGE_WIPE_MAJORITY,  /* W nodes are wiped at once */

@@ -217,7 +217,6 @@ Test(runtime_hub_curve, who_it_is_is_not_looked_up_for_each_message)
     stage_close(&stage);
 }
 
-/* The trap: with no handler, or an empty domain, libzmq lets it in. */
 /* The log has said that since cr_redirect_stderr(); once in a process. */
 static void expect_log(const char *expected)
 {
@@ -242,6 +241,7 @@ static void expect_logged(const char *who, const struct curve_pair *pair, const 
     expect_log(expected);
 }
 
+/* The trap: with no handler, or an empty domain, libzmq lets it in. */
 Test(runtime_hub_curve, an_unknown_key_is_refused_and_told_why, .init = cr_redirect_stderr)
 {
     struct curve_pair pair = new_pair();
