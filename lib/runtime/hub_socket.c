@@ -30,7 +30,8 @@ static const struct int_option common_options[] = {
     {ZMQ_LINGER, 0},
 
     /* A full queue for sending answers UNAVAILABLE; it never blocks and never grows. That for
-     * receiving must never be full, see hub_inbox.h; links get no more than was asked for. */
+     * receiving must never be full, see hub_inbox.h; links get no more than was asked for. Where it
+     * is full and its peer goes away, libzmq 4.3.4 aborts at that connection's next heartbeat. */
     {ZMQ_SNDHWM, SEND_HIGH_WATER_FRAMES},
     {ZMQ_RCVHWM, 0},
 
