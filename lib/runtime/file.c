@@ -80,7 +80,9 @@ enum status file_read(const char *path, struct buffer *out)
     if (descriptor < 0) {
         return STATUS_IO;
     }
-    status = read_all(descriptor, out);
+    /* Before memory is taken for it. It may grow meanwhile. */
+    status = (uint64_t)about.st_size <= out->max - before ? read_all(descriptor, out)
+                                                          : STATUS_TOO_LARGE;
     close_quietly(descriptor);
     if (status != STATUS_OK) {
         out->size = before;

@@ -78,6 +78,20 @@ Test(runtime_file, what_was_written_is_read_back)
     buffer_fini(&read);
 }
 
+/* What is known to be too long takes no memory first. */
+Test(runtime_file, of_a_file_that_is_far_too_long_nothing_is_read)
+{
+    const char *path = in_folder("a");
+    struct buffer read;
+
+    buffer_init(&read, 1 << 20);
+    cr_assert_eq(file_write(path, 0600, span_text("x")), STATUS_OK);
+    cr_assert_eq(truncate(path, (off_t)3 << 30), 0);
+    cr_assert_eq(file_read(path, &read), STATUS_TOO_LARGE);
+    cr_assert_eq(read.capacity, 0);
+    buffer_fini(&read);
+}
+
 /* A file longer than the buffer's maximum leaves the buffer as it was. */
 Test(runtime_file, a_file_that_is_too_long_is_refused)
 {
