@@ -300,39 +300,12 @@ void sim_users_op_ends(struct sim *sim, const struct sim_op *op,
     }
 }
 
-/* Every router goes by the store's record by now. */
-static void judge_routers(struct sim *sim)
-{
-    const struct memory_store_record *record = memory_store_find(&sim->store, "users");
-    struct user_list list = {0};
-
-    if (record == NULL ||
-        codec_users_open(span_of(record->value, record->size), &sim->key, &list) != STATUS_OK) {
-        sim_fail(sim, "wrong document: the store's record of users cannot be read");
-    }
-    for (uint32_t i = 0; i < sim->nprocesses; i++) {
-        const struct sim_process *process = sim->processes[i];
-
-        if (process->kind == SIM_ROUTER && process->alive &&
-            router_users(process->router)->revision != list.revision) {
-            sim_fail(sim,
-                     "wrong document: nothing is wrong any more, yet %s goes by revision %" PRIu64
-                     " of users, and the store has %" PRIu64,
-                     process->name, router_users(process->router)->revision, list.revision);
-        }
-    }
-    user_list_fini(&list);
-}
-
 void sim_users_ask(struct sim *sim, uint32_t name, enum sim_expectation check,
                    enum sim_expectation add)
 {
     uint32_t key = sim_load_fresh_key(sim);
 
     sim->users.final = sim->users.on;
-    if (sim->users.on) {
-        judge_routers(sim);
-    }
     for (uint32_t i = 0; sim->users.on && i < SIM_USERS; i++) {
         const uint64_t *denied_us = sim->users.users[i].denied_us[name];
 
@@ -603,12 +576,51 @@ void sim_users_begin(struct sim *sim)
     }
 }
 
+/* A router that no coordinator has answered asks again after a while only. */
+static bool is_behind(const struct sim_process *router, uint64_t revision,
+                      char text[SIM_UNREST_BYTES])
+{
+    uint64_t its = router_users(router->router)->revision;
+
+    if (its == revision) {
+        return false;
+    }
+    (void)snprintf(text, SIM_UNREST_BYTES,
+                   "%s goes by revision %" PRIu64 " of users, and the store has %" PRIu64,
+                   router->name, its, revision);
+    return true;
+}
+
+/* Every router is to go by the store's record. */
+static bool any_behind(const struct sim *sim, char text[SIM_UNREST_BYTES])
+{
+    const struct memory_store_record *record = memory_store_find(&sim->store, "users");
+    struct user_list list = {0};
+    bool behind = false;
+
+    if (record == NULL ||
+        codec_users_open(span_of(record->value, record->size), &sim->key, &list) != STATUS_OK) {
+        (void)snprintf(text, SIM_UNREST_BYTES, "the store's record of users cannot be read");
+        return true;
+    }
+    for (uint32_t i = 0; i < sim->nprocesses && !behind; i++) {
+        const struct sim_process *process = sim->processes[i];
+
+        behind = process->kind == SIM_ROUTER && process->alive &&
+                 is_behind(process, list.revision, text);
+    }
+    user_list_fini(&list);
+    return behind;
+}
+
 bool sim_users_unrest(const struct sim *sim, char text[SIM_UNREST_BYTES])
 {
-    bool unrest = sim->users.on && !sim->users.settled;
-
-    if (unrest) {
-        (void)snprintf(text, SIM_UNREST_BYTES, "a change of users does not come to its end");
+    if (!sim->users.on) {
+        return false;
     }
-    return unrest;
+    if (!sim->users.settled) {
+        (void)snprintf(text, SIM_UNREST_BYTES, "a change of users does not come to its end");
+        return true;
+    }
+    return any_behind(sim, text);
 }
