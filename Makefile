@@ -398,6 +398,8 @@ test-programs:
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan programs)
 test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(TORTURE) $(FUZZ)
+# The torture is the longest: half of this on a machine with two cores and other work.
+test-run: export TEST_TIMEOUT_S ?= 1200
 test-run:
 	@tools/run-tests.sh --workers 0 $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(CLIENTS_SUITE) $(TSAN_SUITE)
 test-asan-run: test-variant
