@@ -854,6 +854,26 @@ Test(coordinator_users, routers_that_ask_seldom_live_as_long_as_they_ask)
     cr_assert_eq(coordinator_stage_send(&stage, 50, &often).routers, 1, "it asks no more");
 }
 
+/* It would let in who is gone by now until it asks. */
+Test(coordinator_users, routers_that_ask_seldom_are_hinted_of_a_change)
+{
+    enum { SELDOM_US = 480000000 };
+    const struct sync_request seldom = {
+        .role = SYNC_ROUTER, .name = "r2", .endpoint = "", .host = "", .zone = ""};
+    struct user user = client("crawler");
+    size_t before;
+
+    (void)coordinator_stage_send(&stage, 51, &seldom);
+    stage.now_us += SELDOM_US;
+    (void)coordinator_stage_send(&stage, 51, &seldom);
+    stage.now_us += SELDOM_US;
+    coordinator_stage_collect(&stage);
+    before = stage.nhints;
+    cr_assert_eq(put(&user).status, STATUS_OK);
+    coordinator_stage_collect(&stage);
+    cr_assert_eq(stage.nhints - before, 1);
+}
+
 /* ---- how much they may have ---- */
 
 static void make_limited(uint64_t filters, uint64_t bytes)
