@@ -1,6 +1,7 @@
 /* The loop itself: when to serve, when to look for events, when to sleep and until when. */
 #include "runtime/hub.h"
 
+#include "base/heap.h"
 #include "runtime/hub_internal.h"
 
 #include <assert.h>
@@ -61,7 +62,8 @@ static bool drain(struct hub *hub, uint64_t now_us)
 /* Has something arrived that was not served? */
 static bool waits(struct hub *hub)
 {
-    return hub->ndirty > 0 || hub_lanes_ready(&hub->lanes);
+    return hub->ndirty > 0 || hub_lanes_ready(&hub->lanes) ||
+           (hub->rider != NULL && waits(hub->rider));
 }
 
 /* Serve what has arrived. True if anything had, or a timer was due. */
@@ -92,6 +94,7 @@ static bool serve(struct hub *hub)
             served = true;
         }
         actor->turn(actor->self, now_us);
+        served |= hub->rider != NULL && serve(hub->rider);
         now_us = hub_now_us();
     } while (waits(hub) && ++rounds < HUB_TURN_ROUNDS && now_us - start_us < HUB_TURN_US);
     return served;
@@ -99,7 +102,9 @@ static bool serve(struct hub *hub)
 
 static bool work(struct hub *hub)
 {
-    return hub->actor.work(hub->actor.self, hub_now_us());
+    bool more = hub->actor.work(hub->actor.self, hub_now_us());
+
+    return (hub->rider != NULL && work(hub->rider)) || more;
 }
 
 /* It only ends the sleep; serve() looks at the clock itself. uv_run() may find it due before it
@@ -136,7 +141,22 @@ static uint64_t next_event_us(const struct hub *hub)
     uint64_t next_us = hub->actor.next_us(hub->actor.self);
 
     next_us = hub->links_next_us < next_us ? hub->links_next_us : next_us;
-    return hub->rebind_us < next_us ? hub->rebind_us : next_us;
+    next_us = hub->rebind_us < next_us ? hub->rebind_us : next_us;
+    if (hub->rider != NULL) {
+        uint64_t rider_us = next_event_us(hub->rider);
+
+        next_us = rider_us < next_us ? rider_us : next_us;
+    }
+    return next_us;
+}
+
+/* libuv hands a loop's new descriptors to the kernel when that loop runs: until then the driver would
+ * not be told of them. */
+static void look_at_rider(const struct hub *hub)
+{
+    if (hub->rider != NULL) {
+        (void)uv_run(&hub->rider->loop, UV_RUN_NOWAIT);
+    }
 }
 
 /* Let libuv look at the descriptors; sleep at most `limit_us`, and not past the actor's timer. */
@@ -146,6 +166,7 @@ static void sleep_for(struct hub *hub, uint64_t limit_us)
     uint64_t next_us = next_event_us(hub);
     uint64_t left_us = next_us > now_us ? next_us - now_us : 0;
 
+    look_at_rider(hub);
     left_us = left_us < limit_us ? left_us : limit_us;
     left_us = left_us < HUB_MAX_SLEEP_US ? left_us : HUB_MAX_SLEEP_US;
     if (left_us == 0 || waits(hub)) {
@@ -186,6 +207,59 @@ void hub_run_once(struct hub *hub, uint64_t timeout_us)
     if (!served) {
         (void)serve(hub);
     }
+}
+
+/* ---- one along with another ---- */
+
+/* Its loop has events: they make its sockets dirty, and waits() sees that. */
+static void on_ride(uv_poll_t *ride, int status, int events)
+{
+    struct hub *rider = ride->data;
+
+    (void)status;
+    (void)events;
+    (void)uv_run(&rider->loop, UV_RUN_NOWAIT);
+}
+
+static void released(uv_handle_t *ride)
+{
+    heap_free(ride);
+}
+
+static void end_ride(struct hub *hub)
+{
+    hub->rider = NULL;
+    if (hub->ride != NULL) {
+        uv_close((uv_handle_t *)hub->ride, released);
+        hub->ride = NULL;
+    }
+}
+
+enum status hub_ride(struct hub *hub, struct hub *rider)
+{
+    uv_poll_t *ride;
+
+    if (rider == NULL) {
+        end_ride(hub);
+        return STATUS_OK;
+    }
+    assert(hub->rider == NULL && rider != hub && rider->rider == NULL && rider->actor.self != NULL);
+    ride = heap_zalloc(1, sizeof *ride);
+    if (ride == NULL) {
+        return STATUS_NOMEM;
+    }
+    if (uv_poll_init(&hub->loop, ride, uv_backend_fd(&rider->loop)) != 0) {
+        heap_free(ride);
+        return STATUS_IO;
+    }
+    ride->data = rider;
+    hub->ride = ride;
+    hub->rider = rider;
+    if (uv_poll_start(ride, UV_READABLE, on_ride) != 0) {
+        end_ride(hub);
+        return STATUS_IO;
+    }
+    return STATUS_OK;
 }
 
 void hub_stop(struct hub *hub)

@@ -72,6 +72,13 @@ const char *hub_endpoint(const struct hub *hub);
 /* Give the hub its actor; once, before running. */
 void hub_attach(struct hub *hub, const struct actor *actor);
 
+/* Drive `rider`, another hub with sockets, keys and an actor of its own, along with this one: in
+ * the same thread, for what must not share a server socket or who is let in. NULL: no longer, which
+ * comes before either of them is destroyed. Neither hub_run() nor hub_run_once() is called for a
+ * rider, and one hub has one at most. STATUS_IO: the loop can't watch it;
+ * STATUS_NOMEM. */
+MUST_USE enum status hub_ride(struct hub *hub, struct hub *rider);
+
 /* How long to spin before sleeping; 0, as at first: not at all. */
 void hub_set_spin(struct hub *hub, uint64_t spin_us);
 

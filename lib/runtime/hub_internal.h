@@ -126,6 +126,8 @@ struct hub {
     uint64_t counters[HUB_NCOUNTERS];
     struct log_limit dropped_log;
     uint64_t replied_us; /* the last time; 0: never */
+    struct hub *rider;   /* NULL: none */
+    uv_poll_t *ride;     /* of its loop's descriptor; on the heap, as libuv lets go of it later */
     char endpoint[HUB_ENDPOINT_BYTES];
 };
 
