@@ -67,6 +67,16 @@ static const struct {
     BOUND(PULL_REQUEST, pull_request, pull_request),
     BOUND(PULL_REPLY, pull_reply, pull_reply),
     BOUND(ERROR, error_reply, error),
+    BOUND(SITE_HELLO, site_hello, site_hello),
+    BOUND(SITE_OPEN, site_open, site_open),
+    [FRAME_SITE_BATCH] = {.number = ORBLOOM__V1__FRAME__BODY_SITE_BATCH,
+                          .descriptor = &orbloom__v1__site_batch__descriptor,
+                          .table = binding_site_batch_message,
+                          .offset = offsetof(struct frame, body.site_batch)},
+    BOUND(SITE_TAKEN, site_taken, site_taken),
+    BOUND(SITE_MARK, site_mark, site_mark),
+    BOUND(SITE_MARKED, site_marked, site_marked),
+    BOUND(SITE_CLOSE, site_close, site_close),
 };
 #undef BOUND
 

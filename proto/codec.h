@@ -41,6 +41,7 @@
 #include "map/store_age.h"
 #include "proto/admin_message.h"
 #include "proto/replica_report.h"
+#include "proto/site_message.h"
 
 enum {
     CODEC_VERSION = 1,        /* what this build speaks */
@@ -329,7 +330,14 @@ enum frame_kind {
     FRAME_STATS_REPLY,
     FRAME_PULL_REQUEST, /* see map/pull_message.h */
     FRAME_PULL_REPLY,
-    FRAME_ERROR,
+    FRAME_SITE_HELLO, /* these: see site_message.h */
+    FRAME_SITE_OPEN,
+    FRAME_SITE_BATCH,
+    FRAME_SITE_TAKEN,
+    FRAME_SITE_MARK,
+    FRAME_SITE_MARKED,
+    FRAME_SITE_CLOSE,
+    FRAME_ERROR, /* the last one */
 };
 
 struct frame {
@@ -357,6 +365,13 @@ struct frame {
         struct pull_request pull_request;
         struct pull_reply pull_reply;
         struct error_reply error;
+        struct site_hello site_hello;
+        struct site_open site_open;
+        struct site_batch_message site_batch;
+        struct site_taken site_taken;
+        struct site_mark site_mark;
+        struct site_marked site_marked;
+        struct site_close site_close;
     } body;
 };
 

@@ -37,6 +37,13 @@ binding_table_fn binding_stats_reply;
 binding_table_fn binding_pull_request;
 binding_table_fn binding_pull_reply;
 binding_table_fn binding_error_reply;
+binding_table_fn binding_site_hello;
+binding_table_fn binding_site_open;
+binding_table_fn binding_site_batch_message;
+binding_table_fn binding_site_taken;
+binding_table_fn binding_site_mark;
+binding_table_fn binding_site_marked;
+binding_table_fn binding_site_close;
 
 /* Parts of several kinds; what WIRE_ is for: proto/binding.h. */
 #define WIRE_filter_summary Orbloom__V1__FilterSummary

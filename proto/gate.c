@@ -50,6 +50,13 @@ static const struct frame_row frames[] = {
     [FRAME_STATS_REPLY] = {"answers", {0, 0, 0}},
     [FRAME_PULL_REQUEST] = {"pulls", {0, ROUTER | NODE, 0}},
     [FRAME_PULL_REPLY] = {"answers", {0, 0, 0}},
+    [FRAME_SITE_HELLO] = {"what links of other sites say", {0, 0, 0}},
+    [FRAME_SITE_OPEN] = {"what links of other sites say", {0, 0, 0}},
+    [FRAME_SITE_BATCH] = {"what links of other sites say", {0, 0, 0}},
+    [FRAME_SITE_TAKEN] = {"what links of other sites say", {0, 0, 0}},
+    [FRAME_SITE_MARK] = {"what links of other sites say", {0, 0, 0}},
+    [FRAME_SITE_MARKED] = {"what links of other sites say", {0, 0, 0}},
+    [FRAME_SITE_CLOSE] = {"what links of other sites say", {0, 0, 0}},
     [FRAME_ERROR] = {"refusals", {0, 0, 0}},
 };
 

@@ -97,6 +97,9 @@ static const uint32_t numbers[] = {
     [FRAME_ADMIN_REQUEST] = 40,  [FRAME_ADMIN_REPLY] = 41,   [FRAME_INFO_REQUEST] = 50,
     [FRAME_INFO_REPLY] = 51,     [FRAME_STATS_REQUEST] = 52, [FRAME_STATS_REPLY] = 53,
     [FRAME_PULL_REQUEST] = 60,   [FRAME_PULL_REPLY] = 61,    [FRAME_ERROR] = 59,
+    [FRAME_SITE_HELLO] = 110,    [FRAME_SITE_OPEN] = 111,    [FRAME_SITE_BATCH] = 112,
+    [FRAME_SITE_TAKEN] = 113,    [FRAME_SITE_MARK] = 114,    [FRAME_SITE_MARKED] = 115,
+    [FRAME_SITE_CLOSE] = 116,
 };
 
 /* A body without fields: whether it may come at all is what matters. */

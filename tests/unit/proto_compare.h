@@ -238,6 +238,13 @@ static inline void compare_by_hand(const struct frame *a, const struct frame *b)
     case FRAME_INFO_REQUEST:
     case FRAME_STATS_REQUEST:
     case FRAME_STATS_REPLY:
+    case FRAME_SITE_HELLO:
+    case FRAME_SITE_OPEN:
+    case FRAME_SITE_BATCH:
+    case FRAME_SITE_TAKEN:
+    case FRAME_SITE_MARK:
+    case FRAME_SITE_MARKED:
+    case FRAME_SITE_CLOSE:
     case FRAME_ERROR:
         break;
     }

@@ -212,6 +212,13 @@ static inline void sample_by_hand(enum sample_size size, struct frame *out)
     case FRAME_INFO_REQUEST:
     case FRAME_STATS_REQUEST:
     case FRAME_STATS_REPLY:
+    case FRAME_SITE_HELLO:
+    case FRAME_SITE_OPEN:
+    case FRAME_SITE_BATCH:
+    case FRAME_SITE_TAKEN:
+    case FRAME_SITE_MARK:
+    case FRAME_SITE_MARKED:
+    case FRAME_SITE_CLOSE:
     case FRAME_ERROR:
         break;
     }

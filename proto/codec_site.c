@@ -1,0 +1,75 @@
+/* What links of two sites tell each other. */
+#include "proto/codec_body.h"
+
+#define WIRE_site_hello Orbloom__V1__SiteHello
+static const struct binding site_hello_rows[] = {
+    ROW(site_hello, version, UINT32),
+    ROW(site_hello, answer, BOOL),
+    ROW(site_hello, site, CHARS),
+    ROW_AS(site_hello, id.high, site_high, UINT64),
+    ROW_AS(site_hello, id.low, site_low, UINT64),
+    ROW(site_hello, boot, UINT64),
+};
+BINDING_TABLE(site_hello, site_hello, NULL);
+
+#define WIRE_site_source Orbloom__V1__SiteSource
+static const struct binding site_source_rows[] = {
+    ROW(site_source, group, UINT32),       ROW(site_source, node, UINT32),
+    ROW(site_source, incarnation, UINT64), ROW(site_source, boot, UINT64),
+    ROW(site_source, offset, UINT64),      ROW(site_source, epoch, UINT64),
+};
+static BINDING_TABLE(site_source, site_source, NULL);
+
+#define WIRE_site_open Orbloom__V1__SiteOpen
+static const struct binding site_open_rows[] = {
+    ROW(site_open, stream, UINT64),
+    ROW_AS(site_open, uid.high, uid_high, UINT64),
+    ROW_AS(site_open, uid.low, uid_low, UINT64),
+    ROW_AS(site_open, source_life.number, source_life, UINT64),
+    ROW_AS(site_open, source_life.tag, source_tag, UINT64),
+    ROW_AS(site_open, own_life.number, own_life, UINT64),
+    ROW_AS(site_open, own_life.tag, own_tag, UINT64),
+    ROW(site_open, keyset, UINT32),
+    ROW(site_open, room, UINT64),
+    LIST(site_open, sources, nsources, site_source, SITE_MAX_SOURCES, STATUS_TOO_LARGE),
+};
+BINDING_TABLE(site_open, site_open, NULL);
+
+#define WIRE_site_batch_message Orbloom__V1__SiteBatch
+static const struct binding site_batch_message_rows[] = {
+    ROW(site_batch_message, stream, UINT64),
+    ROW(site_batch_message, number, UINT64),
+    ROW(site_batch_message, batch, SPAN),
+};
+BINDING_TABLE(site_batch_message, site_batch, NULL);
+
+#define WIRE_site_taken Orbloom__V1__SiteTaken
+static const struct binding site_taken_rows[] = {
+    ROW(site_taken, stream, UINT64),
+    ROW(site_taken, number, UINT64),
+    ROW(site_taken, room, UINT64),
+};
+BINDING_TABLE(site_taken, site_taken, NULL);
+
+#define WIRE_site_mark Orbloom__V1__SiteMark
+static const struct binding site_mark_rows[] = {
+    ROW(site_mark, stream, UINT64),
+    ROW(site_mark, mark, UINT64),
+};
+BINDING_TABLE(site_mark, site_mark, NULL);
+
+#define WIRE_site_marked Orbloom__V1__SiteMarked
+static const struct binding site_marked_rows[] = {
+    ROW(site_marked, stream, UINT64),
+    ROW(site_marked, mark, UINT64),
+    ROW(site_marked, number, UINT64),
+};
+BINDING_TABLE(site_marked, site_marked, NULL);
+
+#define WIRE_site_close Orbloom__V1__SiteClose
+static const struct binding site_close_rows[] = {
+    ROW(site_close, stream, UINT64),
+    ROW(site_close, status, STATUS),
+    ROW(site_close, message, MESSAGE),
+};
+BINDING_TABLE(site_close, site_close, NULL);

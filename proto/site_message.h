@@ -1,0 +1,83 @@
+/* site_message.h - what links of two sites tell each other; see codec.h and link/link.h.
+ *
+ * Owner:   as codec.h says of frames.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_PROTO_SITE_MESSAGE_H
+#define ORBLOOM_PROTO_SITE_MESSAGE_H
+
+#include "base/span.h"
+#include "base/status.h"
+#include "map/sites.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SITE_LINK_VERSION = 1,    /* of what links tell each other */
+    SITE_MAX_SOURCES = 16384, /* in one message */
+};
+
+struct site_hello {
+    uint32_t version;
+    bool answer; /* else one is wanted */
+    char site[SITE_NAME_BYTES];
+    struct site_id id;
+    uint64_t boot; /* of the link: random, drawn at its start */
+};
+
+/* All of that node's log of this slot group, both of the source's site, below the offset is with
+ * whoever names it. */
+struct site_source {
+    uint32_t group;
+    uint32_t node;
+    uint64_t incarnation;
+    uint64_t boot; /* that the offset is of */
+    uint64_t offset;
+    uint64_t epoch; /* under which it began to be followed */
+};
+
+/* Send what is acknowledged at your site of this filter, from these places on. */
+struct site_open {
+    uint64_t stream;              /* random; names it from here on */
+    struct site_id uid;           /* of the filter */
+    struct site_life source_life; /* as the asker knows them */
+    struct site_life own_life;
+    uint32_t keyset;
+    uint64_t room; /* bytes of batches that it may be sent before it has taken any */
+    const struct site_source *sources;
+    size_t nsources; /* at most SITE_MAX_SOURCES; what is missing is copied */
+};
+
+struct site_batch_message {
+    uint64_t stream;
+    uint64_t number;   /* 1, 2, 3 ... of the stream */
+    struct span batch; /* site/batch.h; empty: it only tells that the stream goes on */
+};
+
+struct site_taken {
+    uint64_t stream;
+    uint64_t number; /* all batches up to it are with W replicas of the receiver's site */
+    uint64_t room;
+};
+
+/* By which batch will the asker have all that was acknowledged before the question was read? */
+struct site_mark {
+    uint64_t stream;
+    uint64_t mark; /* the asker's own number for it */
+};
+
+struct site_marked {
+    uint64_t stream;
+    uint64_t mark;
+    uint64_t number;
+};
+
+struct site_close {
+    uint64_t stream;
+    enum status status;
+    const char *message;
+};
+
+#endif
