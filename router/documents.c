@@ -101,3 +101,8 @@ void routed_filter_destroy(struct routed_filter *routed)
         heap_free(routed);
     }
 }
+
+const struct document_cache *router_documents(const struct router *self)
+{
+    return &self->documents;
+}

@@ -30,7 +30,7 @@ enum status dumps_create(struct dumps **out)
 
 bool dumps_idle(const struct router *self)
 {
-    return self->dumps->nused == 0;
+    return self->dumps->nused == 0 && self->dumps->ncopies == 0 && !self->dumps->copy.used;
 }
 
 /* What the page holds is let go of, but for the memory that the next one needs, too. */
@@ -115,6 +115,7 @@ void dumps_destroy(struct router *self)
             fail(self, &dumps->jobs[i], STATUS_UNAVAILABLE, "the router stops");
         }
     }
+    copies_fini(self);
     leave_page(dumps);
     buffer_fini(&dumps->out);
     fair_queue_fini(&dumps->turns);
@@ -217,7 +218,7 @@ static void take_stretch(struct router *self, uint64_t now_us, const struct docu
         answer_below(self, now_us, entry, last + 1);
     } else {
         stretch_end(stretch);
-        stretch_begin(self, now_us, entry, last + 1);
+        stretch_begin(self, now_us, stretch, entry, last + 1);
     }
 }
 
@@ -271,7 +272,7 @@ static void begin_page(struct router *self, uint64_t now_us, struct dump_job *jo
     dumps->epoch = entry->document.epoch;
     dumps->epoch_hash = entry->document.epoch_hash;
     dumps->nkeys = 0;
-    stretch_begin(self, now_us, entry, dump_fingerprint(job->iterator));
+    stretch_begin(self, now_us, &dumps->stretch, entry, dump_fingerprint(job->iterator));
 }
 
 /* ---- jobs ---- */
@@ -349,7 +350,7 @@ static void pump(struct router *self, uint64_t now_us)
             dumps->job = NULL;
             begin(self, now_us, job);
         } else {
-            stretch_pump(self, now_us, entry);
+            stretch_pump(self, now_us, &dumps->stretch, entry);
         }
     }
     /* Some are answered at once, and then it is the next one's turn. */
@@ -444,6 +445,7 @@ static void expire(struct router *self, struct dump_job *job)
 
 void dumps_tick(struct router *self, uint64_t now_us)
 {
+    copies_tick(self, now_us);
     if (self->dumps->nused == 0) {
         return;
     }
@@ -482,12 +484,15 @@ void dumps_on_reply(struct router *self, uint64_t now_us, const struct frame *fr
     if (reply->document.size > 0) {
         router_take_document(self, now_us, reply->document);
     }
+    if (copies_on_reply(self, now_us, frame)) {
+        return;
+    }
     if (dumps->job == NULL) {
         router_count(self, ROUTER_late_total);
         return;
     }
     entry = document_cache_find(&self->documents, dumps->filter_id);
-    if (!stretch_take(self, now_us, entry, reply, frame->correlation)) {
+    if (!stretch_take(self, now_us, &dumps->stretch, entry, reply, frame->correlation)) {
         router_count(self, ROUTER_late_total);
     } else if (entry->document.epoch == dumps->epoch && !entry->conflict &&
                stretch_told(&dumps->stretch)) {
@@ -498,5 +503,6 @@ void dumps_on_reply(struct router *self, uint64_t now_us, const struct frame *fr
 
 bool dumps_use(const struct router *self, uint64_t filter_id)
 {
-    return self->dumps->job != NULL && self->dumps->filter_id == filter_id;
+    return (self->dumps->job != NULL && self->dumps->filter_id == filter_id) ||
+           copies_use(self, filter_id);
 }

@@ -20,7 +20,7 @@
 #include "map/dump.h"
 #include "router/private.h"
 
-enum { DUMPS_MAX = 64 };
+enum { DUMPS_MAX = 64, COPIES_MAX = 64 };
 
 /* Asked for, and not answered yet. */
 struct dump_job {
@@ -50,6 +50,8 @@ struct dump_ask {
     uint64_t *keys;     /* all that it has in the stretch, to `last` */
     size_t count;
     uint64_t last;
+    uint64_t boot; /* of its log ... */
+    uint64_t end;  /* ... below which all of that is told */
 };
 
 /* A stretch of a page, under way. */
@@ -58,8 +60,19 @@ struct dump_stretch {
     uint64_t last;
     uint32_t group;
     uint32_t slots;
+    uint32_t asked; /* a bit for each slot whose reader may be asked */
     uint32_t needed;
+    bool any; /* of a copy: those who answer suffice, one at least */
     struct dump_ask asks[QUORUM_MAX_REPLICAS];
+};
+
+/* A range of a copy that is asked for; one is under way at a time. */
+struct copy_job {
+    bool used;
+    struct router_copy question;
+    struct dump_stretch stretch;
+    uint64_t epoch;
+    uint64_t epoch_hash;
 };
 
 struct dumps {
@@ -75,6 +88,10 @@ struct dumps {
     uint64_t *keys; /* of the page so far; room for DUMP_MAX_KEYS */
     size_t nkeys;
     struct buffer out;
+
+    struct router_copy copies[COPIES_MAX]; /* that wait, in their order */
+    uint32_t ncopies;
+    struct copy_job copy; /* under way */
 };
 
 MUST_USE enum status dumps_create(struct dumps **out);
@@ -87,19 +104,33 @@ bool dumps_use(const struct router *self, uint64_t filter_id);
 void dumps_settle(struct router *self, uint64_t now_us, uint64_t sync);
 void dumps_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
 
+/* ---- copy.c: what replicas have, for a link ---- */
+
+void copies_tick(struct router *self, uint64_t now_us);
+
+/* False: an answer to no question of a copy. */
+bool copies_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
+bool copies_use(const struct router *self, uint64_t filter_id);
+void copies_fini(struct router *self);
+
 /* ---- dump_ask.c: one stretch ---- */
 
-/* From this fingerprint on. */
-void stretch_begin(struct router *self, uint64_t now_us, const struct document_entry *entry,
-                   uint64_t from);
+/* From this fingerprint on: N - W + 1 readers are to tell; or, of a copy, all of those slots that
+ * can. */
+void stretch_begin(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
+                   const struct document_entry *entry, uint64_t from);
+void stretch_begin_copy(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
+                        const struct document_entry *entry, uint64_t from, uint32_t slots);
 void stretch_end(struct dump_stretch *stretch);
 
 /* Ask whom it still takes, and those again who have failed. */
-void stretch_pump(struct router *self, uint64_t now_us, const struct document_entry *entry);
+void stretch_pump(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
+                  const struct document_entry *entry);
 
 /* An answer; false: to no question of this stretch. */
-bool stretch_take(struct router *self, uint64_t now_us, const struct document_entry *entry,
-                  const struct pull_reply *reply, uint64_t number);
+bool stretch_take(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
+                  const struct document_entry *entry, const struct pull_reply *reply,
+                  uint64_t number);
 
 /* Have enough replicas told? */
 bool stretch_told(const struct dump_stretch *stretch);

@@ -25,19 +25,37 @@ static uint64_t last_of(const struct epoch_content *content, uint64_t from, uint
                                            : UINT64_MAX;
 }
 
-void stretch_begin(struct router *self, uint64_t now_us, const struct document_entry *entry,
-                   uint64_t from)
+void stretch_begin(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
+                   const struct document_entry *entry, uint64_t from)
 {
     const struct epoch_content *content = &entry->document.content;
-    struct dump_stretch *stretch = &self->dumps->stretch;
 
     *stretch = (struct dump_stretch){
         .from = from,
         .slots = content->rule.replicas,
+        .asked = UINT32_MAX,
         .needed = content->rule.replicas - content->rule.write + 1,
     };
     stretch->last = last_of(content, from, &stretch->group);
-    stretch_pump(self, now_us, entry);
+    stretch_pump(self, now_us, stretch, entry);
+}
+
+void stretch_begin_copy(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
+                        const struct document_entry *entry, uint64_t from, uint32_t slots)
+{
+    const struct epoch_content *content = &entry->document.content;
+
+    *stretch = (struct dump_stretch){
+        .from = from,
+        .slots = content->rule.replicas,
+        .asked = slots,
+        .any = true,
+    };
+    for (uint32_t i = 0; i < stretch->slots; i++) {
+        stretch->needed += (slots >> i & 1) != 0;
+    }
+    stretch->last = last_of(content, from, &stretch->group);
+    stretch_pump(self, now_us, stretch, entry);
 }
 
 void stretch_end(struct dump_stretch *stretch)
@@ -98,10 +116,9 @@ static bool send_question(struct router *self, const struct dump_stretch *stretc
     return backend != NULL && backend->link != 0 && backend_send(self, backend, &frame);
 }
 
-static void ask(struct router *self, uint64_t now_us, const struct filter_document *document,
-                uint32_t slot)
+static void ask(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
+                const struct filter_document *document, uint32_t slot)
 {
-    struct dump_stretch *stretch = &self->dumps->stretch;
     struct dump_ask *one = &stretch->asks[slot];
 
     one->number = ++self->round;
@@ -127,14 +144,12 @@ static uint32_t hopeful(const struct dump_stretch *stretch)
 }
 
 /* The next one that was not asked, those first that answer. */
-static bool find_fresh(const struct router *self, const struct filter_document *document,
-                       bool suspects, uint32_t *slot)
+static bool find_fresh(const struct router *self, const struct dump_stretch *stretch,
+                       const struct filter_document *document, bool suspects, uint32_t *slot)
 {
-    const struct dump_stretch *stretch = &self->dumps->stretch;
-
     for (uint32_t i = 0; i < stretch->slots; i++) {
         *slot = (self->rotation + i) % stretch->slots;
-        if (stretch->asks[*slot].state == DUMP_ASK_NOT &&
+        if (stretch->asks[*slot].state == DUMP_ASK_NOT && (stretch->asked >> *slot & 1) != 0 &&
             (suspects || !backend_suspect(self, reader_of(stretch, document, *slot)->node))) {
             return true;
         }
@@ -153,9 +168,9 @@ static void note_slow(struct router *self, struct dump_ask *one, uint32_t node)
     }
 }
 
-void stretch_pump(struct router *self, uint64_t now_us, const struct document_entry *entry)
+void stretch_pump(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
+                  const struct document_entry *entry)
 {
-    struct dump_stretch *stretch = &self->dumps->stretch;
     uint32_t slot;
 
     for (uint32_t i = 0; i < stretch->slots; i++) {
@@ -165,13 +180,13 @@ void stretch_pump(struct router *self, uint64_t now_us, const struct document_en
         if (one->state == DUMP_ASK_SENT && !one->slow && waited_us >= PATIENCE_US) {
             note_slow(self, one, reader_of(stretch, &entry->document, i)->node);
         } else if (one->state == DUMP_ASK_FAILED && waited_us >= self->config.retry_us) {
-            ask(self, now_us, &entry->document, i);
+            ask(self, now_us, stretch, &entry->document, i);
         }
     }
     while (hopeful(stretch) < stretch->needed &&
-           (find_fresh(self, &entry->document, false, &slot) ||
-            find_fresh(self, &entry->document, true, &slot))) {
-        ask(self, now_us, &entry->document, slot);
+           (find_fresh(self, stretch, &entry->document, false, &slot) ||
+            find_fresh(self, stretch, &entry->document, true, &slot))) {
+        ask(self, now_us, stretch, &entry->document, slot);
     }
 }
 
@@ -210,6 +225,8 @@ static enum status keep(struct dump_ask *one, const struct dump_stretch *stretch
     one->keys = keys;
     one->count = reply->count;
     one->last = reply->end ? stretch->last : reply->next - 1;
+    one->boot = reply->boot;
+    one->end = reply->view_end;
     return STATUS_OK;
 }
 
@@ -226,10 +243,10 @@ static void hand_document(struct router *self, const struct document_entry *entr
     }
 }
 
-bool stretch_take(struct router *self, uint64_t now_us, const struct document_entry *entry,
-                  const struct pull_reply *reply, uint64_t number)
+bool stretch_take(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
+                  const struct document_entry *entry, const struct pull_reply *reply,
+                  uint64_t number)
 {
-    struct dump_stretch *stretch = &self->dumps->stretch;
     struct dump_ask *one = NULL;
     uint32_t slot = 0;
 
@@ -268,9 +285,13 @@ static uint32_t told(const struct dump_stretch *stretch)
     return count;
 }
 
+/* Of a copy whoever tells is welcome, and nobody is waited for who is slow or can't. */
 bool stretch_told(const struct dump_stretch *stretch)
 {
-    return stretch->needed > 0 && told(stretch) >= stretch->needed;
+    uint32_t count = told(stretch);
+
+    return stretch->needed > 0 &&
+           (count >= stretch->needed || (stretch->any && count > 0 && hopeful(stretch) == count));
 }
 
 uint64_t stretch_last(const struct dump_stretch *stretch)

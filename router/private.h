@@ -333,7 +333,6 @@ void serve_fini(struct router *self);
 /* ---- documents.c ---- */
 
 /* Of a node or a coordinator: what is signed and newer is taken, what is refused is counted. */
-void router_take_document(struct router *self, uint64_t now_us, struct span bytes);
 void router_take_secret(struct router *self, uint64_t now_us, const struct sealed_secret *sealed);
 
 /* The served filter of that name with its secret; NULL: not known here. */

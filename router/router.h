@@ -18,6 +18,7 @@
 #include "base/counter.h"
 #include "base/link_ring.h"
 #include "map/document.h"
+#include "map/document_cache.h"
 #include "map/seal.h"
 #include "map/users.h"
 
@@ -97,6 +98,45 @@ struct router_load {
 /* Answered as an add of that user without a peer; NOT_READY: this router has not heard of the
  * filter yet. */
 void router_load(struct router *router, uint64_t now_us, const struct router_load *load);
+
+/* The documents that it holds, until the next event; and one more, which others have handed on. */
+const struct document_cache *router_documents(const struct router *router);
+void router_take_document(struct router *router, uint64_t now_us, struct span bytes);
+
+/* Whose log holds all that it has told, below `end`. */
+struct router_copy_source {
+    struct member member;
+    uint64_t boot; /* of the log */
+    uint64_t end;
+};
+
+/* A range of what single replicas of one slot group have. */
+struct router_copied {
+    enum status status;
+    const char *message; /* why, unless OK */
+    uint64_t now_us;
+    uint32_t group;
+    uint64_t epoch;
+    uint64_t last; /* all fingerprints from the asker's up to this one, in shards of the group */
+    const uint64_t *keys; /* ascending, each once: what any of the sources has; until the callback
+                             returns */
+    size_t nkeys;
+    struct router_copy_source sources[QUORUM_MAX_REPLICAS];
+    uint32_t nsources;
+};
+
+struct router_copy {
+    uint64_t filter_id;
+    uint64_t from;  /* a fingerprint: its shard tells the slot group */
+    uint32_t slots; /* a bit for each slot of the group whose reader is wanted */
+    uint64_t deadline_us;
+    void (*done)(void *owner, const struct router_copied *copied); /* once; perhaps at once */
+    void *owner;
+};
+
+/* All that the readers of those slots have from there on: of those that answer in time, one at
+ * least. For whoever compares replicas one by one; what a quorum has is router_dump()'s. */
+void router_copy(struct router *router, uint64_t now_us, const struct router_copy *question);
 
 /* What an earlier router has kept, which is moved: for when no coordinator answers for
  * ROUTER_KEPT_US after the start. Before the first event. */
