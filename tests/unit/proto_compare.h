@@ -241,7 +241,7 @@ static inline void compare_by_hand(const struct frame *a, const struct frame *b)
     case FRAME_SITE_HELLO:
     case FRAME_SITE_OPEN:
     case FRAME_SITE_BATCH:
-    case FRAME_SITE_TAKEN:
+    case FRAME_SITE_APPLIED:
     case FRAME_SITE_MARK:
     case FRAME_SITE_MARKED:
     case FRAME_SITE_CLOSE:

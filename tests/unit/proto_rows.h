@@ -479,7 +479,7 @@ static inline const struct binding_table *rows_table(enum frame_kind kind)
         [FRAME_SITE_HELLO] = binding_site_hello,
         [FRAME_SITE_OPEN] = binding_site_open,
         [FRAME_SITE_BATCH] = binding_site_batch_message,
-        [FRAME_SITE_TAKEN] = binding_site_taken,
+        [FRAME_SITE_APPLIED] = binding_site_applied,
         [FRAME_SITE_MARK] = binding_site_mark,
         [FRAME_SITE_MARKED] = binding_site_marked,
         [FRAME_SITE_CLOSE] = binding_site_close,

@@ -215,7 +215,7 @@ static inline void sample_by_hand(enum sample_size size, struct frame *out)
     case FRAME_SITE_HELLO:
     case FRAME_SITE_OPEN:
     case FRAME_SITE_BATCH:
-    case FRAME_SITE_TAKEN:
+    case FRAME_SITE_APPLIED:
     case FRAME_SITE_MARK:
     case FRAME_SITE_MARKED:
     case FRAME_SITE_CLOSE:
