@@ -244,6 +244,33 @@ static const struct binding keyset_rows[] = {
 };
 static BINDING_TABLE(keyset, keyset, NULL);
 
+#define WIRE_site_entry Orbloom__V1__SiteEntry
+static const struct binding site_entry_rows[] = {
+    ROW_AS(site_entry, id.high, id_high, UINT64),
+    ROW_AS(site_entry, id.low, id_low, UINT64),
+    ROW(site_entry, name, CHARS),
+    ROW_AS(site_entry, life.number, life, UINT64),
+    ROW_AS(site_entry, life.tag, life_tag, UINT64),
+    ENUM_UNJUDGED(site_entry, state),
+};
+static BINDING_TABLE(site_entry, site_entry, NULL);
+
+#define WIRE_site_set Orbloom__V1__SiteSet
+static const struct binding site_set_rows[] = {
+    ARRAY(site_set, entries, count, site_entry, STATUS_MALFORMED),
+    ROW(site_set, own, UINT32),
+    ROW(site_set, takes_adds, BOOL),
+    ROW(site_set, says_absent, BOOL),
+    ROW(site_set, settled, BOOL),
+};
+static BINDING_TABLE(site_set, site_set, NULL);
+
+/* Without sites the content has the bytes that it had before there were any. */
+static bool has_sites(const void *ours)
+{
+    return ((const struct epoch_content *)ours)->sites.count > 0;
+}
+
 /* Groups before the shards and losses, which name them. */
 #define WIRE_epoch_content Orbloom__V1__EpochContent
 static const struct binding epoch_content_rows[] = {
@@ -263,6 +290,7 @@ static const struct binding epoch_content_rows[] = {
     ARRAY(epoch_content, keysets, nkeysets, keyset, STATUS_MALFORMED),
     ROOM(epoch_content, chain, nchain, uint32_t, STATUS_MALFORMED),
     BY_HAND(epoch_content, losses, put_losses, get_losses),
+    OPTIONAL(epoch_content, sites, site_set, has_sites, NULL),
 };
 BINDING_TABLE(epoch_content, epoch_content, NULL);
 

@@ -192,6 +192,11 @@ bool document_is_loading(const struct filter_document *self)
     return document_load_open(self->load_source, self->loaded);
 }
 
+bool document_has_sites(const struct filter_document *self)
+{
+    return self->content.sites.count > 0;
+}
+
 bool document_logs_keys(const struct filter_document *self)
 {
     return self->keylog == KEYLOG_ON && self->durability != DURABILITY_MEMORY;

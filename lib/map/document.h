@@ -21,6 +21,7 @@
 #include "filter/fingerprint.h"
 #include "filter/lines.h"
 #include "map/quorum.h"
+#include "map/sites.h"
 
 enum {
     DOCUMENT_NAME_BYTES = 129,                    /* [A-Za-z0-9._:-]{1,128} and a NUL */
@@ -118,6 +119,7 @@ struct epoch_content {
     uint64_t newest_slice;                    /* 0 without a window */
     uint32_t chain[DOCUMENT_MAX_GENERATIONS]; /* generations that checks read together, see below */
     uint32_t nchain;                          /* 0: one array, or a key log to build others from */
+    struct site_set sites;                    /* clusters that it lives in; none: this one alone */
 };
 
 /* One geometry; ids are never reused. */
@@ -212,7 +214,8 @@ bool document_name_valid(struct span name);
 /* Everything that a decoder cannot see alone: counts, ranges, members that repeat.
  * STATUS_MALFORMED with *reason set to a constant text. STATUS_VERSION where it is well formed
  * and asks for more than this version serves: a window or a rebuild of a filter that keeps no log
- * of keys on a disk, both at once, more keysets or slices than there may be. */
+ * of keys on a disk, both at once, more keysets or slices than there may be; several sites with any
+ * of these, with an expiry, without such a log, or where a full filter refuses keys. */
 MUST_USE enum status document_validate(const struct filter_document *self, const char **reason);
 
 /* Ids and names that are valid and unique, endpoints that are there. STATUS_MALFORMED with
@@ -252,7 +255,11 @@ bool document_logs_keys(const struct filter_document *self);
 /* Is it being made of a dump? Until all of that is in it, it serves nobody. */
 bool document_is_loading(const struct filter_document *self);
 
-/* The same, of the two numbers of a filter that another process has told. */
+/* Does it live in several clusters, or is it to? */
+bool document_has_sites(const struct filter_document *self);
+
+/* The same as document_is_loading(), of the two numbers of a filter that another process has told.
+ */
 static inline bool document_load_open(uint64_t load_source, uint64_t loaded)
 {
     return load_source != 0 && loaded != DOCUMENT_LOAD_END;

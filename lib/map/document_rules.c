@@ -333,11 +333,43 @@ static const char *slices_fault(const struct filter_document *self)
     return NULL;
 }
 
+/* Sites give each other keys out of their logs, with no word of the slice or keyset that these are
+ * of; and one that refuses a key which the others have can never be equal to them. */
+static const char *sites_served_fault(const struct filter_document *self)
+{
+    if (!document_has_sites(self)) {
+        return NULL;
+    }
+    if (!document_logs_keys(self)) {
+        return "without a log of keys on a disk, several sites are not served by this version: "
+               "there is nothing to give them";
+    }
+    if (self->when_full != WHEN_FULL_EXPAND) {
+        return "several sites with when_full refuse are not served by this version: keys that the "
+               "others have would be refused";
+    }
+    if (self->window_us != 0) {
+        return "a window in several sites is not served by this version";
+    }
+    if (self->expiry.number != 0) {
+        return "an expiry in several sites is not served by this version";
+    }
+    return self->content.nkeysets == 1 ? NULL
+                                       : "rebuilding from a list in several sites is not served by "
+                                         "this version";
+}
+
 static const char *rule_served(const struct filter_document *self)
 {
     const char *fault = slices_fault(self);
 
-    return fault != NULL ? fault : rebuild_fault(self);
+    fault = fault != NULL ? fault : rebuild_fault(self);
+    return fault != NULL ? fault : sites_served_fault(self);
+}
+
+static const char *rule_sites(const struct filter_document *self)
+{
+    return sites_fault(&self->content.sites);
 }
 
 static const char *rule_load(const struct filter_document *self)
@@ -354,7 +386,7 @@ enum status document_validate(const struct filter_document *self, const char **r
     static const char *(*const rules[])(const struct filter_document *self) = {
         rule_numbers, rule_wishes,  rule_content,     rule_shards, rule_groups,
         reader_fault, keyset_fault, rule_generations, rule_chain,  rule_turns,
-        expiry_fault, rename_fault, rule_load,
+        expiry_fault, rename_fault, rule_load,        rule_sites,
     };
     size_t i;
 

@@ -76,5 +76,8 @@ uint64_t features_of(const struct filter_document *document)
     if (document->owner != 0) {
         set |= feature_bit(FEATURE_USERS);
     }
+    if (document_has_sites(document)) {
+        set |= feature_bit(FEATURE_SITES);
+    }
     return set;
 }

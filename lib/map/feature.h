@@ -24,7 +24,8 @@
     X(RENAMES, 1, "renames", "filters take another name, or another filter's: rename")  \
     X(WINDOWS, 2, "windows", "filters that forget keys after a while: create --window") \
     X(EXPIRY, 3, "expiry", "filters that are dropped by themselves: expire")            \
-    X(USERS, 4, "users", "names, rights and limits of who uses the cluster: user")
+    X(USERS, 4, "users", "names, rights and limits of who uses the cluster: user")      \
+    X(SITES, 5, "sites", "filters in several datacentres: site")
 
 enum feature {
 #define X(constant, bit, name, help) FEATURE_##constant = (bit),

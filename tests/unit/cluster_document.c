@@ -292,6 +292,85 @@ Test(document, two_keysets_take_a_log_with_keys)
     WRONG(STATUS_VERSION, document.durability, DURABILITY_MEMORY);
 }
 
+/* ---- sites ---- */
+
+static void set_sites(void)
+{
+    document.content.sites = sample_sites();
+    document.durability = DURABILITY_SYNC;
+    document.when_full = WHEN_FULL_EXPAND;
+    cr_assert_eq(validate(), STATUS_OK);
+}
+
+Test(document, a_filter_is_in_sites_when_its_set_has_any)
+{
+    cr_assert_not(document_has_sites(&document));
+    set_sites();
+    cr_assert(document_has_sites(&document));
+}
+
+Test(document, sites_are_each_themselves_and_one_is_this_clusters)
+{
+    struct site_set *sites = &document.content.sites;
+
+    set_sites();
+    WRONG(STATUS_MALFORMED, sites->own, sites->count);
+    WRONG(STATUS_MALFORMED, sites->count, SITE_SET_MAX + 1);
+    WRONG(STATUS_MALFORMED, sites->entries[1].id, sites->entries[0].id);
+    WRONG(STATUS_MALFORMED, sites->entries[0].id, ((struct site_id){0}));
+    WRONG(STATUS_MALFORMED, sites->entries[1].name[0], 'E');
+    WRONG(STATUS_MALFORMED, sites->entries[1].name[0], '\0');
+    WRONG(STATUS_MALFORMED, sites->entries[1].life.number, 0);
+    WRONG(STATUS_MALFORMED, sites->entries[1].state, (enum site_state)0);
+    WRONG(STATUS_MALFORMED, sites->entries[1].state, (enum site_state)5);
+    WRONG(STATUS_OK, sites->entries[0].state, SITE_GONE);
+    WRONG(STATUS_MALFORMED, sites->entries[sites->own].state, SITE_LEAVING); /* it takes adds */
+    sites->count = 0;
+    cr_assert_eq(validate(), STATUS_MALFORMED, "of no site, and one takes adds");
+    *sites = (struct site_set){0};
+    cr_assert_eq(validate(), STATUS_OK);
+}
+
+Test(document, eight_sites_at_most_are_not_gone)
+{
+    struct site_set *sites = &document.content.sites;
+
+    set_sites();
+    for (uint32_t i = sites->count; i < SITE_SET_MAX; i++) {
+        sites->entries[i] = (struct site_entry){
+            .id = {UINT64_MAX, i}, .name = "", .life = {1, i}, .state = SITE_GONE};
+        (void)snprintf(sites->entries[i].name, SITE_NAME_BYTES, "site-%u", i);
+    }
+    sites->count = SITE_SET_MAX;
+    cr_assert_eq(validate(), STATUS_OK);
+    for (uint32_t i = 2; i < SITE_SET_MAX_LIVE; i++) {
+        sites->entries[i].state = SITE_COUNTED;
+    }
+    cr_assert_eq(validate(), STATUS_OK, "8 sites");
+    WRONG(STATUS_MALFORMED, sites->entries[SITE_SET_MAX - 1].state, SITE_JOINING);
+}
+
+/* Nothing may go to a site that it did not have from the start, or be lost on the way. */
+Test(document, what_several_sites_do_not_serve_yet_is_told_apart)
+{
+    set_sites();
+    WRONG(STATUS_VERSION, document.keylog, KEYLOG_OFF);
+    WRONG(STATUS_VERSION, document.durability, DURABILITY_MEMORY);
+    WRONG(STATUS_OK, document.durability, DURABILITY_OS);
+    WRONG(STATUS_VERSION, document.when_full, WHEN_FULL_REFUSE);
+    WRONG(STATUS_VERSION, document.expiry, ((struct expiry){.number = 1, .after_us = 1}));
+    document.content.keysets[1] = (struct keyset){2, false};
+    WRONG(STATUS_VERSION, document.content.nkeysets, 2);
+    document.nslices = 7;
+    document.content.newest_slice = 1;
+    document.window_us = 1;
+    cr_assert_eq(validate(), STATUS_VERSION, "a window");
+    document.content.sites = (struct site_set){0};
+    cr_assert_eq(validate(), STATUS_OK, "which is one, without sites");
+}
+
+/* ---- epochs, slots, sizes ---- */
+
 Test(document, epochs_advance_and_forget_their_bytes)
 {
     document.epoch_bytes = heap_zalloc(3, 1);

@@ -11,8 +11,10 @@ Test(cluster_feature, bits_are_given_once_and_for_good)
     cr_assert_eq(FEATURE_WINDOWS, 2);
     cr_assert_eq(FEATURE_EXPIRY, 3);
     cr_assert_eq(FEATURE_USERS, 4);
-    cr_assert_eq(features_known(), 31);
-    cr_assert_null(feature_name(5));
+    cr_assert_eq(FEATURE_SITES, 5);
+    cr_assert_eq(features_known(), 63);
+    cr_assert_str_eq(feature_name(5), "sites");
+    cr_assert_null(feature_name(6));
     cr_assert_null(feature_help(64));
 }
 
@@ -44,4 +46,6 @@ Test(cluster_feature, a_document_needs_what_is_in_it)
     document.window_us = 1;
     document.expiry.number = 1;
     cr_assert_eq(features_of(&document), 15);
+    document.content.sites.count = 1;
+    cr_assert_eq(features_of(&document), 47);
 }

@@ -183,11 +183,19 @@ static enum status open_with(Orbloom__V1__FilterDocument *wire, Orbloom__V1__Epo
     return status;
 }
 
+static void make_site(Orbloom__V1__SiteEntry *site)
+{
+    site->id_low = 1;
+    site->name = (ProtobufCBinaryData){.len = 2, .data = (uint8_t *)"eu"};
+    site->life = 1;
+    site->state = ORBLOOM__V1__SITE_STATE__SITE_COUNTED;
+}
+
 /* Whoever edits a document writes the epoch's content anew: what is not known would be gone, and
- * all others would take that for what was agreed on. Field 12 is kept for the sites of a filter. */
+ * all others would take that for what was agreed on. */
 Test(document_refusals, a_field_of_the_epoch_that_is_not_known_is_of_another_version)
 {
-    enum { SITES = 12, ANY = 1000 };
+    enum { ANY = 1000 };
     Orbloom__V1__FilterDocument *wire = unpack_sample();
     Orbloom__V1__EpochContent *content = orbloom__v1__epoch_content__unpack(
         NULL, wire->epoch_content.len, wire->epoch_content.data);
@@ -195,12 +203,17 @@ Test(document_refusals, a_field_of_the_epoch_that_is_not_known_is_of_another_ver
     Orbloom__V1__AcceptedLoss loss = ORBLOOM__V1__ACCEPTED_LOSS__INIT;
     Orbloom__V1__NodeLife *lives[] = {&life};
     Orbloom__V1__AcceptedLoss *losses[] = {&loss};
+    Orbloom__V1__SiteEntry site = ORBLOOM__V1__SITE_ENTRY__INIT;
+    Orbloom__V1__SiteEntry *entries[] = {&site};
+    Orbloom__V1__SiteSet sites = ORBLOOM__V1__SITE_SET__INIT;
     ProtobufCMessage *parts[] = {&content->base,
                                  &content->groups[2]->base,
                                  &content->groups[1]->slots[2]->base,
                                  &content->keysets[0]->base,
                                  &loss.base,
-                                 &life.base};
+                                 &life.base,
+                                 &sites.base,
+                                 &site.base};
 
     life.node = 9;
     life.incarnation = 9;
@@ -209,14 +222,20 @@ Test(document_refusals, a_field_of_the_epoch_that_is_not_known_is_of_another_ver
     loss.lives = lives;
     content->losses = losses;
     content->n_losses = 1;
+    make_site(&site);
+    sites.entries = entries;
+    sites.n_entries = 1;
+    content->sites = &sites;
+    wire->durability = ORBLOOM__V1__DURABILITY__DURABILITY_SYNC;
+    wire->when_full = ORBLOOM__V1__WHEN_FULL__WHEN_FULL_EXPAND;
     cr_assert_eq(open_content(wire, content), STATUS_OK);
-    cr_assert_eq(open_with(wire, content, &content->base, SITES), STATUS_VERSION);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         cr_assert_eq(open_with(wire, content, parts[i], ANY), STATUS_VERSION, "part %zu", i);
         cr_assert_eq(open_content(wire, content), STATUS_OK);
     }
     content->n_losses = 0;
     content->losses = NULL;
+    content->sites = NULL;
     orbloom__v1__epoch_content__free_unpacked(content, NULL);
     orbloom__v1__filter_document__free_unpacked(wire, NULL);
 }
@@ -236,7 +255,7 @@ Test(document_refusals, what_is_of_another_version_changes_nothing)
     wire->revision++;
     wire->epoch++;
     wire->epoch_content.data = realloc(wire->epoch_content.data, wire->epoch_content.len + 5);
-    memcpy(wire->epoch_content.data + wire->epoch_content.len, "\x62\x03new", 5);
+    memcpy(wire->epoch_content.data + wire->epoch_content.len, "\x7a\x03new", 5); /* field 15 */
     wire->epoch_content.len += 5;
     sign(DOCUMENT_FILTER, &wire->base);
     cr_assert_eq(intake_take(&cache, &key, buffer_span(&bytes), &intake), STATUS_VERSION);
@@ -363,6 +382,54 @@ Test(document_refusals, losses_name_a_group_once_and_lives)
     cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "no such group");
     content->losses = NULL;
     content->n_losses = 0;
+    orbloom__v1__epoch_content__free_unpacked(content, NULL);
+    orbloom__v1__filter_document__free_unpacked(wire, NULL);
+}
+
+Test(document_refusals, a_set_of_sites_is_within_its_bounds)
+{
+    Orbloom__V1__FilterDocument *wire = unpack_sample();
+    Orbloom__V1__EpochContent *content = orbloom__v1__epoch_content__unpack(
+        NULL, wire->epoch_content.len, wire->epoch_content.data);
+    Orbloom__V1__SiteEntry site = ORBLOOM__V1__SITE_ENTRY__INIT;
+    Orbloom__V1__SiteEntry gone[SITE_SET_MAX + 1];
+    Orbloom__V1__SiteEntry *entries[SITE_SET_MAX + 1];
+    Orbloom__V1__SiteSet sites = ORBLOOM__V1__SITE_SET__INIT;
+    char name[SITE_NAME_BYTES + 1];
+
+    memset(name, 'n', sizeof name);
+    make_site(&site);
+    for (size_t i = 0; i <= SITE_SET_MAX; i++) {
+        gone[i] = site;
+        gone[i].id_low += i;
+        gone[i].state = ORBLOOM__V1__SITE_STATE__SITE_GONE;
+        entries[i] = i == 0 ? &site : &gone[i];
+    }
+    wire->durability = ORBLOOM__V1__DURABILITY__DURABILITY_SYNC;
+    wire->when_full = ORBLOOM__V1__WHEN_FULL__WHEN_FULL_EXPAND;
+    content->sites = &sites;
+    cr_assert_eq(open_content(wire, content), STATUS_OK, "an empty set is none");
+    sites.entries = entries;
+    sites.n_entries = SITE_SET_MAX;
+    cr_assert_eq(open_content(wire, content), STATUS_OK);
+    sites.n_entries++;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "33 sites");
+    sites.n_entries = 1;
+    sites.own = 1;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "of no site");
+    sites.own = 0;
+    site.state = (Orbloom__V1__SiteState)5;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "a state");
+    site.state = ORBLOOM__V1__SITE_STATE__SITE_UNSPECIFIED;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "no state");
+    site.state = ORBLOOM__V1__SITE_STATE__SITE_COUNTED;
+    site.name = (ProtobufCBinaryData){.len = SITE_NAME_BYTES, .data = (uint8_t *)name};
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "a name that is too long");
+    site.name.len--;
+    cr_assert_eq(open_content(wire, content), STATUS_OK);
+    wire->when_full = ORBLOOM__V1__WHEN_FULL__WHEN_FULL_REFUSE;
+    cr_assert_eq(open_content(wire, content), STATUS_VERSION, "what is not served yet");
+    content->sites = NULL;
     orbloom__v1__epoch_content__free_unpacked(content, NULL);
     orbloom__v1__filter_document__free_unpacked(wire, NULL);
 }

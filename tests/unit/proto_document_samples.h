@@ -71,6 +71,20 @@ static inline struct filter_document sample_document(void)
     return document;
 }
 
+/* Here, and another site that joins. */
+static inline struct site_set sample_sites(void)
+{
+    return (struct site_set){
+        .entries = {{{0x0102030405060708, 0x1112131415161718}, "us", {2, 0xabcdef}, SITE_JOINING},
+                    {{0x2122232425262728, 0}, "eu", {1, 0x123456789abcdef0}, SITE_COUNTED}},
+        .count = 2,
+        .own = 1,
+        .takes_adds = true,
+        .says_absent = true,
+        .settled = true,
+    };
+}
+
 /* A crawler with grants, tokens and limits, and an admin with a key; owned by the caller. */
 static inline struct user_list sample_users(void)
 {

@@ -231,6 +231,51 @@ Test(golden, filter_document_that_expires)
     document_fini(&back);
 }
 
+/* What was not there before, in what quorums agree on: without it the bytes are those above. */
+Test(golden, filter_document_in_several_sites)
+{
+    struct cluster_key key = sample_key(0);
+    struct filter_document document = sample_document();
+    struct filter_document back;
+
+    document.durability = DURABILITY_SYNC;
+    document.when_full = WHEN_FULL_EXPAND;
+    document.content.sites = sample_sites();
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    assert_bytes(span_of(document.epoch_bytes, document.epoch_size),
+                 "0a097365656e2d75726c73100118032002280230043a2d0a0d080111e9030000"
+                 "0000000030010a0d080211ea0300000000000030020a0d080311eb0300000000"
+                 "000030033a2d0a0d080211ea0300000000000030020a0d080311eb0300000000"
+                 "000030030a0d080411ec0300000000000030013a2d0a0d080311eb0300000000"
+                 "000030030a0d080411ec0300000000000030010a0d080511ed03000000000000"
+                 "30024210000102000102000102000102000102004a040801100162490a230908"
+                 "070605040302011118171615141312111a027573200229efcdab000000000030"
+                 "010a1a0928272625242322211a026575200129f0debc9a785634123002100118"
+                 "012001280181018070605040302010890101f0e0d0c0b0a090900102");
+    cr_assert_eq(document.epoch_hash, 0xdc23001cec450b1a);
+    assert_bytes(buffer_span(&bytes),
+                 "080112e80209887766554433221110071803229c020a097365656e2d75726c73"
+                 "100118032002280230043a2d0a0d080111e90300000000000030010a0d080211"
+                 "ea0300000000000030020a0d080311eb0300000000000030033a2d0a0d080211"
+                 "ea0300000000000030020a0d080311eb0300000000000030030a0d080411ec03"
+                 "00000000000030013a2d0a0d080311eb0300000000000030030a0d080411ec03"
+                 "00000000000030010a0d080511ed030000000000003002421000010200010200"
+                 "0102000102000102004a040801100162490a2309080706050403020111181716"
+                 "15141312111a027573200229efcdab000000000030010a1a0928272625242322"
+                 "211a026575200129f0debc9a7856341230021001180120012801810180706050"
+                 "40302010890101f0e0d0c0b0a09090010228215080ade204597b14ae47e17a84"
+                 "3f6080c096b102680170017802800101880103a20117080111efcdab89674523"
+                 "01188064200128043080ade2041a20af26ab69a47e79efe53ac4b5bc689f53d1"
+                 "9a238daaaccfd35f886c5e3b301774");
+    cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    cr_assert(site_set_agrees(&back.content.sites, &document.content.sites));
+    cr_assert_eq(back.content.sites.own, 1);
+    cr_assert(back.content.sites.takes_adds && back.content.sites.says_absent &&
+              back.content.sites.settled);
+    document_fini(&document);
+    document_fini(&back);
+}
+
 Test(golden, expire_request)
 {
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_ADMIN_REQUEST};
