@@ -97,7 +97,9 @@ static void name_targets(const struct filter_document *document,
 
 /* Whatever was accepted is logged, also what seemed to be there: its bits may have been set by
  * chance, and the next array that is built would not have it. Also what gossip has brought under
- * the same number: that record is another node's add, and this one the router's. */
+ * the same number: that record is another node's add, and this one the router's. And also what
+ * another site has brought before: only what is logged as this site's own goes to the other sites,
+ * and those that it was to come from may have lost it. */
 enum status node_log_add(struct node *self, const struct document_entry *entry,
                          const struct subrequest *subrequest, const uint64_t *fingerprints,
                          uint32_t count, struct log_need *need)
@@ -109,6 +111,7 @@ enum status node_log_add(struct node *self, const struct document_entry *entry,
         .batch_number = subrequest->batch.number,
         .group = subrequest->group,
         .bits = entry->document.keylog == KEYLOG_OFF,
+        .relayed = subrequest->relayed,
         .fed = subrequest->keyset != 0,
         .partial = count != subrequest->count,
         .count = count,

@@ -96,18 +96,25 @@ static enum status log_accepted(struct node *self, const struct document_entry *
                                 const uint64_t *present, const uint64_t *absent,
                                 struct log_need *need)
 {
+    bool wrong = MUTANT(DUPLICATE_UNWAITED) || MUTANT(PRESENT_IS_RELAYED);
     struct log_need unneeded = {0};
+    struct subrequest another;
     uint64_t fresh = 0;
     uint64_t *some;
     uint32_t count;
     enum status status;
 
     count = (uint32_t)bits_count_either(present, absent, subrequest->count);
-    for (uint32_t i = 0; MUTANT(DUPLICATE_UNWAITED) && i < bits_words(subrequest->count); i++) {
+    for (uint32_t i = 0; wrong && i < bits_words(subrequest->count); i++) {
         fresh |= absent[i];
     }
     if (MUTANT(DUPLICATE_UNWAITED) && fresh == 0) {
         need = &unneeded;
+    }
+    if (MUTANT(PRESENT_IS_RELAYED) && fresh == 0) {
+        another = *subrequest;
+        another.relayed = true;
+        subrequest = &another;
     }
     if (self->storage == NULL || count == subrequest->count) {
         return node_log_add(self, entry, subrequest, fingerprints, count, need);
@@ -179,6 +186,19 @@ static bool is_remembered(struct node *self, uint64_t now_us, const struct subre
     return vote_cache_find(self->recent, now_us, &add, &first) == RECENT_VOTE;
 }
 
+/* Nobody asks how it was before another site's keys came: their votes are never sure, and don't
+ * take the memory for those of clients' adds. */
+static bool settle_vote(struct node *self, uint64_t now_us, const struct subrequest *subrequest,
+                        const uint64_t *fingerprints, const struct subrequest_reply *reply,
+                        uint64_t *present, uint64_t *absent)
+{
+    if (subrequest->relayed) {
+        node_lost_vote(self, subrequest);
+        return false;
+    }
+    return node_settle_vote(self, now_us, subrequest, fingerprints, reply->state, present, absent);
+}
+
 static void execute(struct node *self, uint64_t now_us, struct document_entry *entry,
                     const struct subrequest *subrequest, const uint64_t *fingerprints,
                     struct answer *answer, struct subrequest_reply *reply)
@@ -227,9 +247,10 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
     reply->present = present;
     reply->absent = absent;
     if (subrequest->operation == OPERATION_ADD) {
-        reply->repeated = !node_settle_vote(self, now_us, subrequest, fingerprints, reply->state,
-                                            present, absent);
+        reply->repeated = !settle_vote(self, now_us, subrequest, fingerprints, reply, present,
+                                       absent);
         self->counters[NODE_keys_added_total] += subrequest->count;
+        self->counters[NODE_keys_relayed_total] += subrequest->relayed ? subrequest->count : 0;
     } else {
         self->counters[NODE_keys_checked_total] += subrequest->count;
     }

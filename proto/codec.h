@@ -119,6 +119,7 @@ struct subrequest {
     uint32_t count;        /* of fingerprints, following those of the subrequests before */
     uint32_t keyset;       /* adds: into this one only; 0: into all of the document */
     uint32_t user;         /* whose it is; 0: nobody's in particular */
+    bool relayed; /* adds only: it came from another site; its vote tells nothing of before */
 };
 
 struct node_request {

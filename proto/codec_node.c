@@ -22,6 +22,7 @@ static void put_subrequest(const struct subrequest *subrequest, Orbloom__V1__Sub
     wire->count = subrequest->count;
     wire->keyset = subrequest->keyset;
     wire->user = subrequest->user;
+    wire->relayed = subrequest->relayed;
 }
 
 static enum status put_subrequests(const struct node_request *request,
@@ -81,7 +82,14 @@ static void get_subrequest(const Orbloom__V1__Subrequest *wire, struct subreques
         .count = wire->count,
         .keyset = wire->keyset,
         .user = wire->user,
+        .relayed = wire->relayed,
     };
+}
+
+static bool is_wellformed(const Orbloom__V1__Subrequest *wire)
+{
+    return codec_enum_known((int)wire->operation, OPERATION_ADD) &&
+           (!wire->relayed || wire->operation == ORBLOOM__V1__OPERATION__OPERATION_ADD);
 }
 
 static enum status get_subrequests(const Orbloom__V1__NodeRequest *wire, struct codec_arena *arena,
@@ -95,7 +103,7 @@ static enum status get_subrequests(const Orbloom__V1__NodeRequest *wire, struct 
         return STATUS_TOO_LARGE;
     }
     for (i = 0; i < wire->n_subrequests; i++) {
-        if (!codec_enum_known((int)wire->subrequests[i]->operation, OPERATION_ADD)) {
+        if (!is_wellformed(wire->subrequests[i])) {
             return STATUS_MALFORMED;
         }
         get_subrequest(wire->subrequests[i], &subrequests[i]);

@@ -7,6 +7,7 @@
     X(requests_total, "requests", "adds and checks received from clients")                       \
     X(keys_checked_total, "keys", "keys of checks answered")                                     \
     X(keys_added_total, "keys", "keys of adds answered")                                         \
+    X(keys_relayed_total, "keys", "keys of other sites' adds answered")                          \
     X(keys_undecided_total, "keys", "keys answered unknown or not acknowledged")                 \
     X(keys_maybe_total, "keys", "unknown keys answered maybe (when_unavailable = maybe)")        \
     X(keys_maybe_new_total, "keys", "adds acknowledged as MAYBE_NEW")                            \

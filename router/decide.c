@@ -92,8 +92,9 @@ static bool add_decided(struct router *self, uint64_t now_us, const struct op *o
          */
         return hopeful(part, rule) < rule->write;
     }
-    /* Acknowledged. A further vote may tell new from present, if it comes soon. */
-    return nunsure == 0 || now_us - op->started_us >= hedge_patience_us(self) ||
+    /* Acknowledged. A further vote may tell new from present, if it comes soon and that is asked.
+     */
+    return nunsure == 0 || op->relayed || now_us - op->started_us >= hedge_patience_us(self) ||
            !expects_more(self, entry, part);
 }
 
@@ -308,10 +309,11 @@ static void count_answer(struct router *self, const struct op *op,
                          const struct shortfall *shortfall, const uint64_t *present,
                          const uint64_t *absent)
 {
-    self->counters[op->operation == OPERATION_ADD ? ROUTER_keys_added_total
-                                                  : ROUTER_keys_checked_total] += op->count;
+    self->counters[op->relayed                      ? ROUTER_keys_relayed_total
+                   : op->operation == OPERATION_ADD ? ROUTER_keys_added_total
+                                                    : ROUTER_keys_checked_total] += op->count;
     self->counters[ROUTER_keys_undecided_total] += shortfall->keys;
-    if (op->operation == OPERATION_ADD) {
+    if (op->operation == OPERATION_ADD && !op->relayed) {
         for (size_t i = 0; i < bits_words(op->count); i++) {
             self->counters[ROUTER_keys_maybe_new_total] += bits_count_word(present[i] & absent[i]);
         }
@@ -345,6 +347,20 @@ static void send_answer(struct router *self, const struct op *op,
     router_reply(self, &op->client, &answer);
 }
 
+/* What was acknowledged was acknowledged: how it was before depends on what of it came first, the
+ * other site's router or this one's clients, and on which of the repeats this is. */
+static void forget_history(const struct op *op)
+{
+    for (uint32_t i = 0; op->relayed && i < op->nparts; i++) {
+        const struct part *part = &op->parts[i];
+
+        for (size_t word = 0; word < bits_words(part->count); word++) {
+            part->present[word] |= part->absent[word];
+            part->absent[word] = part->present[word];
+        }
+    }
+}
+
 /* Answer the client with the verdict of all parts, and end the operation. */
 static void answer(struct router *self, struct op *op)
 {
@@ -354,6 +370,7 @@ static void answer(struct router *self, struct op *op)
 
     assert(op->used && op->nopen == 0);
     survey(self, op, entry, &shortfall);
+    forget_history(op);
     /* One part that was not sorted: its verdict is in the client's order already. */
     if (op->nparts == 1 && op->parts[0].positions == NULL) {
         send_answer(self, op, entry, &shortfall, op->parts[0].present, op->parts[0].absent);

@@ -109,7 +109,7 @@ uint64_t op_deadline_us(const struct router *self, uint64_t now_us, uint32_t tim
 
 /* Its keys become fingerprints, and the first questions are asked. STATUS_NOMEM. */
 static enum status fill(struct router *self, uint64_t now_us, struct op *op,
-                        const struct client_request *request, const uint64_t *hashed,
+                        const struct client_request *request, const struct hashed_keys *hashed,
                         struct document_entry *entry)
 {
     const struct routed_filter *routed = entry->attachment;
@@ -118,6 +118,7 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
     op->attempt = request->attempt;
     op->operation = request->operation == OPERATION_FEED ? OPERATION_ADD : request->operation;
     op->keyset = request->operation == OPERATION_FEED ? rebuild_keyset(&entry->document) : 0;
+    op->relayed = hashed != NULL && hashed->relayed;
     op->slots = request->slots != 0 ? request->slots : UINT32_MAX;
     op->filter_id = entry->document.id;
     op->started_us = now_us;
@@ -127,7 +128,7 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
         return STATUS_NOMEM;
     }
     if (hashed != NULL) {
-        memcpy(op->fingerprints, hashed, request->count * sizeof *hashed);
+        memcpy(op->fingerprints, hashed->fingerprints, request->count * sizeof *op->fingerprints);
     } else {
         fingerprint_batch(entry->document.hash, &routed->secret, request->keys.data,
                           request->lengths, request->count, op->fingerprints);
@@ -141,7 +142,7 @@ bool op_feeds(const struct document_entry *entry, enum operation operation, uint
 }
 
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
-              const struct client_request *request, const uint64_t *hashed,
+              const struct client_request *request, const struct hashed_keys *hashed,
               struct document_entry *entry)
 {
     struct refusal refusal;
@@ -182,7 +183,7 @@ static enum status why_over(const struct op *op, const struct document_entry *en
         *message = "the filter was dropped meanwhile; retry";
         return STATUS_STALE;
     }
-    if (entry->document.content.named_epoch > op->epoch) {
+    if (entry->document.content.named_epoch > op->epoch && !op->relayed) {
         /* It was asked for by another name, which may be bound to another filter. */
         *message = "the filter was renamed meanwhile; retry";
         return STATUS_STALE;

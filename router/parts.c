@@ -73,6 +73,7 @@ bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *
         .count = part->count,
         .keyset = op->keyset,
         .user = op->client.user,
+        .relayed = op->relayed,
     };
 
     assert(op->used && seat_taken(part, seat));

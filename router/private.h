@@ -135,6 +135,7 @@ struct op {
     uint32_t restarts;        /* under newer documents */
     enum operation operation; /* a feed is an add to one keyset */
     uint32_t keyset;          /* ... to this one; 0: no feed */
+    bool relayed;             /* an add that came from another site */
     uint32_t slots;           /* that may be asked */
     uint64_t filter_id;
     uint64_t epoch;
@@ -420,10 +421,15 @@ bool op_feeds(const struct document_entry *entry, enum operation operation, uint
 /* Until when what comes now with this time-out is worked on; 0: it says none. */
 uint64_t op_deadline_us(const struct router *self, uint64_t now_us, uint32_t timeout_ms);
 
-/* Begin what was requested of this filter. `hashed`: keys that are fingerprints already, and of
- * these the request has neither bytes nor lengths; NULL: it has. */
+/* Keys that are fingerprints already: of these a request has neither bytes nor lengths. */
+struct hashed_keys {
+    const uint64_t *fingerprints;
+    bool relayed; /* by another site */
+};
+
+/* Begin what was requested of this filter. `hashed`: NULL: the request has its keys. */
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
-              const struct client_request *request, const uint64_t *hashed,
+              const struct client_request *request, const struct hashed_keys *hashed,
               struct document_entry *entry);
 
 /* Votes and refusals of a node, by any link. */

@@ -99,6 +99,24 @@ struct router_load {
  * filter yet. */
 void router_load(struct router *router, uint64_t now_us, const struct router_load *load);
 
+/* ---- filters that are in several sites; for whoever is in the same process ---- */
+
+/* Fingerprints that routers of another site have added there. */
+struct router_relay {
+    uint64_t filter_id;
+    uint64_t correlation;
+    uint32_t timeout_ms;
+    const uint64_t *fingerprints;
+    uint32_t count; /* CODEC_MAX_KEYS at most */
+};
+
+/* An add with all that belongs to one, but that nodes log it as another site's: so it goes no
+ * further from here. No user's limits hold for it. Repeating it is harmless. Answered as an add
+ * without a peer, when it is acknowledged; whether keys were new is not told: both planes say yes
+ * of those that are acknowledged. NOT_READY: this router has not heard of the filter yet, or it is
+ * being loaded. DROPPED: for good. */
+void router_relay(struct router *router, uint64_t now_us, const struct router_relay *relay);
+
 /* The documents that it holds, until the next event; and one more, which others have handed on. */
 const struct document_cache *router_documents(const struct router *router);
 void router_take_document(struct router *router, uint64_t now_us, struct span bytes);

@@ -399,6 +399,56 @@ void router_load(struct router *self, uint64_t now_us, const struct router_load 
         router_refuse_client(self, &inside, load->correlation, &request, STATUS_CONFLICT,
                              ROUTER_CONFLICT_MESSAGE);
     } else {
-        op_begin(self, now_us, &inside, load->correlation, &request, load->fingerprints, entry);
+        op_begin(self, now_us, &inside, load->correlation, &request,
+                 &(struct hashed_keys){.fingerprints = load->fingerprints}, entry);
+    }
+}
+
+/* ---- what other sites have added ---- */
+
+/* Why nothing can be added to the filter; NULL: it can. */
+static const char *why_unrelayed(const struct router *self, const struct document_entry *entry,
+                                 uint64_t filter_id, enum status *status)
+{
+    const struct routed_filter *routed = entry != NULL ? entry->attachment : NULL;
+
+    *status = STATUS_NOT_READY;
+    if (document_cache_is_dropped(&self->documents, filter_id) ||
+        (entry != NULL && entry->document.content.state != FILTER_ACTIVE)) {
+        *status = STATUS_DROPPED;
+        return "the filter was dropped here";
+    }
+    if (routed == NULL || !routed->has_secret) {
+        return "this router has not heard of the filter yet";
+    }
+    if (entry->conflict) {
+        *status = STATUS_CONFLICT;
+        return ROUTER_CONFLICT_MESSAGE;
+    }
+    return is_closed(entry) ? "the filter is being loaded from a dump" : NULL;
+}
+
+void router_relay(struct router *self, uint64_t now_us, const struct router_relay *relay)
+{
+    struct document_entry *entry = document_cache_find(&self->documents, relay->filter_id);
+    const struct peer inside = {0};
+    const struct hashed_keys hashed = {.fingerprints = relay->fingerprints, .relayed = true};
+    const struct client_request request = {
+        .filter = entry != NULL ? entry->document.content.name : "",
+        .filter_id = relay->filter_id,
+        .operation = OPERATION_ADD,
+        .op = {.session = {self->producer_id, 0}, .sequence = relay->correlation},
+        .timeout_ms = relay->timeout_ms,
+        .count = relay->count,
+    };
+    enum status status;
+    const char *reason = why_unrelayed(self, entry, relay->filter_id, &status);
+
+    assert(relay->count <= CODEC_MAX_KEYS);
+    if (reason != NULL) {
+        sync_want(self, now_us);
+        router_refuse_client(self, &inside, relay->correlation, &request, status, reason);
+    } else {
+        op_begin(self, now_us, &inside, relay->correlation, &request, &hashed, entry);
     }
 }

@@ -46,6 +46,7 @@
     X(RETIRED_BEFORE_DURABLE)  \
     X(PARTIAL_IS_WHOLE)        \
     X(KNOWN_NOT_LOGGED)        \
+    X(PRESENT_IS_RELAYED)      \
     X(CUT_RUNS_UNPINNED)       \
     X(CUT_LOG_UNPINNED)        \
     X(LINES_ANY_GEOMETRY)      \

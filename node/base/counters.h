@@ -14,6 +14,7 @@
     X(segments_total, "segments", "parts of requests executed or refused")                    \
     X(keys_checked_total, "keys", "keys looked up")                                           \
     X(keys_added_total, "keys", "keys written, new or not")                                   \
+    X(keys_relayed_total, "keys", "... of them, from another site")                           \
     X(stale_total, "segments", "refused: epoch behind the fence")                             \
     X(need_doc_total, "segments", "refused: epoch ahead of the document held")                \
     X(not_ready_total, "segments", "refused: replica building, joining or not hosted")        \

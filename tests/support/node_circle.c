@@ -479,6 +479,7 @@ static void ask_subrequest(struct circle *self, uint32_t id, const struct filter
         .batch = {.producer_id = operation == OPERATION_ADD ? CIRCLE_ROUTER : 0, .number = batch},
         .count = count,
         .keyset = operation == OPERATION_ADD ? self->keyset : 0,
+        .relayed = operation == OPERATION_ADD && self->relayed,
     };
     struct frame frame = {
         .correlation = 77,

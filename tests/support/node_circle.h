@@ -65,6 +65,7 @@ struct circle {
     uint64_t scrub_us;           /* of nodes that are started */
     uint32_t steps[NODE_NSTEPS]; /* likewise */
     uint32_t keyset;             /* adds go to that one only, as part of a list; 0: to all */
+    bool relayed;                /* adds come from another site */
 
     /* What went between nodes. */
     uint64_t requests[PULL_FILTERS + 1]; /* by enum pull_kind */

@@ -32,7 +32,7 @@ static void add(uint64_t number, uint32_t keyset)
     }
 }
 
-/* Nobody writes such a batch yet. */
+/* Of a list that another site is rebuilt from: nobody relays one yet. */
 static void add_relayed(void)
 {
     struct node *node = circle_node(circle, 1);

@@ -66,6 +66,7 @@ static inline void compare_subrequest(const struct subrequest *a, const struct s
     SAME(count);
     SAME(keyset);
     SAME(user);
+    SAME(relayed);
 }
 
 static inline void compare_node_request(const struct node_request *a, const struct node_request *b)

@@ -100,7 +100,7 @@ Test(golden, client_reply)
 Test(golden, node_request)
 {
     static const struct subrequest subrequests[] = {
-        {1, 2, 3, 4, 5, OPERATION_ADD, {{6, 7}, 8}, 9, {10, 11}, 1, 0, 0},
+        {1, 2, 3, 4, 5, OPERATION_ADD, {{6, 7}, 8}, 9, {10, 11}, 1, 0, 0, false},
         {.operation = OPERATION_CHECK, .count = 2},
     };
     static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX, 0};

@@ -162,6 +162,13 @@ Test(refusals, subrequests_must_add_up_to_the_fingerprints)
     subrequests[1] = subrequest(0);
     subrequests[2].operation = ORBLOOM__V1__OPERATION__OPERATION_UNSPECIFIED;
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_MALFORMED, "no operation");
+    subrequests[2].operation = ORBLOOM__V1__OPERATION__OPERATION_FEED;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_MALFORMED, "clients' alone");
+    subrequests[2].relayed = true;
+    subrequests[2].operation = ORBLOOM__V1__OPERATION__OPERATION_CHECK;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_MALFORMED, "a relayed check");
+    subrequests[2].operation = ORBLOOM__V1__OPERATION__OPERATION_ADD;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_OK, "a relayed add");
     wire.n_subrequests = 0;
     wire.n_fingerprints = 0;
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_OK, "nothing");

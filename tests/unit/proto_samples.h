@@ -79,6 +79,7 @@ static inline void sample_node_request(enum sample_size size, struct node_reques
             .count = each,
             .keyset = (uint32_t)x + 11,
             .user = (uint32_t)x + 12,
+            .relayed = i % 4 == 2,
         };
     }
     for (size_t i = 0; i < n * each; i++) {
