@@ -73,7 +73,7 @@ static const struct {
                           .descriptor = &orbloom__v1__site_batch__descriptor,
                           .table = binding_site_batch_message,
                           .offset = offsetof(struct frame, body.site_batch)},
-    BOUND(SITE_TAKEN, site_taken, site_taken),
+    BOUND(SITE_APPLIED, site_applied, site_applied),
     BOUND(SITE_MARK, site_mark, site_mark),
     BOUND(SITE_MARKED, site_marked, site_marked),
     BOUND(SITE_CLOSE, site_close, site_close),

@@ -334,7 +334,7 @@ enum frame_kind {
     FRAME_SITE_HELLO, /* these: see site_message.h */
     FRAME_SITE_OPEN,
     FRAME_SITE_BATCH,
-    FRAME_SITE_TAKEN,
+    FRAME_SITE_APPLIED,
     FRAME_SITE_MARK,
     FRAME_SITE_MARKED,
     FRAME_SITE_CLOSE,
@@ -369,7 +369,7 @@ struct frame {
         struct site_hello site_hello;
         struct site_open site_open;
         struct site_batch_message site_batch;
-        struct site_taken site_taken;
+        struct site_applied site_applied;
         struct site_mark site_mark;
         struct site_marked site_marked;
         struct site_close site_close;

@@ -40,7 +40,7 @@ binding_table_fn binding_error_reply;
 binding_table_fn binding_site_hello;
 binding_table_fn binding_site_open;
 binding_table_fn binding_site_batch_message;
-binding_table_fn binding_site_taken;
+binding_table_fn binding_site_applied;
 binding_table_fn binding_site_mark;
 binding_table_fn binding_site_marked;
 binding_table_fn binding_site_close;

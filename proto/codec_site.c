@@ -43,13 +43,13 @@ static const struct binding site_batch_message_rows[] = {
 };
 BINDING_TABLE(site_batch_message, site_batch, NULL);
 
-#define WIRE_site_taken Orbloom__V1__SiteTaken
-static const struct binding site_taken_rows[] = {
-    ROW(site_taken, stream, UINT64),
-    ROW(site_taken, number, UINT64),
-    ROW(site_taken, room, UINT64),
+#define WIRE_site_applied Orbloom__V1__SiteApplied
+static const struct binding site_applied_rows[] = {
+    ROW(site_applied, stream, UINT64),
+    ROW(site_applied, number, UINT64),
+    ROW(site_applied, room, UINT64),
 };
-BINDING_TABLE(site_taken, site_taken, NULL);
+BINDING_TABLE(site_applied, site_applied, NULL);
 
 #define WIRE_site_mark Orbloom__V1__SiteMark
 static const struct binding site_mark_rows[] = {

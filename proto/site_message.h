@@ -8,6 +8,7 @@
 
 #include "base/span.h"
 #include "base/status.h"
+#include "map/document.h"
 #include "map/sites.h"
 
 #include <stdbool.h>
@@ -41,11 +42,11 @@ struct site_source {
 /* Send what is acknowledged at your site of this filter, from these places on. */
 struct site_open {
     uint64_t stream;              /* random; names it from here on */
-    struct site_id uid;           /* of the filter */
+    struct filter_uid uid;
     struct site_life source_life; /* as the asker knows them */
     struct site_life own_life;
     uint32_t keyset;
-    uint64_t room; /* bytes of batches that it may be sent before it has taken any */
+    uint64_t room; /* bytes of batches that it may be sent before it has applied any */
     const struct site_source *sources;
     size_t nsources; /* at most SITE_MAX_SOURCES; what is missing is copied */
 };
@@ -56,7 +57,7 @@ struct site_batch_message {
     struct span batch; /* site/batch.h; empty: it only tells that the stream goes on */
 };
 
-struct site_taken {
+struct site_applied {
     uint64_t stream;
     uint64_t number; /* all batches up to it are with W replicas of the receiver's site */
     uint64_t room;

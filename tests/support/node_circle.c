@@ -130,6 +130,7 @@ void circle_stop(struct circle *self, uint32_t id)
 
     memset(one->jobs, 0, sizeof one->jobs);
     node_destroy(&one->node);
+    one->actor = (struct actor){0};
     memory_disk_kill(one->disk);
 }
 
@@ -185,6 +186,32 @@ void circle_fini(struct circle *self)
     codec_arena_destroy(&self->arena);
 }
 
+const struct effects *circle_guest_effects(struct circle *self)
+{
+    struct circle_node *guest = &self->nodes[CIRCLE_GUEST - 1];
+
+    *guest = (struct circle_node){.circle = self, .id = CIRCLE_GUEST};
+    guest->effects = (struct effects){
+        .context = guest,
+        .reply = on_reply,
+        .link_open = on_link_open,
+        .link_close = on_link_close,
+        .send = on_send,
+        .random = on_random,
+    };
+    return &guest->effects;
+}
+
+void circle_guest_start(struct circle *self, const struct actor *actor)
+{
+    self->nodes[CIRCLE_GUEST - 1].actor = *actor;
+}
+
+void circle_guest_stop(struct circle *self)
+{
+    self->nodes[CIRCLE_GUEST - 1].actor = (struct actor){0};
+}
+
 struct node *circle_node(struct circle *self, uint32_t id)
 {
     return self->nodes[id - 1].node;
@@ -228,6 +255,41 @@ static enum status enlist(struct circle *self, uint32_t id, const struct sync_re
         self->revision++;
     }
     return verdict == BOOT_OLD || verdict == BOOT_BLIND ? STATUS_STALE : STATUS_OK;
+}
+
+/* A router hears of the node list, and of the filter with its secret. */
+static void coordinate_guest(struct circle *self, const struct circle_frame *asked,
+                             const struct frame *request)
+{
+    struct circle_node *guest = &self->nodes[CIRCLE_GUEST - 1];
+    struct frame reply = {.correlation = request->correlation, .kind = FRAME_SYNC_REPLY};
+    uint8_t sealed[SEAL_SECRET_BYTES];
+    struct sealed_secret secret = {.sealed = span_of(sealed, sizeof sealed)};
+    struct buffer list;
+    struct buffer stored;
+    struct buffer bytes;
+    struct span documents[2];
+
+    if (self->silent || self->stored == NULL || guest->actor.self == NULL) {
+        return;
+    }
+    secret.filter_id = self->stored->id;
+    sample_sealed_secret(secret.filter_id, sealed);
+    sign_list(self, &list);
+    sample_sign(self->stored, sample_key(), &stored);
+    documents[0] = buffer_span(&list);
+    documents[1] = buffer_span(&stored);
+    reply.body.sync_reply = (struct sync_reply){.message = "",
+                                                .change = self->stored->revision,
+                                                .documents = documents,
+                                                .ndocuments = 2,
+                                                .secrets = &secret,
+                                                .nsecrets = 1};
+    encode(&reply, &bytes);
+    guest->actor.on_answer(guest->actor.self, self->now_us, asked->link, buffer_span(&bytes));
+    buffer_fini(&bytes);
+    buffer_fini(&stored);
+    buffer_fini(&list);
 }
 
 static void coordinate(struct circle *self, const struct circle_frame *asked,
@@ -304,7 +366,7 @@ static void arrive(struct circle *self, const struct circle_frame *frame)
     const struct peer from = {.size = 2, .id = {(uint8_t)frame->from, (uint8_t)frame->link}};
     struct span bytes = span_of(frame->bytes, frame->size);
 
-    if (to->node == NULL) {
+    if (to->actor.self == NULL) {
         return;
     }
     if (!frame->answer) {
@@ -322,6 +384,8 @@ static void deliver(struct circle *self)
     cr_assert_eq(codec_decode(self->arena, span_of(frame.bytes, frame.size), &decoded), STATUS_OK);
     if (frame.to == 0 && frame.answer) {
         keep_answer(self, &decoded);
+    } else if (frame.to == 0 && frame.from == CIRCLE_GUEST) {
+        coordinate_guest(self, &frame, &decoded);
     } else if (frame.to == 0) {
         coordinate(self, &frame, &decoded);
     } else if (passes(self, &frame, &decoded)) {
@@ -352,7 +416,7 @@ static bool step(struct circle *self, struct circle_node *one)
 {
     bool more = false;
 
-    if (one->node == NULL) {
+    if (one->actor.self == NULL) {
         return false;
     }
     more = circle_run_job(self, one);
@@ -376,6 +440,7 @@ static void settle(struct circle *self)
         for (uint32_t i = 0; i < self->count; i++) {
             more = step(self, &self->nodes[i]) || more;
         }
+        more = step(self, &self->nodes[CIRCLE_GUEST - 1]) || more;
         if (self->first < self->last) {
             deliver(self);
             more = true;
@@ -391,9 +456,10 @@ void circle_run(struct circle *self, uint64_t us)
     while (self->now_us < until_us) {
         uint64_t next_us = until_us;
 
-        for (uint32_t i = 0; i < self->count; i++) {
+        for (uint32_t i = 0; i <= CIRCLE_MAX; i++) {
             const struct circle_node *one = &self->nodes[i];
-            uint64_t due_us = one->node != NULL ? one->actor.next_us(one->actor.self) : until_us;
+            uint64_t due_us = one->actor.self != NULL ? one->actor.next_us(one->actor.self)
+                                                      : until_us;
 
             next_us = due_us < next_us ? due_us : next_us;
         }

@@ -19,17 +19,19 @@ enum {
     CIRCLE_FRAMES = 1024,
     CIRCLE_MAX_KEYS = 65536,
     CIRCLE_ROUTER = 200, /* the boot of the router that adds */
+    CIRCLE_GUEST = CIRCLE_MAX + 1,
 };
 
 struct circle;
 
+/* Or the guest: another process that asks nodes and the coordinator, as a router does. */
 struct circle_node {
     struct circle *circle;
     uint32_t id;
     struct effects effects;
     struct memory_disk *disk;
     struct node *node; /* NULL: it is down */
-    struct actor actor;
+    struct actor actor; /* self NULL: it is down, or there is none */
     uint32_t links[CIRCLE_LINKS]; /* the node that it leads to; 0: the coordinator */
     uint32_t nlinks;
     uint32_t nclosed;
@@ -48,7 +50,7 @@ struct circle_frame {
 };
 
 struct circle {
-    struct circle_node nodes[CIRCLE_MAX];
+    struct circle_node nodes[CIRCLE_MAX + 1]; /* the last place is the guest's */
     uint32_t count;
     uint64_t now_us;
     uint64_t random;
@@ -89,6 +91,11 @@ struct node *circle_node(struct circle *self, uint32_t id);
 /* A node's process ends (kill -9) and another one begins on the same disk. */
 void circle_stop(struct circle *self, uint32_t id);
 void circle_start(struct circle *self, uint32_t id);
+
+/* Somebody who is no node: its effects are there before its actor is. */
+const struct effects *circle_guest_effects(struct circle *self);
+void circle_guest_start(struct circle *self, const struct actor *actor);
+void circle_guest_stop(struct circle *self);
 
 /* One of its jobs, if any is waiting. False: none is. */
 bool circle_run_job(struct circle *self, struct circle_node *one);

@@ -1,0 +1,276 @@
+/* Who of other sites is there. A greeting goes out by every connection that we dial, once a second;
+ * it is answered by the same connection, so both sides know that both ways are open. Where both
+ * sides dial there are two channels between the same links: both know which of them is used. */
+#include "link/private.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *channel_site(const struct link *self, const struct channel *channel)
+{
+    return self->config.peers[channel->peer].name;
+}
+
+bool channel_send(struct link *self, struct channel *channel, const struct frame *frame)
+{
+    struct span bytes;
+
+    if (codec_encode_out(frame, &self->outer, &self->out, &bytes) != STATUS_OK) {
+        return false;
+    }
+    return (channel->link != 0
+                ? self->outer.send(self->outer.context, channel->link, bytes)
+                : self->outer.reply(self->outer.context, &channel->from, bytes)) == STATUS_OK;
+}
+
+/* ---- finding one ---- */
+
+static bool is_same_peer(const struct peer *a, const struct peer *b)
+{
+    return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
+}
+
+struct channel *channel_of_request(struct link *self, const struct peer *from)
+{
+    for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
+        struct channel *channel = &self->channels[i];
+
+        if (channel->number != 0 && channel->link == 0 && is_same_peer(&channel->from, from)) {
+            return channel;
+        }
+    }
+    return NULL;
+}
+
+struct channel *channel_of_answer(struct link *self, uint32_t link)
+{
+    for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
+        if (self->channels[i].number != 0 && self->channels[i].link == link) {
+            return &self->channels[i];
+        }
+    }
+    return NULL;
+}
+
+struct channel *channel_find(struct link *self, uint64_t number)
+{
+    for (size_t i = 0; number != 0 && i < LINK_MAX_CHANNELS; i++) {
+        if (self->channels[i].number == number) {
+            return &self->channels[i];
+        }
+    }
+    return NULL;
+}
+
+/* Of two between the same links the one counts that the link with the lower boot has dialed. */
+static bool is_spare(const struct link *self, const struct channel *channel)
+{
+    bool by_lower = (channel->link != 0) == (self->boot < channel->boot);
+
+    for (size_t i = 0; !by_lower && i < LINK_MAX_CHANNELS; i++) {
+        const struct channel *other = &self->channels[i];
+
+        if (other->number != 0 && other != channel && other->boot == channel->boot &&
+            other->peer == channel->peer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Filters are spread over the links of a site, and stay where they are when others come. */
+static uint64_t rank(const struct filter_uid *uid, uint64_t boot)
+{
+    uint64_t mixed = (uid->high ^ boot) * UINT64_C(0x9e3779b97f4a7c15);
+
+    mixed = (mixed ^ mixed >> 32 ^ uid->low) * UINT64_C(0xd6e8feb86659fd93);
+    return mixed ^ mixed >> 32;
+}
+
+struct channel *channel_for(struct link *self, uint32_t peer, const struct filter_uid *uid)
+{
+    struct channel *best = NULL;
+
+    for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
+        struct channel *channel = &self->channels[i];
+
+        if (channel->number != 0 && channel->peer == peer && !is_spare(self, channel) &&
+            (best == NULL || rank(uid, channel->boot) > rank(uid, best->boot))) {
+            best = channel;
+        }
+    }
+    return best;
+}
+
+/* ---- greeting ---- */
+
+static struct frame greeting(const struct link *self, bool answer)
+{
+    struct frame frame = {
+        .kind = FRAME_SITE_HELLO,
+        .body.site_hello = {.version = SITE_LINK_VERSION,
+                            .answer = answer,
+                            .id = self->config.id,
+                            .boot = self->boot},
+    };
+
+    memcpy(frame.body.site_hello.site, self->config.site, sizeof self->config.site);
+    return frame;
+}
+
+/* NULL, or why its greeting is refused: cause and remedy. */
+static const char *fault_of(const struct link *self, const struct site_hello *hello,
+                            const struct link_peer *peer, char text[256])
+{
+    if (hello->version != SITE_LINK_VERSION) {
+        (void)snprintf(text, 256,
+                       "a link of site %s speaks version %u of what links tell each other, and "
+                       "this one %u: upgrade the older one",
+                       peer->name, hello->version, (unsigned)SITE_LINK_VERSION);
+        return text;
+    }
+    if (!site_id_equal(&hello->id, &peer->id)) {
+        (void)snprintf(text, 256,
+                       "the link that has the key of site %s tells the id of another site; give "
+                       "all links of a site the same site_key_file",
+                       peer->name);
+        return text;
+    }
+    if (strcmp(hello->site, peer->name) != 0) {
+        (void)snprintf(text, 256,
+                       "a link calls its site %s, and site_peers here calls the site with that key "
+                       "%s; a site has one name everywhere: correct one of the two",
+                       hello->site, peer->name);
+        return text;
+    }
+    if (hello->boot == self->boot) {
+        (void)snprintf(text, 256, "site_peers names this link itself as site %s; take it out",
+                       peer->name);
+        return text;
+    }
+    return NULL;
+}
+
+static void refuse(struct link *self, uint64_t now_us, const struct peer *from, uint32_t link,
+                   const char *fault)
+{
+    const struct frame frame = {
+        .kind = FRAME_SITE_CLOSE,
+        .body.site_close = {.status = STATUS_INVALID, .message = fault},
+    };
+    struct channel answer = {.link = link};
+
+    link_count(self, LINK_site_refused_total, 1);
+    log_limited(&self->refused_log, now_us, LOG_WARN, "%s", fault);
+    if (link == 0) {
+        answer.from = *from;
+        (void)channel_send(self, &answer, &frame);
+    }
+}
+
+/* The one that it is, or a free place; NULL: all are taken. */
+static struct channel *place_of(struct link *self, const struct peer *from, uint32_t link)
+{
+    struct channel *place = link != 0 ? channel_of_answer(self, link)
+                                      : channel_of_request(self, from);
+
+    for (size_t i = 0; place == NULL && i < LINK_MAX_CHANNELS; i++) {
+        if (self->channels[i].number == 0) {
+            place = &self->channels[i];
+        }
+    }
+    return place;
+}
+
+static void take(struct link *self, uint64_t now_us, struct channel *place, uint32_t peer,
+                 const struct site_hello *hello)
+{
+    if (place->number == 0 || place->boot != hello->boot) {
+        place->number =
+            ++self->last_number; /* Another link: what was said to the former is void. */
+        place->peer = peer;
+        place->boot = hello->boot;
+        log_line(LOG_INFO, "a link of site %s is there (%016llx)", channel_site(self, place),
+                 (unsigned long long)hello->boot);
+    }
+    place->heard_us = now_us;
+}
+
+void channel_greeted(struct link *self, uint64_t now_us, const struct site_hello *hello,
+                     const struct peer *from, uint32_t link)
+{
+    uint32_t peer = self->config.npeers;
+    const struct frame answer = greeting(self, true);
+    struct channel *place;
+    char text[256];
+    const char *fault;
+
+    if (link == 0) {
+        peer = from->user - 1; /* Whoever has not proved to be a peer does not get here. */
+    } else {
+        for (uint32_t i = 0; i < self->config.npeers; i++) {
+            peer = self->dialed[i].link == link ? i : peer;
+        }
+    }
+    if (peer >= self->config.npeers || (link != 0) != hello->answer) {
+        return;
+    }
+    fault = fault_of(self, hello, &self->config.peers[peer], text);
+    place = fault == NULL ? place_of(self, from, link) : NULL;
+    if (fault != NULL) {
+        refuse(self, now_us, from, link, fault);
+        return;
+    }
+    if (place == NULL) {
+        return;
+    }
+    place->link = link;
+    if (link == 0) {
+        place->from = *from;
+    }
+    take(self, now_us, place, peer, hello);
+    if (link == 0) {
+        (void)channel_send(self, place, &answer);
+    }
+}
+
+/* ---- the clock ---- */
+
+static void greet(struct link *self, uint32_t peer)
+{
+    struct dialed *dialed = &self->dialed[peer];
+    const struct frame frame = greeting(self, false);
+    struct channel towards;
+
+    if (dialed->link == 0) {
+        dialed->link = self->outer.link_open(self->outer.context,
+                                             self->config.peers[peer].endpoint);
+    }
+    if (dialed->link != 0) {
+        towards = (struct channel){.link = dialed->link};
+        (void)channel_send(self, &towards, &frame);
+    }
+}
+
+void channels_tick(struct link *self, uint64_t now_us)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < self->config.npeers; i++) {
+        if (self->config.peers[i].endpoint[0] != '\0') {
+            greet(self, i);
+        }
+    }
+    for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
+        struct channel *channel = &self->channels[i];
+
+        if (channel->number != 0 && now_us - channel->heard_us > LINK_SILENT_US) {
+            log_line(LOG_WARN, "a link of site %s says nothing any more",
+                     channel_site(self, channel));
+            *channel = (struct channel){0};
+        }
+        count += channel->number != 0;
+    }
+    self->counters[LINK_site_channels] = count;
+}

@@ -1,0 +1,213 @@
+/* Copies of replicas whose logs can't be gone on from: all that the readers of a slot group have,
+ * range by range, and what they tell goes out as what is new does. A replica is followed from where
+ * its log ended when its first range was told, once it has told all of them in one life: what it
+ * has taken since is read from the log, and repeats nothing that is not there. */
+#include "base/heap.h"
+#include "link/private.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { PAGE_US = 10000000, AGAIN_US = 500000 };
+
+void fill_forget(struct outflow *outflow)
+{
+    assert(!outflow->fill.asking);
+    outflow->fill = (struct fill){0};
+}
+
+static bool is_needed(const struct outflow *outflow, uint32_t group)
+{
+    for (size_t i = 0; i < outflow->nfollows; i++) {
+        if (outflow->follows[i].fills && outflow->follows[i].source.group == group) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_group(const struct outflow *outflow, uint32_t *group)
+{
+    for (size_t i = 0; i < outflow->nfollows; i++) {
+        if (outflow->follows[i].fills) {
+            *group = outflow->follows[i].source.group;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first shard of the group from that one on. False: there is none. */
+static bool next_shard(const struct epoch_content *content, uint32_t group, uint32_t *shard)
+{
+    uint32_t count = UINT32_C(1) << content->shard_bits;
+
+    while (*shard < count && content->group_of_shard[*shard] != group) {
+        (*shard)++;
+    }
+    return *shard < count;
+}
+
+static uint64_t first_of(const struct epoch_content *content, uint32_t shard)
+{
+    return content->shard_bits > 0 ? (uint64_t)shard << (64 - content->shard_bits) : 0;
+}
+
+static uint32_t shard_of(const struct epoch_content *content, uint64_t fingerprint)
+{
+    return content->shard_bits > 0 ? (uint32_t)(fingerprint >> (64 - content->shard_bits)) : 0;
+}
+
+/* Of those that have told all so far, the ones that have told this range, too. */
+static void keep_sources(struct fill *fill, const struct router_copied *copied)
+{
+    uint32_t kept = 0;
+
+    if (!fill->begun) {
+        fill->begun = true;
+        fill->nsources = copied->nsources;
+        memcpy(fill->sources, copied->sources, copied->nsources * sizeof fill->sources[0]);
+        return;
+    }
+    for (uint32_t i = 0; i < fill->nsources; i++) {
+        for (uint32_t k = 0; k < copied->nsources; k++) {
+            if (member_equal(&fill->sources[i].member, &copied->sources[k].member) &&
+                fill->sources[i].boot == copied->sources[k].boot) {
+                fill->sources[kept++] = fill->sources[i];
+                break;
+            }
+        }
+    }
+    fill->nsources = kept;
+}
+
+static void finish_group(struct link *self, struct outflow *outflow)
+{
+    struct fill *fill = &outflow->fill;
+
+    for (uint32_t i = 0; i < fill->nsources; i++) {
+        const struct site_source source = {
+            .group = fill->group,
+            .node = fill->sources[i].member.node,
+            .incarnation = fill->sources[i].member.incarnation,
+            .boot = fill->sources[i].boot,
+            .offset = fill->sources[i].end,
+            .epoch = fill->epoch,
+        };
+
+        outflow_filled(self, outflow, &source);
+    }
+    *fill = (struct fill){.again_us = fill->again_us};
+}
+
+static void begin_again(struct fill *fill, uint64_t again_us)
+{
+    *fill = (struct fill){.again_us = again_us};
+}
+
+static void on_page(void *owner, const struct router_copied *copied)
+{
+    struct outflow *outflow = owner;
+    struct link *self = outflow->self;
+    struct fill *fill = &outflow->fill;
+    const struct document_entry *entry = document_cache_find(router_documents(self->router),
+                                                             outflow->filter_id);
+    uint32_t shard;
+
+    fill->asking = false;
+    if (outflow->over || entry == NULL) {
+        return;
+    }
+    if (copied->status != STATUS_OK || copied->group != fill->group ||
+        copied->epoch != outflow->epoch || entry->document.epoch != outflow->epoch ||
+        (fill->epoch != 0 && fill->epoch != copied->epoch)) {
+        begin_again(fill, copied->now_us + AGAIN_US);
+        return;
+    }
+    fill->epoch = copied->epoch;
+    if (!outflow_gather(outflow, copied->now_us, copied->keys, copied->nkeys)) {
+        outflow_close(self, outflow, STATUS_NOMEM, "out of memory");
+        return;
+    }
+    keep_sources(fill, copied);
+    if (fill->nsources == 0) {
+        begin_again(fill, copied->now_us + AGAIN_US); /* No replica has told all of it. */
+        return;
+    }
+    if (copied->last == UINT64_MAX) {
+        finish_group(self, outflow);
+        return;
+    }
+    fill->from = copied->last + 1;
+    shard = shard_of(&entry->document.content, fill->from);
+    if (entry->document.content.group_of_shard[shard] == fill->group) {
+        return;
+    }
+    if (!next_shard(&entry->document.content, fill->group, &shard)) {
+        finish_group(self, outflow);
+    } else {
+        fill->from = first_of(&entry->document.content, shard);
+    }
+}
+
+static bool begin_group(struct outflow *outflow, const struct epoch_content *content)
+{
+    struct fill *fill = &outflow->fill;
+    uint32_t shard = 0;
+
+    if (!find_group(outflow, &fill->group) || !next_shard(content, fill->group, &shard)) {
+        return false;
+    }
+    fill->from = first_of(content, shard);
+    fill->active = true;
+    return true;
+}
+
+/* Only those are asked: who is followed already, or was copied before, need not tell all again. */
+static uint32_t needed_slots(const struct outflow *outflow, const struct epoch_content *content,
+                             uint32_t group)
+{
+    uint32_t slots = 0;
+
+    for (uint32_t slot = 0; slot < content->rule.replicas; slot++) {
+        const struct member *reader = slot_reader(&content->groups[group].slots[slot]);
+
+        for (size_t i = 0; i < outflow->nfollows; i++) {
+            const struct follow *follow = &outflow->follows[i];
+
+            if (follow->fills && follow->source.group == group &&
+                follow->source.node == reader->node) {
+                slots |= UINT32_C(1) << slot;
+            }
+        }
+    }
+    return slots;
+}
+
+void fill_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    struct fill *fill = &outflow->fill;
+    const struct document_entry *entry = document_cache_find(router_documents(self->router),
+                                                             outflow->filter_id);
+    struct router_copy question = {
+        .filter_id = outflow->filter_id,
+        .deadline_us = now_us + PAGE_US,
+        .done = on_page,
+        .owner = outflow,
+    };
+
+    if (fill->asking || now_us < fill->again_us || entry == NULL || !outflow_has_room(outflow)) {
+        return;
+    }
+    if (fill->active && (!is_needed(outflow, fill->group) ||
+                         (fill->epoch != 0 && fill->epoch != entry->document.epoch))) {
+        begin_again(fill, now_us);
+    }
+    if (!fill->active && !begin_group(outflow, &entry->document.content)) {
+        return;
+    }
+    fill->asking = true;
+    question.from = fill->from;
+    question.slots = needed_slots(outflow, &entry->document.content, fill->group);
+    router_copy(self->router, now_us, &question);
+}

@@ -1,0 +1,502 @@
+/* Streams that are received. A batch is applied as a relayed add; several are under way at once,
+ * and what counts is how far all of them are applied without a gap: as far as that the source's
+ * logs are here. That place is kept while this link lives, so a stream that breaks goes on where it
+ * was. */
+#include "base/heap.h"
+#include "link/private.h"
+#include "site/batch.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    APPLY_TIMEOUT_MS = 5000,
+    AGAIN_FIRST_US = 20000,
+    AGAIN_MAX_US = 1000000,
+};
+
+/* ---- batches ---- */
+
+static void forget_batch(struct link *self, struct arrival *arrival)
+{
+    if (arrival->asked) {
+        number_table_remove(&self->relays, &arrival->entry);
+    }
+    heap_free(arrival->keys);
+    heap_free(arrival->cursors);
+    heap_free(arrival);
+}
+
+static void forget_batches(struct link *self, struct inflow *inflow)
+{
+    struct arrival *arrival;
+
+    while ((arrival = TAILQ_FIRST(&inflow->arrivals)) != NULL) {
+        TAILQ_REMOVE(&inflow->arrivals, arrival, link);
+        forget_batch(self, arrival);
+    }
+    inflow->held = 0;
+}
+
+/* Of what was received and is not applied nothing is lost: the source's logs have it. */
+static void stop(struct link *self, struct inflow *inflow)
+{
+    if (inflow->stream != 0) {
+        number_table_remove(&self->inflows_by_stream, &inflow->entry);
+        inflow->stream = 0;
+    }
+    inflow->channel = 0;
+    forget_batches(self, inflow);
+}
+
+static void close_stream(struct link *self, struct inflow *inflow, enum status status,
+                         const char *cause)
+{
+    struct channel *channel = channel_find(self, inflow->channel);
+    const struct frame frame = {
+        .kind = FRAME_SITE_CLOSE,
+        .body.site_close = {.stream = inflow->stream, .status = status, .message = cause},
+    };
+
+    link_count(self, LINK_site_closed_total, 1);
+    log_line(LOG_WARN, "begins to receive filter %016llx of site %s anew: %s",
+             (unsigned long long)inflow->filter_id, self->config.peers[inflow->peer].name, cause);
+    if (channel != NULL) {
+        (void)channel_send(self, channel, &frame);
+    }
+    stop(self, inflow);
+}
+
+/* ---- how far all is here ---- */
+
+static struct site_source *source_of(struct inflow *inflow, const struct site_batch_cursor *cursor)
+{
+    for (size_t i = 0; i < inflow->nsources; i++) {
+        if (inflow->sources[i].group == cursor->group && inflow->sources[i].node == cursor->node) {
+            return &inflow->sources[i];
+        }
+    }
+    return NULL;
+}
+
+/* False: memory is out; the place stays where it was, and the stream begins anew from there. */
+static bool note_cursor(struct inflow *inflow, const struct site_batch_cursor *cursor)
+{
+    struct site_source *source = source_of(inflow, cursor);
+
+    if (source == NULL) {
+        if (!heap_grow(&inflow->sources, &inflow->sources_capacity, inflow->nsources + 1,
+                       sizeof *inflow->sources)) {
+            return false;
+        }
+        source = &inflow->sources[inflow->nsources++];
+    }
+    *source = (struct site_source){
+        .group = cursor->group,
+        .node = cursor->node,
+        .incarnation = cursor->incarnation,
+        .boot = cursor->boot,
+        .offset = cursor->offset,
+        .epoch = cursor->epoch,
+    };
+    return true;
+}
+
+/* What lies before the first batch that is not applied counts. */
+static void advance(struct link *self, struct inflow *inflow)
+{
+    struct arrival *first;
+
+    while ((first = TAILQ_FIRST(&inflow->arrivals)) != NULL && first->applied) {
+        for (size_t i = 0; i < first->ncursors; i++) {
+            if (!note_cursor(inflow, &first->cursors[i])) {
+                close_stream(self, inflow, STATUS_NOMEM, "out of memory");
+                return;
+            }
+        }
+        assert(first->number == inflow->applied + 1);
+        inflow->applied = first->number;
+        inflow->held -= first->bytes;
+        inflow->untold = true;
+        link_count(self, LINK_site_applied_keys_total, first->nkeys);
+        TAILQ_REMOVE(&inflow->arrivals, first, link);
+        forget_batch(self, first);
+    }
+}
+
+/* ---- applying ---- */
+
+static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
+                  struct arrival *arrival)
+{
+    struct router_relay relay = {
+        .filter_id = inflow->filter_id,
+        .correlation = ++self->last_number,
+        .timeout_ms = APPLY_TIMEOUT_MS,
+        .fingerprints = arrival->keys,
+        .count = (uint32_t)arrival->nkeys,
+    };
+
+    assert(!arrival->asked && !arrival->applied);
+    if (arrival->nkeys == 0) {
+        arrival->applied = true;
+        return;
+    }
+    arrival->asked = true;
+    arrival->asked_us = now_us;
+    number_table_put(&self->relays, &arrival->entry, relay.correlation);
+    router_relay(self->router, now_us, &relay);
+}
+
+static bool all_acknowledged(const struct client_reply *reply, size_t count)
+{
+    return reply->status == STATUS_OK && reply->count == count &&
+           bits_count_either(reply->present, reply->absent, reply->count) == count;
+}
+
+static void put_off(struct link *self, uint64_t now_us, struct inflow *inflow,
+                    struct arrival *arrival, const struct client_reply *reply)
+{
+    uint64_t wait_us = (uint64_t)AGAIN_FIRST_US << (arrival->failures < 6 ? arrival->failures : 6);
+
+    arrival->failures++;
+    arrival->again_us = now_us + (wait_us < AGAIN_MAX_US ? wait_us : AGAIN_MAX_US);
+    if (reply->status == STATUS_FULL) {
+        link_count(self, LINK_site_full_total, 1);
+    }
+    log_limited(&inflow->waits_log, now_us, LOG_WARN,
+                "filter %016llx waits for what site %s has sent: %s: %s",
+                (unsigned long long)inflow->filter_id, self->config.peers[inflow->peer].name,
+                status_code(reply->status), reply->message);
+}
+
+bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *frame)
+{
+    struct number_entry *entry = number_table_find(&self->relays, frame->correlation);
+    const struct client_reply *reply = &frame->body.client_reply;
+    struct arrival *arrival = (struct arrival *)entry;
+
+    if (entry == NULL) {
+        return false;
+    }
+    number_table_remove(&self->relays, entry);
+    arrival->asked = false;
+    if (all_acknowledged(reply, arrival->nkeys)) {
+        arrival->applied = true;
+        advance(self, arrival->inflow);
+    } else {
+        put_off(self, now_us, arrival->inflow, arrival, reply);
+    }
+    return true;
+}
+
+/* ---- what comes ---- */
+
+static struct inflow *inflow_of(struct link *self, const struct channel *channel, uint64_t stream)
+{
+    struct number_entry *entry = number_table_find(&self->inflows_by_stream, stream);
+    struct inflow *inflow = (struct inflow *)entry;
+
+    return entry != NULL && inflow->channel == channel->number ? inflow : NULL;
+}
+
+/* NULL, or what is wrong with it. */
+static const char *fault_of(const struct inflow *inflow, const struct site_batch *batch)
+{
+    if (!filter_uid_equal(&batch->uid, &inflow->uid)) {
+        return "a batch is of another filter";
+    }
+    if (site_life_compare(&batch->sender, &inflow->source_life) != 0 ||
+        site_life_compare(&batch->receiver, &inflow->own_life) != 0) {
+        return "a batch is of another life of one of the sites";
+    }
+    if (batch->nkeysets != 1 || batch->keysets[0] != inflow->keyset) {
+        return "a batch is of another keyset";
+    }
+    return NULL;
+}
+
+static enum status read_batch(struct span bytes, struct arrival *arrival,
+                              const struct site_batch *batch)
+{
+    enum status status;
+
+    arrival->nkeys = batch->nkeys;
+    arrival->ncursors = batch->ncursors;
+    arrival->keys = heap_alloc(batch->nkeys + 1, sizeof *arrival->keys);
+    arrival->cursors = heap_alloc(batch->ncursors + 1, sizeof *arrival->cursors);
+    if (arrival->keys == NULL || arrival->cursors == NULL) {
+        return STATUS_NOMEM;
+    }
+    status = site_batch_keys(bytes, arrival->keys);
+    return status == STATUS_OK ? site_batch_cursors(bytes, arrival->cursors) : status;
+}
+
+static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow,
+                       const struct site_batch_message *message)
+{
+    struct arrival *arrival = heap_zalloc(1, sizeof *arrival);
+    struct site_batch batch;
+    enum status status = arrival != NULL ? site_batch_open(message->batch, &batch) : STATUS_NOMEM;
+    const char *fault = status == STATUS_OK ? fault_of(inflow, &batch) : status_meaning(status);
+
+    if (fault == NULL) {
+        status = read_batch(message->batch, arrival, &batch);
+        fault = status == STATUS_OK ? NULL : status_meaning(status);
+    }
+    if (fault != NULL) {
+        if (arrival != NULL) {
+            forget_batch(self, arrival);
+        }
+        close_stream(self, inflow, status == STATUS_OK ? STATUS_MALFORMED : status, fault);
+        return;
+    }
+    arrival->inflow = inflow;
+    arrival->number = message->number;
+    arrival->bytes = message->batch.size;
+    inflow->held += arrival->bytes;
+    inflow->received = arrival->number;
+    TAILQ_INSERT_TAIL(&inflow->arrivals, arrival, link);
+    apply(self, now_us, inflow, arrival);
+    advance(self, inflow);
+}
+
+void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel,
+                     const struct site_batch_message *message)
+{
+    struct inflow *inflow = inflow_of(self, channel, message->stream);
+    uint64_t next;
+
+    if (inflow == NULL) {
+        return; /* Of a stream that is over. */
+    }
+    inflow->heard_us = now_us;
+    next = inflow->received + 1;
+    if (message->batch.size == 0) {
+        if (message->number != inflow->received) {
+            close_stream(self, inflow, STATUS_IO, "batches were lost on their way");
+        }
+    } else if (message->number != next) {
+        close_stream(self, inflow, STATUS_IO, "a batch was lost on its way");
+    } else if (inflow->held + message->batch.size > self->config.window + SITE_BATCH_MAX_BYTES) {
+        close_stream(self, inflow, STATUS_OVERLOADED, "more came than was asked for");
+    } else {
+        take_batch(self, now_us, inflow, message);
+    }
+}
+
+void inflow_on_close(struct link *self, uint64_t now_us, struct channel *channel,
+                     const struct site_close *message)
+{
+    struct inflow *inflow = inflow_of(self, channel, message->stream);
+
+    if (inflow == NULL) {
+        return;
+    }
+    log_limited(&inflow->waits_log, now_us, LOG_WARN,
+                "site %s does not send filter %016llx: %s: %s", channel_site(self, channel),
+                (unsigned long long)inflow->filter_id, status_code(message->status),
+                message->message);
+    stop(self, inflow);
+    inflow->open_us = now_us + AGAIN_MAX_US;
+}
+
+/* ---- opening ---- */
+
+static void open_stream(struct link *self, uint64_t now_us, struct inflow *inflow)
+{
+    struct channel *channel = channel_for(self, inflow->peer, &inflow->uid);
+    struct frame frame = {.kind = FRAME_SITE_OPEN};
+    struct site_open *open = &frame.body.site_open;
+
+    if (channel == NULL) {
+        return;
+    }
+    *open = (struct site_open){
+        .stream = self->inner.random(self->inner.context),
+        .uid = inflow->uid,
+        .source_life = inflow->source_life,
+        .own_life = inflow->own_life,
+        .keyset = inflow->keyset,
+        .room = self->config.window,
+        .sources = inflow->sources,
+        .nsources = inflow->nsources,
+    };
+    if (open->stream == 0 || number_table_find(&self->inflows_by_stream, open->stream) != NULL ||
+        !channel_send(self, channel, &frame)) {
+        inflow->open_us = now_us + AGAIN_FIRST_US;
+        return;
+    }
+    inflow->stream = open->stream;
+    inflow->channel = channel->number;
+    inflow->heard_us = now_us;
+    inflow->received = inflow->applied = 0;
+    inflow->untold = false;
+    number_table_put(&self->inflows_by_stream, &inflow->entry, inflow->stream);
+}
+
+static void tell_applied(struct link *self, struct inflow *inflow)
+{
+    struct channel *channel = channel_find(self, inflow->channel);
+    const struct frame frame = {
+        .kind = FRAME_SITE_APPLIED,
+        .body.site_applied = {.stream = inflow->stream,
+                              .number = inflow->applied,
+                              .room = self->config.window},
+    };
+
+    if (channel != NULL && channel_send(self, channel, &frame)) {
+        inflow->untold = false;
+    }
+}
+
+static void pump(struct link *self, uint64_t now_us, struct inflow *inflow)
+{
+    struct arrival *arrival;
+
+    TAILQ_FOREACH(arrival, &inflow->arrivals, link)
+    {
+        if (!arrival->applied && !arrival->asked && arrival->again_us <= now_us) {
+            apply(self, now_us, inflow, arrival);
+        }
+    }
+}
+
+void inflows_turn(struct link *self, uint64_t now_us)
+{
+    struct inflow *inflow;
+
+    TAILQ_FOREACH(inflow, &self->inflows, link)
+    {
+        if (inflow->stream == 0 && inflow->open_us <= now_us) {
+            open_stream(self, now_us, inflow);
+        }
+        if (inflow->stream != 0) {
+            pump(self, now_us, inflow);
+        }
+        if (inflow->stream != 0 && inflow->untold) {
+            tell_applied(self, inflow);
+        }
+    }
+}
+
+uint64_t inflows_next_us(const struct link *self)
+{
+    const struct inflow *inflow;
+    uint64_t next_us = ACTOR_NEVER;
+
+    TAILQ_FOREACH(inflow, &self->inflows, link)
+    {
+        const struct arrival *arrival;
+
+        if (inflow->stream == 0 && inflow->open_us > self->now_us) {
+            next_us = inflow->open_us < next_us ? inflow->open_us : next_us;
+        }
+        TAILQ_FOREACH(arrival, &inflow->arrivals, link)
+        {
+            if (!arrival->applied && !arrival->asked && arrival->again_us < next_us) {
+                next_us = arrival->again_us;
+            }
+        }
+    }
+    return next_us;
+}
+
+void inflows_tick(struct link *self, uint64_t now_us)
+{
+    struct inflow *inflow;
+    uint64_t streams = 0;
+
+    TAILQ_FOREACH(inflow, &self->inflows, link)
+    {
+        if (inflow->stream != 0 && (channel_find(self, inflow->channel) == NULL ||
+                                    now_us - inflow->heard_us > LINK_SILENT_US)) {
+            close_stream(self, inflow, STATUS_DEADLINE, "nothing was heard for a while");
+        }
+        streams += inflow->stream != 0;
+    }
+    self->counters[LINK_site_streams_in] = streams;
+}
+
+/* ---- which there are ---- */
+
+static struct inflow *find(struct link *self, uint64_t filter_id, uint32_t peer)
+{
+    struct inflow *inflow;
+
+    TAILQ_FOREACH(inflow, &self->inflows, link)
+    {
+        if (inflow->filter_id == filter_id && inflow->peer == peer) {
+            return inflow;
+        }
+    }
+    return NULL;
+}
+
+static void drop(struct link *self, struct inflow *inflow)
+{
+    stop(self, inflow);
+    TAILQ_REMOVE(&self->inflows, inflow, link);
+    heap_free(inflow->sources);
+    heap_free(inflow);
+}
+
+/* Lives and keyset name what is received: with others it is another stream, from the beginning. */
+static bool is_same(const struct inflow *inflow, const struct inflow_wish *wish)
+{
+    return site_life_compare(&inflow->source_life, &wish->source_life) == 0 &&
+           site_life_compare(&inflow->own_life, &wish->own_life) == 0 &&
+           inflow->keyset == wish->keyset;
+}
+
+void inflow_want(struct link *self, const struct inflow_wish *wish)
+{
+    struct inflow *inflow = find(self, wish->filter_id, wish->peer);
+
+    if (inflow != NULL && !is_same(inflow, wish)) {
+        close_stream(self, inflow, STATUS_STALE, "a site has begun a new life, or the filter");
+        drop(self, inflow);
+        inflow = NULL;
+    }
+    if (inflow == NULL) {
+        inflow = heap_zalloc(1, sizeof *inflow);
+        if (inflow == NULL) {
+            return; /* Wanted again with the next tick. */
+        }
+        inflow->filter_id = wish->filter_id;
+        inflow->uid = wish->uid;
+        inflow->peer = wish->peer;
+        inflow->source_life = wish->source_life;
+        inflow->own_life = wish->own_life;
+        inflow->keyset = wish->keyset;
+        TAILQ_INIT(&inflow->arrivals);
+        TAILQ_INSERT_TAIL(&self->inflows, inflow, link);
+    }
+    inflow->wanted = true;
+}
+
+void inflows_sweep(struct link *self)
+{
+    struct inflow *inflow = TAILQ_FIRST(&self->inflows);
+
+    while (inflow != NULL) {
+        struct inflow *next = TAILQ_NEXT(inflow, link);
+
+        if (!inflow->wanted) {
+            if (inflow->stream != 0) {
+                close_stream(self, inflow, STATUS_NOT_FOUND, "the filter is not in both sites");
+            }
+            drop(self, inflow);
+        } else {
+            inflow->wanted = false;
+        }
+        inflow = next;
+    }
+}
+
+void inflows_fini(struct link *self)
+{
+    while (!TAILQ_EMPTY(&self->inflows)) {
+        drop(self, TAILQ_FIRST(&self->inflows));
+    }
+}

@@ -1,0 +1,472 @@
+/* The two faces, the clock, and which filters are sent and received: those whose document names the
+ * other site. An actor around the router's actor: what the core answers to no peer is the link's.
+ */
+#include "link/link.h"
+
+#include "base/heap.h"
+#include "link/private.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { ARENA_BYTES = 64 << 20 };
+
+/* ---- which filters ---- */
+
+static const struct site_entry *entry_of_peer(const struct link *self,
+                                              const struct filter_document *document, uint32_t peer)
+{
+    const struct site_entry *entry = site_set_find(&document->content.sites,
+                                                   &self->config.peers[peer].id);
+
+    return entry != NULL && entry->state != SITE_GONE ? entry : NULL;
+}
+
+/* NULL: it is not in sites, or not any more, or this site is not the one that its set says. */
+static const struct site_entry *own_entry(const struct link *self,
+                                          const struct document_entry *entry)
+{
+    const struct site_entry *own = site_set_own(&entry->document.content.sites);
+
+    return own != NULL && own->state != SITE_GONE && site_id_equal(&own->id, &self->config.id) &&
+                   !entry->conflict && !entry->gone &&
+                   entry->document.content.state == FILTER_ACTIVE &&
+                   document_logs_keys(&entry->document)
+               ? own
+               : NULL;
+}
+
+static uint32_t serving_keyset(const struct filter_document *document)
+{
+    uint32_t keyset = 0;
+
+    for (uint32_t i = 0; i < document->content.nkeysets; i++) {
+        keyset = document->content.keysets[i].serving ? document->content.keysets[i].id : keyset;
+    }
+    return keyset;
+}
+
+static const struct document_entry *find_uid(const struct link *self, const struct filter_uid *uid)
+{
+    const struct document_cache *documents = router_documents(self->router);
+
+    for (size_t i = 0; i < documents->count; i++) {
+        if (filter_uid_equal(&documents->by_id[i]->document.content.uid, uid)) {
+            return documents->by_id[i];
+        }
+    }
+    return NULL;
+}
+
+/* NULL, or why that is not to be sent. */
+static const char *fault_of(const struct link *self, uint32_t peer,
+                            const struct document_entry *entry, const struct site_life *own_life,
+                            const struct site_life *peer_life, uint32_t keyset, enum status *status)
+{
+    const struct site_entry *own = entry != NULL ? own_entry(self, entry) : NULL;
+    const struct site_entry *other = own != NULL ? entry_of_peer(self, &entry->document, peer)
+                                                 : NULL;
+
+    *status = STATUS_NOT_FOUND;
+    if (own == NULL) {
+        return "the filter is not here, or not in sites";
+    }
+    if (other == NULL) {
+        return "the filter's sites, as they are known here, do not have the one that asks";
+    }
+    *status = STATUS_STALE;
+    if (site_life_compare(&own->life, own_life) != 0 ||
+        site_life_compare(&other->life, peer_life) != 0) {
+        return "one of the two sites has another life by what is known here: it was put back, or "
+               "that is not known yet";
+    }
+    return serving_keyset(&entry->document) == keyset ? NULL
+                                                      : "another keyset serves the filter here";
+}
+
+const struct document_entry *site_filter_find(struct link *self, uint32_t peer,
+                                              const struct site_open *open, enum status *status,
+                                              const char **cause)
+{
+    const struct document_entry *entry = find_uid(self, &open->uid);
+
+    *cause = fault_of(self, peer, entry, &open->source_life, &open->own_life, open->keyset, status);
+    return *cause == NULL ? entry : NULL;
+}
+
+bool site_filter_lasts(const struct link *self, const struct outflow *outflow,
+                       const struct document_entry *entry)
+{
+    enum status status;
+
+    return fault_of(self, outflow->peer, entry, &outflow->own_life, &outflow->peer_life,
+                    outflow->keyset, &status) == NULL;
+}
+
+static void want(struct link *self, const struct document_entry *entry)
+{
+    const struct site_entry *own = own_entry(self, entry);
+
+    for (uint32_t peer = 0; own != NULL && peer < self->config.npeers; peer++) {
+        const struct site_entry *other = entry_of_peer(self, &entry->document, peer);
+        struct inflow_wish wish = {
+            .filter_id = entry->document.id,
+            .uid = entry->document.content.uid,
+            .peer = peer,
+            .own_life = own->life,
+            .keyset = serving_keyset(&entry->document),
+        };
+
+        if (other != NULL) {
+            wish.source_life = other->life;
+            inflow_want(self, &wish);
+        }
+    }
+}
+
+static void look_through(struct link *self)
+{
+    const struct document_cache *documents = router_documents(self->router);
+
+    for (size_t i = 0; i < documents->count; i++) {
+        want(self, documents->by_id[i]);
+    }
+    inflows_sweep(self);
+}
+
+/* ---- what the router acts through ---- */
+
+static enum status router_reply(void *context, const struct peer *to, struct span bytes)
+{
+    struct link *self = context;
+    struct frame frame = {0};
+
+    if (to->size > 0) {
+        return self->inner.reply(self->inner.context, to, bytes);
+    }
+    if (codec_decode(self->reply_arena, bytes, &frame) == STATUS_OK &&
+        frame.kind == FRAME_CLIENT_REPLY) {
+        (void)inflows_on_reply(self, self->now_us, &frame);
+    }
+    return STATUS_OK;
+}
+
+static uint32_t router_link_open(void *context, const char *endpoint)
+{
+    struct link *self = context;
+
+    return self->inner.link_open(self->inner.context, endpoint);
+}
+
+static void router_link_close(void *context, uint32_t link)
+{
+    struct link *self = context;
+
+    self->inner.link_close(self->inner.context, link);
+}
+
+static enum status router_send(void *context, uint32_t link, struct span frame)
+{
+    struct link *self = context;
+
+    return self->inner.send(self->inner.context, link, frame);
+}
+
+static uint64_t router_random(void *context)
+{
+    struct link *self = context;
+
+    return self->inner.random(self->inner.context);
+}
+
+static uint8_t *router_room(void *context, size_t size)
+{
+    struct link *self = context;
+
+    return self->inner.room(self->inner.context, size);
+}
+
+const struct effects *link_router_effects(struct link *link)
+{
+    return &link->router_effects;
+}
+
+/* ---- life ---- */
+
+enum status link_create(const struct link_config *config, const struct effects *inner,
+                        const struct effects *outer, struct link **out)
+{
+    struct link *self = heap_zalloc(1, sizeof *self);
+
+    assert(config->npeers <= LINK_MAX_PEERS);
+    if (self == NULL || codec_arena_create(ARENA_BYTES, &self->arena) != STATUS_OK ||
+        codec_arena_create(ARENA_BYTES, &self->reply_arena) != STATUS_OK) {
+        link_destroy(&self);
+        return STATUS_NOMEM;
+    }
+    self->config = *config;
+    self->inner = *inner;
+    self->outer = *outer;
+    self->router_effects = (struct effects){
+        .context = self,
+        .reply = router_reply,
+        .link_open = router_link_open,
+        .link_close = router_link_close,
+        .send = router_send,
+        .random = router_random,
+        .room = inner->room != NULL ? router_room : NULL,
+    };
+    buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
+    TAILQ_INIT(&self->inflows);
+    TAILQ_INIT(&self->outflows);
+    TAILQ_INIT(&self->readers);
+    self->boot = inner->random(inner->context);
+    *out = self;
+    return STATUS_OK;
+}
+
+void link_destroy(struct link **link)
+{
+    struct link *self = *link;
+
+    *link = NULL;
+    if (self == NULL) {
+        return;
+    }
+    if (self->boot != 0) { /* It was made whole. */
+        inflows_fini(self);
+        outflows_fini(self);
+        assert(TAILQ_EMPTY(&self->readers));
+    }
+    buffer_fini(&self->out);
+    heap_free(self->filters);
+    heap_free(self->spare);
+    codec_arena_destroy(&self->arena);
+    codec_arena_destroy(&self->reply_arena);
+    heap_free(self);
+}
+
+void link_attach(struct link *link, struct router *router, const struct actor *actor)
+{
+    assert(link->router == NULL);
+    link->router = router;
+    link->core = *actor;
+}
+
+struct counter_table link_counters(void)
+{
+    static const struct counter_def defs[] = {
+#define X(name, unit, help) {#name, unit, help},
+        LINK_COUNTERS(X)
+#undef X
+    };
+
+    return (struct counter_table){defs, sizeof defs / sizeof defs[0]};
+}
+
+const uint64_t *link_counts(const struct link *link)
+{
+    return link->counters;
+}
+
+/* ---- towards its own site ---- */
+
+static void on_inner_request(void *context, uint64_t now_us, const struct peer *from,
+                             struct span frame)
+{
+    struct link *self = context;
+
+    self->now_us = now_us;
+    self->core.on_request(self->core.self, now_us, from, frame);
+}
+
+static void on_inner_answer(void *context, uint64_t now_us, uint32_t link, struct span frame)
+{
+    struct link *self = context;
+
+    self->now_us = now_us;
+    if (!readers_on_answer(self, now_us, link, frame)) {
+        self->core.on_answer(self->core.self, now_us, link, frame);
+    }
+}
+
+/* What came from other sites becomes the router's, and what that has learned theirs. */
+static void turn(void *context, uint64_t now_us)
+{
+    struct link *self = context;
+
+    self->now_us = now_us;
+    inflows_turn(self, now_us);
+    self->core.turn(self->core.self, now_us);
+    readers_turn(self, now_us);
+    outflows_turn(self, now_us);
+    inflows_turn(self, now_us);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t next_us(void *context)
+{
+    struct link *self = context;
+    uint64_t own_us = least(readers_next_us(self), outflows_next_us(self));
+
+    own_us = least(own_us, least(inflows_next_us(self), self->next_tick_us));
+    return least(own_us, self->core.next_us(self->core.self));
+}
+
+/* turn() follows, and does what is due. */
+static void on_time(void *context, uint64_t now_us)
+{
+    struct link *self = context;
+
+    self->now_us = now_us;
+    if (now_us >= self->next_tick_us) {
+        self->next_tick_us = now_us + LINK_HELLO_US;
+        channels_tick(self, now_us);
+        look_through(self);
+        inflows_tick(self, now_us);
+        outflows_tick(self);
+    }
+    if (self->core.next_us(self->core.self) <= now_us) {
+        self->core.time(self->core.self, now_us);
+    }
+}
+
+static bool work(void *context, uint64_t now_us)
+{
+    struct link *self = context;
+
+    self->now_us = now_us;
+    return self->core.work(self->core.self, now_us);
+}
+
+static void refused(void *context, enum actor_refusal what)
+{
+    struct link *self = context;
+
+    if (self->core.refused != NULL) {
+        self->core.refused(self->core.self, what);
+    }
+}
+
+static bool awaits(void *context)
+{
+    struct link *self = context;
+
+    return self->core.awaits != NULL && self->core.awaits(self->core.self);
+}
+
+struct actor link_inner_actor(struct link *link)
+{
+    return (struct actor){
+        .self = link,
+        .on_request = on_inner_request,
+        .on_answer = on_inner_answer,
+        .turn = turn,
+        .next_us = next_us,
+        .time = on_time,
+        .work = work,
+        .refused = refused,
+        .awaits = awaits,
+    };
+}
+
+/* ---- towards the others ---- */
+
+static void take_frame(struct link *self, uint64_t now_us, struct channel *channel,
+                       const struct frame *frame)
+{
+    channel->heard_us = now_us;
+    if (frame->kind == FRAME_SITE_OPEN) {
+        outflow_on_open(self, now_us, channel, &frame->body.site_open);
+    } else if (frame->kind == FRAME_SITE_BATCH) {
+        inflow_on_batch(self, now_us, channel, &frame->body.site_batch);
+    } else if (frame->kind == FRAME_SITE_APPLIED) {
+        outflow_on_applied(self, channel, &frame->body.site_applied);
+    } else if (frame->kind == FRAME_SITE_MARK) {
+        outflow_on_mark(self, now_us, channel, &frame->body.site_mark);
+    } else if (frame->kind == FRAME_SITE_CLOSE) {
+        outflow_on_close(self, channel, &frame->body.site_close);
+        inflow_on_close(self, now_us, channel, &frame->body.site_close);
+    } else {
+        link_count(self, LINK_site_refused_total, 1);
+    }
+}
+
+/* Whoever has not greeted is not listened to. */
+static void take_outer(struct link *self, uint64_t now_us, struct channel *channel,
+                       const struct peer *from, uint32_t link, struct span bytes)
+{
+    struct frame frame = {0};
+    enum status status = codec_decode(self->arena, bytes, &frame);
+
+    self->now_us = now_us;
+    if (status != STATUS_OK) {
+        link_count(self, LINK_site_refused_total, 1);
+        log_limited(&self->refused_log, now_us, LOG_WARN,
+                    "refused a frame of %zu bytes of another site's link: %s", bytes.size,
+                    status_meaning(status));
+    } else if (frame.kind == FRAME_SITE_HELLO) {
+        channel_greeted(self, now_us, &frame.body.site_hello, from, link);
+    } else if (channel != NULL) {
+        take_frame(self, now_us, channel, &frame);
+    }
+}
+
+static void on_outer_request(void *context, uint64_t now_us, const struct peer *from,
+                             struct span bytes)
+{
+    struct link *self = context;
+
+    take_outer(self, now_us, channel_of_request(self, from), from, 0, bytes);
+}
+
+static void on_outer_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
+{
+    struct link *self = context;
+
+    take_outer(self, now_us, channel_of_answer(self, link), NULL, link, bytes);
+}
+
+/* What has come is carried on by the inner face's turn. */
+static void outer_turn(void *context, uint64_t now_us)
+{
+    struct link *self = context;
+
+    turn(self, now_us);
+}
+
+static uint64_t outer_next_us(void *context)
+{
+    (void)context;
+    return ACTOR_NEVER;
+}
+
+static void outer_time(void *context, uint64_t now_us)
+{
+    (void)context;
+    (void)now_us;
+}
+
+static bool outer_work(void *context, uint64_t now_us)
+{
+    (void)context;
+    (void)now_us;
+    return false;
+}
+
+struct actor link_outer_actor(struct link *link)
+{
+    return (struct actor){
+        .self = link,
+        .on_request = on_outer_request,
+        .on_answer = on_outer_answer,
+        .turn = outer_turn,
+        .next_us = outer_next_us,
+        .time = outer_time,
+        .work = outer_work,
+    };
+}

@@ -1,0 +1,86 @@
+/* link.h - a link: what is acknowledged at its site it sends to the links of other sites, and what
+ * those send it applies. The pure core.
+ *
+ * A link is the only process that speaks across sites, and keeps nothing on a disk. Any number of
+ * them may run at a site, and any may be killed at any moment: repeats are harmless, and who has
+ * lost its place finds it in the logs of its own nodes, or compares the sites.
+ *
+ * It hosts a router's core (router/router.h), by which it adds with ordinary quorums, learns
+ * documents and asks nodes; and it has two faces, an actor each: the inner one speaks with the
+ * site's own processes, the outer one with links of other sites, by sockets and keys of its own.
+ *
+ *   own nodes --tails of their logs--> outflow --batches--> the other link's inflow
+ *                                                    --> relayed adds --> its nodes
+ *
+ * Stream:  of one filter from one site to another. The receiver opens it, naming how far it has the
+ *          logs of the source's nodes; the source sends batches with rising numbers, and with each
+ *          how far those logs are covered by it. The receiver applies them with its write quorum
+ *          and tells up to which number all are applied; that also is what lets more be sent.
+ * Mark:    the receiver asks by which batch it will have all that was acknowledged at the source
+ *          before the question came. The source asks R replicas of each slot group for the durable
+ *          ends of their logs, and answers once the stream has passed those. When that batch is
+ *          applied, every check at the receiver finds all of it.
+ * Channel: links greet each other every LINK_HELLO_US. Either side may dial.
+ *
+ * Errors:  link_create: STATUS_NOMEM. What goes wrong later is logged, told to the other side, and
+ *          begun anew.
+ * Owner:   link_create()'s caller calls link_destroy(), after the router's. What it is given is
+ *          copied.
+ * Threads: none; one thread drives it.
+ */
+#ifndef ORBLOOM_LINK_LINK_H
+#define ORBLOOM_LINK_LINK_H
+
+#include "base/actor.h"
+#include "base/counter.h"
+#include "map/document.h"
+#include "map/sites.h"
+#include "router/router.h"
+
+enum {
+    LINK_MAX_PEERS = SITE_SET_MAX_LIVE - 1,
+    LINK_HELLO_US = 1000000,
+    LINK_SILENT_US = 5000000, /* who says nothing for so long is gone */
+};
+
+/* Another site. */
+struct link_peer {
+    char name[SITE_NAME_BYTES];
+    struct site_id id;                  /* made of the key that is pinned for it */
+    char endpoint[DOCUMENT_TEXT_BYTES]; /* of its links; "": it dials */
+};
+
+struct link_config {
+    char name[DOCUMENT_NAME_BYTES]; /* of the process */
+    char site[SITE_NAME_BYTES];     /* its own one */
+    struct site_id id;
+    struct link_peer peers[LINK_MAX_PEERS];
+    uint32_t npeers;
+    uint64_t flush_us; /* what is to be sent waits so long for more */
+    uint64_t window;   /* bytes of batches that a stream may be sent before they are applied */
+};
+
+struct link;
+
+/* `inner`: towards its own site; `outer`: towards the others. */
+MUST_USE enum status link_create(const struct link_config *config, const struct effects *inner,
+                                 const struct effects *outer, struct link **out);
+void link_destroy(struct link **link);
+
+/* What the router is to act through. */
+const struct effects *link_router_effects(struct link *link);
+
+/* The router and its actor. Once, before anything happens. */
+void link_attach(struct link *link, struct router *router, const struct actor *actor);
+
+/* Towards its own site; what is not the link's goes on to the router. */
+struct actor link_inner_actor(struct link *link);
+
+/* Towards the others: of a request's peer `user` is the number of the site that has proved its key,
+ * its place in the configuration plus 1. */
+struct actor link_outer_actor(struct link *link);
+
+struct counter_table link_counters(void);
+const uint64_t *link_counts(const struct link *link);
+
+#endif

@@ -1,0 +1,368 @@
+/* private.h - what the files of a link share; no one else includes it.
+ *
+ *   link.c      the two faces, the clock, which filters are sent and received
+ *   channels.c  who of other sites is there
+ *   inflow.c    streams that are received: batches applied in order, as far as all is here
+ *   outflow.c   streams that are sent: batches made of what readers bring
+ *   fill.c      ... and of copies of replicas
+ *   readers.c   the tails of nodes' logs
+ */
+#ifndef ORBLOOM_LINK_PRIVATE_H
+#define ORBLOOM_LINK_PRIVATE_H
+
+#include "base/bits.h"
+#include "base/buffer.h"
+#include "base/heap.h"
+#include "base/log.h"
+#include "base/number_table.h"
+#include "link/counters.h"
+#include "link/link.h"
+#include "map/document_cache.h"
+#include "proto/codec.h"
+#include "site/batch.h"
+
+#include <stdlib.h>
+#include <sys/queue.h>
+
+enum {
+    LINK_MAX_CHANNELS = 64,
+    OUTFLOW_MEMORY = 1 << 14, /* records of which a stream remembers that they were sent */
+    OUTFLOW_MARKS = 8,        /* under way of one stream; more are not answered */
+};
+
+/* A connection to a link of another site that has greeted us. */
+struct channel {
+    uint64_t number;  /* never used again; 0: this place is free */
+    uint32_t peer;    /* which site: place in the configuration */
+    uint32_t link;    /* by which we dialed; 0: it has */
+    struct peer from; /* then: where its requests come from */
+    uint64_t boot;    /* of the other link */
+    uint64_t heard_us;
+};
+
+struct dialed {
+    uint32_t link; /* 0: not opened yet, or the other side dials */
+};
+
+/* ---- streams that are received ---- */
+
+/* A batch that has come and is not applied, or not the first one that is not. */
+struct arrival {
+    struct number_entry entry; /* of its relayed add, while one is under way */
+    TAILQ_ENTRY(arrival) link;
+    struct inflow *inflow;
+    uint64_t number;
+    uint64_t *keys;
+    size_t nkeys;
+    struct site_batch_cursor *cursors;
+    size_t ncursors;
+    size_t bytes; /* as it came */
+    bool asked;
+    bool applied; /* W replicas have all of it */
+    uint64_t asked_us;
+    uint64_t again_us;
+    unsigned failures;
+};
+
+/* A filter that is received from a site, whether a stream is open or not. */
+struct inflow {
+    struct number_entry entry; /* by the stream's number */
+    TAILQ_ENTRY(inflow) link;
+    uint64_t filter_id;
+    struct filter_uid uid;
+    uint32_t peer;
+    struct site_life source_life;
+    struct site_life own_life;
+    uint32_t keyset;
+    bool wanted; /* found in the documents since the last sweep */
+
+    struct site_source *sources; /* how far the source's logs are here */
+    size_t nsources;
+    size_t sources_capacity;
+
+    uint64_t stream;  /* 0: none is open, and then: */
+    uint64_t open_us; /* not before that */
+    uint64_t channel;
+    uint64_t heard_us;
+    uint64_t received; /* number of the last batch that came */
+    uint64_t applied;  /* ... up to which all are applied */
+    bool untold;
+    size_t held;                    /* bytes of batches that wait */
+    TAILQ_HEAD(, arrival) arrivals; /* in their order */
+    struct log_limit waits_log;
+};
+
+TAILQ_HEAD(inflow_list, inflow);
+
+/* What a document says of a filter and another site. */
+struct inflow_wish {
+    uint64_t filter_id;
+    struct filter_uid uid;
+    uint32_t peer;
+    struct site_life source_life;
+    struct site_life own_life;
+    uint32_t keyset;
+};
+
+/* ---- tails ---- */
+
+/* A stream reads the log of a node. */
+struct reading {
+    TAILQ_ENTRY(reading) link; /* of the reader's */
+    struct reader *reader;     /* NULL: of none */
+    struct outflow *outflow;
+    uint64_t filter_id;
+    struct member member;
+    uint64_t boot; /* that `at` is of */
+    uint64_t at;   /* all below has been told */
+    uint64_t from; /* ... and before the last answer all below this */
+    bool asked;    /* the question under way is about it, too */
+    bool stalled;  /* it has no room for more */
+    uint64_t again_us;
+};
+
+struct reader {
+    TAILQ_ENTRY(reader) link;
+    TAILQ_HEAD(, reading) readings;
+    uint32_t node;
+    uint32_t channel; /* link to it; 0: none yet */
+    char address[NODE_ADDRESS_BYTES];
+    uint64_t number; /* of the question under way; 0: none is */
+    uint64_t asked_us;
+    uint64_t again_us;
+    uint64_t list; /* of filters, that the node was told last */
+    bool list_lost;
+    bool ahead;   /* who is furthest ahead was asked for last */
+    bool waits;   /* the question under way may be kept until there is something to tell */
+    bool stirred; /* somebody waits whom the question under way is not about */
+};
+
+TAILQ_HEAD(reader_list, reader);
+
+/* ---- streams that are sent ---- */
+
+/* A replica whose log is covered up to a place; or that is to be copied first. */
+struct follow {
+    struct site_source source;
+    bool fills;
+};
+
+struct sent_record {
+    uint64_t producer_id;
+    uint64_t number;
+    uint64_t digest;
+};
+
+/* A mark that was asked for. */
+struct outmark {
+    bool used;
+    bool asking;
+    uint64_t mark;
+    uint64_t again_us;
+    uint64_t epoch; /* under which the ends were told */
+    struct router_end *ends;
+    size_t nends;
+    size_t ends_capacity;
+};
+
+/* The copy of one slot group, under way. */
+struct fill {
+    bool active;
+    bool asking;
+    bool begun; /* a range was told */
+    uint32_t group;
+    uint64_t from;  /* where the next range begins */
+    uint64_t epoch; /* of the first one */
+    uint64_t again_us;
+    struct router_copy_source sources[QUORUM_MAX_REPLICAS]; /* that have told all so far */
+    uint32_t nsources;
+};
+
+struct outflow {
+    struct number_entry entry; /* by the stream's number */
+    TAILQ_ENTRY(outflow) link;
+    struct link *self;
+    uint64_t stream;
+    uint64_t channel;
+    uint32_t peer;
+    uint64_t filter_id;
+    struct filter_uid uid;
+    struct site_life own_life;
+    struct site_life peer_life;
+    uint32_t keyset;
+    uint64_t epoch; /* whose readers are followed */
+    bool over;      /* it goes once the router owes it nothing */
+
+    struct follow *follows; /* every reader of every slot group */
+    size_t nfollows;
+    struct reading *readings; /* one a node */
+    size_t nreadings;
+    size_t readings_room;
+    struct fill fill;
+
+    uint64_t *pending; /* keys that were read and not sent */
+    size_t npending;
+    size_t pending_capacity;
+    uint64_t since_us; /* the oldest of them; 0: there are none */
+    bool moved;        /* a place has, and was not told yet */
+    bool flush_now;
+
+    uint64_t number;    /* of the last batch */
+    struct buffer kept; /* ... which could not be sent yet */
+    size_t *sent;       /* bytes of those that are not applied */
+    size_t nsent;
+    size_t sent_capacity;
+    uint64_t applied;
+    uint64_t flying; /* bytes of these */
+    uint64_t room;
+    uint64_t said_us;
+    struct outmark marks[OUTFLOW_MARKS];
+    struct sent_record memory[OUTFLOW_MEMORY];
+};
+
+TAILQ_HEAD(outflow_list, outflow);
+
+struct link {
+    struct link_config config;
+    struct effects inner;
+    struct effects outer;
+    struct effects router_effects;
+    struct router *router;
+    struct actor core;               /* the router's */
+    struct codec_arena *arena;       /* of what comes by a face */
+    struct codec_arena *reply_arena; /* of the router's answers, which come meanwhile */
+    uint64_t now_us;
+    struct buffer out;
+    uint64_t boot;
+    uint64_t last_number; /* of channels, streams, questions */
+    uint64_t next_tick_us;
+
+    struct dialed dialed[LINK_MAX_PEERS];
+    struct channel channels[LINK_MAX_CHANNELS];
+    struct log_limit refused_log;
+
+    struct inflow_list inflows;
+    struct number_table inflows_by_stream;
+    struct number_table relays; /* arrivals, by the number of their relayed add */
+
+    struct outflow_list outflows;
+    struct number_table outflows_by_stream;
+    struct reader_list readers;
+    struct site_tail_filter *filters; /* of one question */
+    size_t nfilters;
+    size_t filters_capacity;
+    uint64_t *spare; /* for sorting */
+    size_t spare_capacity;
+
+    uint64_t counters[LINK_NCOUNTERS];
+};
+
+static inline void link_count(struct link *self, enum link_counter counter, uint64_t more)
+{
+    self->counters[counter] += more;
+}
+
+/* ---- channels.c ---- */
+
+void channels_tick(struct link *self, uint64_t now_us);
+
+/* NULL: nobody of that connection has greeted us. */
+struct channel *channel_of_request(struct link *self, const struct peer *from);
+struct channel *channel_of_answer(struct link *self, uint32_t link);
+struct channel *channel_find(struct link *self, uint64_t number);
+
+/* Which link of that site a filter is received from: the same one as long as it is there. NULL:
+ * none is. */
+struct channel *channel_for(struct link *self, uint32_t peer, const struct filter_uid *uid);
+
+/* The link's name for whoever reads a log: "us". */
+const char *channel_site(const struct link *self, const struct channel *channel);
+
+/* A greeting. `channel`: where it came from, if that has greeted before. */
+void channel_greeted(struct link *self, uint64_t now_us, const struct site_hello *hello,
+                     const struct peer *from, uint32_t link);
+
+/* False: it could not be sent now. */
+bool channel_send(struct link *self, struct channel *channel, const struct frame *frame);
+
+/* ---- link.c ---- */
+
+/* The filter that is asked for by that site; NULL: it is not to be sent, and why. */
+const struct document_entry *site_filter_find(struct link *self, uint32_t peer,
+                                              const struct site_open *open, enum status *status,
+                                              const char **cause);
+
+/* Is it still to be sent as it was asked for? */
+bool site_filter_lasts(const struct link *self, const struct outflow *outflow,
+                       const struct document_entry *entry);
+
+/* ---- inflow.c ---- */
+
+/* A tick looks through the documents: each is wanted, then what was not is dropped. */
+void inflow_want(struct link *self, const struct inflow_wish *wish);
+void inflows_sweep(struct link *self);
+
+void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel,
+                     const struct site_batch_message *message);
+void inflow_on_close(struct link *self, uint64_t now_us, struct channel *channel,
+                     const struct site_close *message);
+
+/* The router's answer to a relayed add. False: to none of them. */
+bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *frame);
+void inflows_turn(struct link *self, uint64_t now_us);
+void inflows_tick(struct link *self, uint64_t now_us);
+uint64_t inflows_next_us(const struct link *self);
+void inflows_fini(struct link *self);
+
+/* ---- outflow.c ---- */
+
+/* NULL: no such stream of that channel. */
+struct outflow *outflow_of(struct link *self, const struct channel *channel, uint64_t stream);
+void outflow_close(struct link *self, struct outflow *outflow, enum status status,
+                   const char *cause);
+void outflow_on_open(struct link *self, uint64_t now_us, struct channel *channel,
+                     const struct site_open *open);
+void outflow_on_applied(struct link *self, struct channel *channel,
+                        const struct site_applied *message);
+void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel,
+                     const struct site_mark *message);
+void outflow_on_close(struct link *self, struct channel *channel, const struct site_close *message);
+void outflows_turn(struct link *self, uint64_t now_us);
+void outflows_tick(struct link *self);
+uint64_t outflows_next_us(const struct link *self);
+void outflows_fini(struct link *self);
+
+/* A node has told what it has from the reading's place on, up to `next`. */
+void outflow_read(struct link *self, uint64_t now_us, struct reading *reading,
+                  const struct site_tail_reply *reply);
+
+/* Its log does not go on from there; the reading ends. */
+void outflow_lost(struct link *self, struct reading *reading);
+
+/* fill.c has a range of a copy; false: no memory. And a replica is copied. */
+bool outflow_gather(struct outflow *outflow, uint64_t now_us, const uint64_t *keys, size_t count);
+bool outflow_has_room(const struct outflow *outflow);
+void outflow_filled(struct link *self, struct outflow *outflow, const struct site_source *source);
+
+/* ---- fill.c ---- */
+
+void fill_turn(struct link *self, uint64_t now_us, struct outflow *outflow);
+void fill_forget(struct outflow *outflow);
+
+/* ---- readers.c ---- */
+
+/* What it reads with from now on; false: memory is out. */
+MUST_USE bool reader_join(struct link *self, struct reading *reading);
+
+/* Somebody is to be asked for that the question under way is not about. */
+void reader_stir(struct reader *reader);
+
+/* Of none: nothing. */
+void reader_leave(struct link *self, struct reading *reading);
+void readers_turn(struct link *self, uint64_t now_us);
+
+/* False: the link does not lead to a reader's node. */
+bool readers_on_answer(struct link *self, uint64_t now_us, uint32_t link, struct span bytes);
+uint64_t readers_next_us(const struct link *self);
+
+#endif

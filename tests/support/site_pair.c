@@ -1,0 +1,290 @@
+#include "tests/support/site_pair.h"
+
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARENA_BYTES = 64 << 20, DIALED = 7, NODES = 3, FLUSH_US = 50000, WINDOW = 1 << 20 };
+
+static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+static const char *const names[] = {"eu", "us"};
+
+static struct site_id id_of(uint32_t site)
+{
+    return (struct site_id){.high = 100 + site, .low = 200 + site};
+}
+
+/* ---- the network between them ---- */
+
+static enum status post(struct site_pair_side *side, bool answer, struct span bytes)
+{
+    struct site_pair *self = side->pair;
+    uint32_t to = 1 - side->site;
+    struct site_pair_frame *frame;
+    struct frame decoded;
+
+    self->sent_bytes[to] += bytes.size;
+    cr_assert_eq(codec_decode(self->arena, bytes, &decoded), STATUS_OK);
+    if (self->cut[to] || (self->spy != NULL && !self->spy(self, to, &decoded))) {
+        return STATUS_OK; /* libzmq has taken it; nothing tells that it was lost. */
+    }
+    cr_assert_lt(self->last - self->first, SITE_PAIR_FRAMES);
+    frame = &self->frames[self->last++ % SITE_PAIR_FRAMES];
+    *frame = (struct site_pair_frame){
+        .to = to,
+        .answer = answer,
+        .incarnation = self->sides[to].incarnation,
+        .due_us = self->now_us + self->delay_us,
+        .bytes = malloc(bytes.size + 1),
+        .size = bytes.size,
+    };
+    cr_assert_not_null(frame->bytes);
+    memcpy(frame->bytes, bytes.data, bytes.size);
+    return STATUS_OK;
+}
+
+static enum status outer_reply(void *context, const struct peer *to, struct span bytes)
+{
+    (void)to;
+    return post(context, true, bytes);
+}
+
+static enum status outer_send(void *context, uint32_t link, struct span bytes)
+{
+    cr_assert_eq(link, DIALED);
+    return post(context, false, bytes);
+}
+
+static uint32_t outer_link_open(void *context, const char *endpoint)
+{
+    (void)context;
+    cr_assert_str_eq(endpoint, "tcp://us:7420");
+    return DIALED;
+}
+
+static void outer_link_close(void *context, uint32_t link)
+{
+    (void)context;
+    cr_assert_eq(link, DIALED);
+}
+
+static uint64_t outer_random(void *context)
+{
+    struct site_pair_side *side = context;
+
+    return side->circle.nodes[0].effects.random(&side->circle.nodes[0]);
+}
+
+static void deliver(struct site_pair *self, const struct site_pair_frame *frame)
+{
+    struct site_pair_side *side = &self->sides[frame->to];
+    const struct peer from = {.size = 1, .id = {1}, .user = 1};
+
+    if (side->link == NULL || side->incarnation != frame->incarnation) {
+        return;
+    }
+    if (frame->answer) {
+        side->face.on_answer(side->face.self, side->circle.now_us, DIALED,
+                             span_of(frame->bytes, frame->size));
+    } else {
+        side->face.on_request(side->face.self, side->circle.now_us, &from,
+                              span_of(frame->bytes, frame->size));
+    }
+}
+
+static void deliver_due(struct site_pair *self)
+{
+    while (self->first < self->last &&
+           self->frames[self->first % SITE_PAIR_FRAMES].due_us <= self->now_us) {
+        struct site_pair_frame frame = self->frames[self->first++ % SITE_PAIR_FRAMES];
+
+        deliver(self, &frame);
+        free(frame.bytes);
+    }
+}
+
+void site_pair_run(struct site_pair *self, uint64_t us)
+{
+    uint64_t until_us = self->now_us + us;
+
+    while (self->now_us < until_us) {
+        deliver_due(self);
+        self->now_us += SITE_PAIR_STEP_US;
+        for (uint32_t site = 0; site < 2; site++) {
+            struct circle *circle = &self->sides[site].circle;
+
+            if (circle->now_us < self->now_us) {
+                circle_run(circle, self->now_us - circle->now_us);
+            }
+        }
+    }
+}
+
+/* ---- links ---- */
+
+void site_pair_link_stop(struct site_pair *self, uint32_t site)
+{
+    struct site_pair_side *side = &self->sides[site];
+
+    circle_guest_stop(&side->circle);
+    router_destroy(&side->router);
+    link_destroy(&side->link);
+}
+
+void site_pair_link_start(struct site_pair *self, uint32_t site)
+{
+    struct site_pair_side *side = &self->sides[site];
+    const struct router_config router = {
+        .name = "link",
+        .coordinators = {"tcp://coordinator:7400"},
+        .ncoordinators = 1,
+        .key = *sample_key(),
+        .max_inflight_bytes = 64 << 20,
+        .hedge_us = 20000,
+        .retry_us = 100000,
+        .max_timeout_us = 60000000,
+        .sync_interval_us = 1000000,
+    };
+    struct link_config config = {
+        .name = "link",
+        .id = id_of(site),
+        .npeers = 1,
+        .flush_us = FLUSH_US,
+        .window = WINDOW,
+    };
+    struct actor core;
+    struct actor inner;
+
+    cr_assert_null(side->link);
+    strcpy(config.site, names[site]);
+    strcpy(config.peers[0].name, names[1 - site]);
+    config.peers[0].id = id_of(1 - site);
+    if (site == 0) {
+        strcpy(config.peers[0].endpoint, "tcp://us:7420");
+    }
+    side->incarnation++;
+    cr_assert_eq(
+        link_create(&config, circle_guest_effects(&side->circle), &side->outer, &side->link),
+        STATUS_OK);
+    cr_assert_eq(router_create(&router, link_router_effects(side->link), &side->router), STATUS_OK);
+    core = router_actor(side->router);
+    link_attach(side->link, side->router, &core);
+    inner = link_inner_actor(side->link);
+    side->face = link_outer_actor(side->link);
+    circle_guest_start(&side->circle, &inner);
+}
+
+/* ---- the filter ---- */
+
+static void name_sites(struct filter_document *document, uint32_t site)
+{
+    struct site_set *set = &document->content.sites;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t which = i == 0 ? site : 1 - site;
+        struct site_entry entry = {
+            .id = id_of(which), .life = {1, 10 + which}, .state = SITE_COUNTED};
+
+        strcpy(entry.name, names[which]);
+        cr_assert_eq(site_set_add(set, &entry), STATUS_OK);
+    }
+    set->takes_adds = set->says_absent = set->settled = true;
+}
+
+void site_pair_hand(struct site_pair *self, uint32_t site)
+{
+    struct site_pair_side *side = &self->sides[site];
+
+    circle_hand(&side->circle, &side->document, 0);
+}
+
+static void side_init(struct site_pair *self, uint32_t site)
+{
+    struct site_pair_side *side = &self->sides[site];
+
+    side->pair = self;
+    side->site = site;
+    side->outer = (struct effects){
+        .context = side,
+        .reply = outer_reply,
+        .link_open = outer_link_open,
+        .link_close = outer_link_close,
+        .send = outer_send,
+        .random = outer_random,
+    };
+    circle_init(&side->circle, NODES);
+    side->circle.random += site; /* No boot of one site is one of the other's. */
+    circle_document(&side->circle, SITE_PAIR_FILTER, &rule, NODES, &side->document);
+    name_sites(&side->document, site);
+    side->circle.stored = &side->document;
+    site_pair_hand(self, site);
+    site_pair_link_start(self, site);
+}
+
+void site_pair_init(struct site_pair *self)
+{
+    memset(self, 0, sizeof *self);
+    self->delay_us = 40000;
+    cr_assert_eq(codec_arena_create(ARENA_BYTES, &self->arena), STATUS_OK);
+    side_init(self, 0);
+    side_init(self, 1);
+    self->now_us = self->sides[0].circle.now_us > self->sides[1].circle.now_us
+                       ? self->sides[0].circle.now_us
+                       : self->sides[1].circle.now_us;
+}
+
+void site_pair_fini(struct site_pair *self)
+{
+    for (uint32_t site = 0; site < 2; site++) {
+        struct site_pair_side *side = &self->sides[site];
+
+        if (side->link != NULL) {
+            site_pair_link_stop(self, site);
+        }
+        circle_fini(&side->circle);
+        document_fini(&side->document);
+    }
+    while (self->first < self->last) {
+        free(self->frames[self->first++ % SITE_PAIR_FRAMES].bytes);
+    }
+    codec_arena_destroy(&self->arena);
+}
+
+/* ---- what tests say ---- */
+
+void site_pair_add(struct site_pair *self, uint32_t site, unsigned nodes, const uint64_t *keys,
+                   uint32_t count)
+{
+    struct site_pair_side *side = &self->sides[site];
+
+    side->batch++;
+    for (uint32_t id = 1; id <= NODES; id++) {
+        if ((nodes >> id & 1) != 0) {
+            cr_assert_eq(circle_add(&side->circle, id, &side->document, side->batch, keys, count),
+                         STATUS_OK);
+        }
+    }
+}
+
+int site_pair_count(struct site_pair *self, uint32_t site, uint32_t node, const uint64_t *keys,
+                    uint32_t count)
+{
+    struct site_pair_side *side = &self->sides[site];
+
+    return circle_count(&side->circle, node, &side->document, keys, count);
+}
+
+uint64_t site_pair_counter(const struct site_pair *self, uint32_t site, const char *name)
+{
+    const struct counter_table table = link_counters();
+
+    for (size_t i = 0; i < table.count; i++) {
+        if (strcmp(table.defs[i].name, name) == 0) {
+            return link_counts(self->sides[site].link)[i];
+        }
+    }
+    cr_assert(false, "no counter %s", name);
+    return 0;
+}

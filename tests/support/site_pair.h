@@ -1,0 +1,85 @@
+/* site_pair.h - two sites, each a circle of nodes with a link and its router core, and the network
+ * between the links. One filter, with one uid, is in both.
+ *
+ * Site 0 is "eu", site 1 "us"; the link of site 0 dials. Frames between sites take `delay_us`, in
+ * order, unless their way is cut.
+ *
+ * Errors:  a failed cr_assert.
+ * Owner:   site_pair_init()'s caller calls site_pair_fini().
+ */
+#ifndef ORBLOOM_TESTS_SUPPORT_SITE_PAIR_H
+#define ORBLOOM_TESTS_SUPPORT_SITE_PAIR_H
+
+#include "link/link.h"
+#include "tests/support/node_circle.h"
+
+enum {
+    SITE_PAIR_FRAMES = 4096,
+    SITE_PAIR_STEP_US = 1000,
+    SITE_PAIR_FILTER = 5,
+};
+
+/* Between the links of two sites. */
+struct site_pair_frame {
+    uint32_t to;          /* which site */
+    bool answer;          /* by the connection that the receiver has dialed */
+    uint64_t incarnation; /* of the link that it is for, which may have gone */
+    uint64_t due_us;
+    uint8_t *bytes;
+    size_t size;
+};
+
+struct site_pair;
+
+struct site_pair_side {
+    struct site_pair *pair;
+    uint32_t site;
+    struct circle circle;
+    struct filter_document document;
+    struct effects outer;
+    struct router *router;
+    struct link *link;    /* NULL: it is down */
+    struct actor face;    /* towards the other site */
+    uint64_t incarnation; /* of the link */
+    uint64_t batch;       /* number of the last one that was added */
+};
+
+struct site_pair {
+    struct site_pair_side sides[2];
+    uint64_t now_us;
+    uint64_t delay_us;
+    bool cut[2];            /* nothing gets to that site */
+    uint64_t sent_bytes[2]; /* towards it */
+    struct site_pair_frame frames[SITE_PAIR_FRAMES];
+    size_t first;
+    size_t last;
+
+    /* May be set: looks at what goes to site `to`; false: lost. */
+    bool (*spy)(struct site_pair *self, uint32_t to, const struct frame *frame);
+    struct codec_arena *arena;
+};
+
+void site_pair_init(struct site_pair *self);
+void site_pair_fini(struct site_pair *self);
+
+/* Both sites, and what goes between them. */
+void site_pair_run(struct site_pair *self, uint64_t us);
+
+/* Until they have settled: everything that was added at one is at the other, or the test fails. */
+void site_pair_link_stop(struct site_pair *self, uint32_t site);
+void site_pair_link_start(struct site_pair *self, uint32_t site);
+
+/* As a router of that site: to a set of its nodes (bits 1 to 3). */
+void site_pair_add(struct site_pair *self, uint32_t site, unsigned nodes, const uint64_t *keys,
+                   uint32_t count);
+
+/* How many of them a check by that node finds. */
+int site_pair_count(struct site_pair *self, uint32_t site, uint32_t node, const uint64_t *keys,
+                    uint32_t count);
+
+/* The site's document is as it is now. */
+void site_pair_hand(struct site_pair *self, uint32_t site);
+
+uint64_t site_pair_counter(const struct site_pair *self, uint32_t site, const char *name);
+
+#endif
