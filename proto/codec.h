@@ -338,7 +338,7 @@ enum frame_kind {
     FRAME_SITE_MARK,
     FRAME_SITE_MARKED,
     FRAME_SITE_CLOSE,
-    FRAME_ERROR, /* the last one */
+    FRAME_ERROR,
 };
 
 struct frame {
