@@ -3,11 +3,13 @@
  *   limit    one random line a key
  *   classic  k = 7 double-hashed bits in one array of the same size
  *   line     lines_check and lines_add in batches, z = 1 and z = 2
+ * and batches between sites, which are encoded and read, of five sizes.
  * Then, with --rates, bits a key and rates measured at capacity in the first size.
  * --json prints a line for each row and round, as bench/rows.h reads them, and no table.
  */
 #include "base/number.h"
 #include "bench/kernel_array.h"
+#include "bench/kernel_batch.h"
 #include "bench/median.h"
 
 #include <inttypes.h>
@@ -45,6 +47,10 @@ enum { KIND_LIMIT = 0, KIND_CLASSIC = 3 };
 
 static double rates[SIZES_MAX][KINDS][ROUNDS_MAX]; /* Keys a second. */
 
+static struct kernel_batches batches[KERNEL_BATCH_SIZES];
+static double encoded[KERNEL_BATCH_SIZES][ROUNDS_MAX]; /* Keys a second. */
+static double decoded[KERNEL_BATCH_SIZES][ROUNDS_MAX];
+
 /* z = 2 lookups run over lines that were filled for z = 1: to speed it is all the same,
  * as no branch looks at a bit. */
 static double run_kind(struct kernel_array *array, size_t kind)
@@ -72,6 +78,30 @@ static void print_json(const struct kernel_array *array, size_t kind, uint64_t r
     (void)fflush(stdout);
 }
 
+static void print_batch_json(const struct kernel_batches *batch, const char *op, uint64_t round,
+                             double rate)
+{
+    printf("{\"round\": %" PRIu64 ", \"target\": \"kernel\", \"method\": \"site batch\", "
+           "\"op\": \"%s\", \"batch\": %zu, \"in_flight\": 1, \"size\": 0, "
+           "\"keys\": %zu, \"keys_per_s\": %.9g, \"bits_per_key\": %.9g, \"value\": %.9g, "
+           "\"unit\": \"B\"}\n",
+           round, op, batch->list_keys, batch->nlists * batch->list_keys, rate,
+           8 * batch->code_bytes, batch->batch_bytes);
+    (void)fflush(stdout);
+}
+
+static void run_batches(uint64_t round, bool json)
+{
+    for (size_t i = 0; i < KERNEL_BATCH_SIZES; i++) {
+        encoded[i][round] = kernel_batches_encode(&batches[i]);
+        decoded[i][round] = kernel_batches_decode(&batches[i]);
+        if (json) {
+            print_batch_json(&batches[i], "encode", round + 1, encoded[i][round]);
+            print_batch_json(&batches[i], "decode", round + 1, decoded[i][round]);
+        }
+    }
+}
+
 static void run_rounds(struct kernel_array *arrays, const struct settings *settings)
 {
     for (uint64_t round = 0; round < settings->rounds; round++) {
@@ -85,6 +115,7 @@ static void run_rounds(struct kernel_array *arrays, const struct settings *setti
                 }
             }
         }
+        run_batches(round, settings->json);
     }
 }
 
@@ -102,6 +133,17 @@ static void print_table(const struct kernel_array *array, double values[KINDS][R
 
         printf("%-30s %9.1f %7.0f %% %9.2f\n", kinds[kind].name, rate / 1e6, 100 * rate / limit,
                rate / classic);
+    }
+    printf("\n");
+}
+
+static void print_batches(uint64_t nrounds)
+{
+    printf("%-30s %9s %9s %9s %9s\n", "site batch, keys", "code, B", "all, B", "encode", "decode");
+    for (size_t i = 0; i < KERNEL_BATCH_SIZES; i++) {
+        printf("%-30zu %9.3f %9.3f %9.1f %9.1f\n", batches[i].list_keys, batches[i].code_bytes,
+               batches[i].batch_bytes, spread_of(encoded[i], nrounds).median / 1e6,
+               spread_of(decoded[i], nrounds).median / 1e6);
     }
     printf("\n");
 }
@@ -195,10 +237,16 @@ int main(int argc, char **argv)
     for (size_t s = 0; s < settings.nsizes && status == STATUS_OK; s++) {
         status = kernel_array_init(&arrays[s], settings.sizes[s]);
     }
+    for (size_t i = 0; i < KERNEL_BATCH_SIZES && status == STATUS_OK; i++) {
+        status = kernel_batches_init(&batches[i], i);
+    }
     if (status == STATUS_OK) {
         run_rounds(arrays, &settings);
         for (size_t s = 0; s < settings.nsizes && !settings.json; s++) {
             print_table(&arrays[s], rates[s], settings.rounds);
+        }
+        if (!settings.json) {
+            print_batches(settings.rounds);
         }
         if (settings.rates) {
             status = print_rates(&arrays[0], settings.json);
@@ -206,6 +254,9 @@ int main(int argc, char **argv)
     }
     for (size_t s = 0; s < settings.nsizes; s++) {
         kernel_array_fini(&arrays[s]);
+    }
+    for (size_t i = 0; i < KERNEL_BATCH_SIZES; i++) {
+        kernel_batches_fini(&batches[i]);
     }
     if (status != STATUS_OK) {
         (void)fprintf(stderr, "kernel: %s; two arrays of each size must fit into memory\n",

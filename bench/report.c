@@ -187,6 +187,7 @@ static bool write_report(const char *folder, const struct rows *rows, const stru
         (void)fputs("\n## Kernel: one core, one array\n\n", out);
         tables_kernel(cells, out);
         tables_rates(rows, out);
+        tables_site_batches(cells, rows, out);
     }
     if (tables_measured(cells, "orbloom")) {
         write_operation(cells, "check", out);

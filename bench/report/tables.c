@@ -224,6 +224,49 @@ void tables_rates(const struct rows *rows, FILE *out)
     }
 }
 
+/* Of the code alone: the same in each round. */
+static double code_bytes_of(const struct rows *rows, const struct cell_key *key)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct row *row = &rows->items[i];
+
+        if (strcmp(row->method, key->method) == 0 && strcmp(row->op, key->op) == 0 &&
+            row->batch == key->batch && row_measured(row)) {
+            return row->bits_per_key / 8;
+        }
+    }
+    return NAN;
+}
+
+void tables_site_batches(const struct cells *cells, const struct rows *rows, FILE *out)
+{
+    bool begun = false;
+
+    for (size_t i = 0; i < cells->count; i++) {
+        const struct cell *cell = &cells->items[i];
+        struct cell_key decode = cell->key;
+        char keys[NUMBER_TEXT_BYTES];
+        char encoded[CELL_BYTES];
+        char decoded[CELL_BYTES];
+
+        if (strcmp(cell->key.method, "site batch") != 0 || strcmp(cell->key.op, "encode") != 0) {
+            continue;
+        }
+        if (!begun) {
+            (void)fputs(
+                "\n| batch between sites, keys | bytes a key, code | whole batch | encoded, "
+                "keys/s | read, keys/s |\n|---:|---:|---:|---:|---:|\n",
+                out);
+            begun = true;
+        }
+        decode.op = "decode";
+        (void)fprintf(out, "| %s | %.2f | %.2f | %s | %s |\n",
+                      number_show_count(cell->key.batch, keys), code_bytes_of(rows, &cell->key),
+                      cell->value.median, rate_text(cell, encoded),
+                      rate_text(cells_find(cells, &decode), decoded));
+    }
+}
+
 void tables_grid(const struct cells *cells, const char *op, FILE *out)
 {
     write_head(cells, op, "batch | in flight", out);

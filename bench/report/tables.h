@@ -31,6 +31,9 @@ void tables_verdicts(const struct cells *cells, FILE *out);
 void tables_kernel(const struct cells *cells, FILE *out);
 void tables_rates(const struct rows *rows, FILE *out);
 
+/* Batches between sites: their bytes, and how fast they are encoded and read. */
+void tables_site_batches(const struct cells *cells, const struct rows *rows, FILE *out);
+
 /* keys a second of all, over batch and in flight, for filters of VERDICT_SIZE keys. */
 void tables_grid(const struct cells *cells, const char *op, FILE *out);
 
