@@ -84,6 +84,18 @@ static inline void send_tail(const struct frame *frame, uint8_t link)
     buffer_fini(&bytes);
 }
 
+/* Until a link is answered: its answer lasts until there is another frame. */
+static inline const struct site_tail_reply *await_tail(uint64_t us)
+{
+    uint64_t until_us = circle->now_us + us;
+
+    while (!circle->answered && circle->now_us < until_us) {
+        circle_run(circle, 100);
+    }
+    cr_assert(circle->answered, "no answer");
+    return tail_answer();
+}
+
 static inline void expect_keys(const struct site_tail_reply *reply, size_t first, uint32_t batch)
 {
     cr_assert_arr_eq(reply->fingerprints + first, keys[batch], sizeof keys[batch]);
