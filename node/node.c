@@ -214,6 +214,8 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
         node_on_boot_request(self->exchange, now_us, from, &frame);
     } else if (frame.kind == FRAME_PULL_REQUEST) {
         node_on_pull_request(self->exchange, now_us, from, &frame);
+    } else if (frame.kind == FRAME_SITE_TAIL_REQUEST) {
+        node_on_site_tail_request(self->exchange, now_us, from, &frame);
     } else {
         refuse_frame(self, now_us, from, &frame, STATUS_INVALID);
     }

@@ -50,6 +50,7 @@ struct node_config {
     uint64_t segment_bytes;      /* of a file of the log */
     uint64_t retain_bytes;       /* of merged files of the log, for nodes that catch up */
     uint64_t retain_us;          /* ... and all that is not older; see storage.h */
+    uint64_t site_retain_bytes;  /* ... of what other sites have not taken yet */
     uint64_t reserve_bytes;      /* of the disk, that background work leaves free */
     uint64_t gossip_delay_us;    /* how old adds get before peers are told of them; 0: 1 s */
     uint64_t catch_up_wait_us;   /* for others that do not answer, after a process that did not end

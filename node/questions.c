@@ -156,6 +156,7 @@ void node_on_stats_request(struct node *self, const struct peer *from, const str
         self->counters[NODE_snapshots_total] = usage.snapshots;
         self->counters[NODE_log_bare_total] = usage.bare_dropped;
         self->counters[NODE_unmerged_bytes] = usage.unmerged_bytes;
+        self->counters[NODE_site_untaken_bytes] = node_tail_untaken(self->exchange);
     }
     self->counters[NODE_replicas_full] = count_full(self);
     answer_stats(frame->correlation, "orbloom-node", self->config.name, node_counters(),

@@ -80,6 +80,17 @@ static const struct option options[] = {
                 "runs; while there is room, also all that is younger than 10 gossip_delay",
     },
     {
+        .name = "site_retain",
+        .kind = OPTION_BYTES,
+        .offset = FIELD(config.site_retain_bytes),
+        .max = 16 * TIB,
+        .unit = "bytes",
+        .range = "0 to 16 TiB",
+        .value = "1GiB",
+        .help = "files of the log that are kept for other sites, once they are merged into runs, "
+                "as long as one of these has not taken what is in them",
+    },
+    {
         .name = "disk_reserve",
         .kind = OPTION_BYTES,
         .offset = FIELD(config.reserve_bytes),

@@ -395,6 +395,7 @@ enum status node_storage_create(struct node *self)
         .segment_bytes = self->config.segment_bytes,
         .retain_bytes = self->config.retain_bytes,
         .retain_us = self->config.retain_us,
+        .hold_bytes = self->config.site_retain_bytes,
         .reserve_bytes = self->config.reserve_bytes,
         .steps = &self->steps,
         .context = self,

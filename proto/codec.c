@@ -66,6 +66,8 @@ static const struct {
     BOUND(STATS_REPLY, stats_reply, stats_reply),
     BOUND(PULL_REQUEST, pull_request, pull_request),
     BOUND(PULL_REPLY, pull_reply, pull_reply),
+    BOUND(SITE_TAIL_REQUEST, site_tail_request, site_tail_request),
+    BOUND(SITE_TAIL_REPLY, site_tail_reply, site_tail_reply),
     BOUND(ERROR, error_reply, error),
     BOUND(SITE_HELLO, site_hello, site_hello),
     BOUND(SITE_OPEN, site_open, site_open),

@@ -8,6 +8,7 @@
  *   router, node  sync_request / sync_reply, <- hint ----------------------------> coordinator
  *   coordinator - fence_request / fence_reply, info_request / info_reply ---------> node
  *   node -------- pull_request / pull_reply, boot_request / boot_reply ------------> node
+ *   link -------- site_tail_request / site_tail_reply ----------------------------> node
  *   client ------ admin_request / admin_reply -----------------------------------> coordinator
  *   anyone ------ stats_request / stats_reply, error (a refusal) ----------------> anyone
  *
@@ -38,6 +39,7 @@
 #include "map/document.h"
 #include "map/pull_message.h"
 #include "map/seal.h"
+#include "map/site_tail.h"
 #include "map/store_age.h"
 #include "proto/admin_message.h"
 #include "proto/replica_report.h"
@@ -338,6 +340,8 @@ enum frame_kind {
     FRAME_SITE_MARK,
     FRAME_SITE_MARKED,
     FRAME_SITE_CLOSE,
+    FRAME_SITE_TAIL_REQUEST, /* see map/site_tail.h */
+    FRAME_SITE_TAIL_REPLY,
     FRAME_ERROR,
 };
 
@@ -365,6 +369,8 @@ struct frame {
         struct stats_reply stats_reply;
         struct pull_request pull_request;
         struct pull_reply pull_reply;
+        struct site_tail_request site_tail_request;
+        struct site_tail_reply site_tail_reply;
         struct error_reply error;
         struct site_hello site_hello;
         struct site_open site_open;

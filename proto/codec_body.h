@@ -36,6 +36,8 @@ binding_table_fn binding_stats_request;
 binding_table_fn binding_stats_reply;
 binding_table_fn binding_pull_request;
 binding_table_fn binding_pull_reply;
+binding_table_fn binding_site_tail_request;
+binding_table_fn binding_site_tail_reply;
 binding_table_fn binding_error_reply;
 binding_table_fn binding_site_hello;
 binding_table_fn binding_site_open;

@@ -4,7 +4,7 @@
 #   base <- filter <- map <- proto      map <- site      base <- runtime      base <- log      base <- resp
 #   node, router, coordinator and client may use all of these, and never each other
 #   cli uses client; tests may use anything; bench may use the libraries, proto, client and cli
-#   of the node: base <- store <- array <- sync      base <- pull <- array      all of them <- node itself
+#   of the node: base <- store <- array <- sync      base <- pull <- array      tail <- sync      all of them <- node itself
 #
 # A daemon's and the client's cores (all but main.c, shell_* and coordinator/store/{sqlite,etcd}) do not
 # use runtime. Some system headers belong to one place; the table is below.
@@ -69,7 +69,8 @@ BEGIN {
     room("store", "base store")
     room("pull", "base pull")
     room("array", "base store pull array")
-    room("sync", "base store pull array sync")
+    room("tail", "tail")
+    room("sync", "base store pull array tail sync")
 
     # A system header and the files that may include it, as patterns of paths.
     owner["zmq"] = "^lib/runtime/"

@@ -107,7 +107,11 @@
     X(RIGHTS_ANY_NAME)         \
     X(ANY_USER_DROPS)          \
     X(DELETED_LET_IN)          \
-    X(JOIN_OPEN_SYNC)
+    X(JOIN_OPEN_SYNC)          \
+    X(TAIL_RELAYED)            \
+    X(TAIL_UNDURABLE)          \
+    X(TAIL_ANY_END)            \
+    X(TAIL_CAUGHT_UP)
 
 #define MUTANT_ENUM(name) MUTANT_##name,
 enum mutant { MUTANT_NONE, MUTANT_TABLE(MUTANT_ENUM) };

@@ -40,6 +40,7 @@ struct hosted_filter {
     bool unlogged;              /* the document or fence is not in the log: nothing is answered */
     bool doubted;               /* not all that was accepted may be here: see sync/catch_up.c */
     uint64_t heard_us;          /* when it last caught up a little; 0: it has not begun to */
+    uint64_t caught_up;         /* where the log ended when it had, after that; 0: it had not to */
     struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
     uint64_t loss_epoch;        /* of the last loss accepted in a group hosted here that was told */
     bool joined;                /* its replicas have been completed: compare them soon */

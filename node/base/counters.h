@@ -95,7 +95,13 @@
     X(repair_keys_total, "keys", "taken over in repairs")                                     \
     X(repair_round_trips_total, "questions", "of repairs, with an answer of use")             \
     X(repair_bytes_total, "bytes", "questions and answers of repairs, part of gossip_bytes")  \
-    X(repair_cuts_total, "cuts", "of replicas here, for other nodes to compare with")
+    X(repair_cuts_total, "cuts", "of replicas here, for other nodes to compare with")         \
+    X(site_tails_total, "requests", "asked by links for the tail of the log")                 \
+    X(site_tails_refused_total, "requests",                                                   \
+      "refused to links: another incarnation or boot, a place not kept, or too many")         \
+    X(site_tail_records_total, "records", "of adds told to links")                            \
+    X(site_tail_bytes_total, "bytes", "answers to links")                                     \
+    X(site_untaken_bytes, "bytes", "of the log, that some other site has not taken (a gauge)")
 
 enum node_counter {
 #define X(name, unit, help) NODE_##name,

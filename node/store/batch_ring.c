@@ -3,6 +3,8 @@
 #include "node/store/batch_ring.h"
 
 #include "base/heap.h"
+#include "base/mutant.h"
+#include "node/store/private.h"
 
 enum { FIRST_ENTRIES = 256 };
 
@@ -186,5 +188,53 @@ bool batch_ring_filters(const struct batch_ring *self, uint64_t from, uint64_t t
             ids[(*count)++] = batch->filter_id;
         }
     }
+    return true;
+}
+
+static bool has_filter(const struct storage_own *own, uint64_t filter_id)
+{
+    size_t low = 0;
+    size_t high = own->nfilters;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (own->filters[middle] < filter_id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < own->nfilters && own->filters[low] == filter_id;
+}
+
+bool storage_own_has(const struct storage_own *own, uint64_t filter_id, bool repaired, bool relayed)
+{
+    return !repaired && (!relayed || MUTANT(TAIL_RELAYED)) && has_filter(own, filter_id);
+}
+
+bool batch_ring_own(const struct batch_ring *self, const struct storage_own *own, uint64_t from,
+                    uint64_t to, uint64_t *next, bool *found)
+{
+    size_t index;
+    size_t end;
+
+    if (from < self->from) {
+        return false;
+    }
+    *found = false;
+    index = place_of(self, from);
+    end = self->count - index > STORAGE_RECENT_LOOKED ? index + STORAGE_RECENT_LOOKED : self->count;
+    for (; index < end && at(self, index)->offset < to; index++) {
+        const struct batch_ring_batch *batch = at(self, index);
+
+        if (storage_own_has(own, batch->filter_id, batch->repaired, batch->relayed)) {
+            *found = true;
+            break;
+        }
+    }
+    *next = index < self->count && at(self, index)->offset < to ? at(self, index)->offset
+            : to > from                                         ? to
+                                                                : from;
     return true;
 }

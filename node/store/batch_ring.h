@@ -14,7 +14,8 @@
 
 enum {
     STORAGE_RECENT_MOST = 1 << 16, /* of 64 bytes */
-    STORAGE_RECENT_TOLD = STEPS_TOLD_BATCHES
+    STORAGE_RECENT_TOLD = STEPS_TOLD_BATCHES,
+    STORAGE_RECENT_LOOKED = 4096 /* at, for own adds, at once: some 100 us */
 };
 
 /* A batch, as one of its targets has it. */
@@ -64,5 +65,9 @@ bool batch_ring_tell(struct batch_ring *self, struct storage_read *read, uint64_
  * first ones, as they come and perhaps more than once; *next: where to go on. False: not known. */
 bool batch_ring_filters(const struct batch_ring *self, uint64_t from, uint64_t to, uint64_t *ids,
                         size_t most, size_t *count, uint64_t *next);
+
+/* As storage_recall_own(). */
+bool batch_ring_own(const struct batch_ring *self, const struct storage_own *own, uint64_t from,
+                    uint64_t to, uint64_t *next, bool *found);
 
 #endif

@@ -96,6 +96,7 @@ struct storage {
     uint64_t mark_us;      /* then the log ended at mark_end; */
     uint64_t mark_end;
     uint64_t young_from;        /* what was appended within retain_us is behind this */
+    uint64_t held_from;         /* what others have yet to read; UINT64_MAX: nothing */
     uint64_t expansion_segment; /* the newest that was begun, */
     uint64_t expansion_us;      /* ... and about when */
     bool grows;                 /* some time ago at most */
@@ -111,6 +112,10 @@ struct storage {
     uint64_t room_bytes;
     bool lacks_room; /* for the last merge tried */
 };
+
+/* Is a record among them? batch_ring.c */
+bool storage_own_has(const struct storage_own *own, uint64_t filter_id, bool repaired,
+                     bool relayed);
 
 /* Room for the body of a record; append.c. */
 MUST_USE enum status storage_append_flagged(struct storage *self, enum record_type type,

@@ -4,8 +4,12 @@
 #include "node/store/private.h"
 
 #include <string.h>
+#include <xxhash.h>
 
-enum { LOG_SLICE_BYTES = 8 << 20 /* of the log a job goes through */ };
+enum {
+    LOG_SLICE_BYTES = 8 << 20, /* of the log a job goes through */
+    LOG_SKIP_BYTES = 1 << 20,  /* between two records: beginning anew costs less than reading it */
+};
 
 enum { READ_PAGE_WORDS = RECORD_PAGE_BYTES / sizeof(uint64_t) };
 
@@ -23,6 +27,7 @@ struct read_job {
     size_t room;
     bool lines;
     bool every;
+    const struct storage_own *own;
     struct record_run *runs;
     size_t nruns;
     struct log_extent *segments;
@@ -33,6 +38,7 @@ struct read_job {
     size_t count;
     struct record_batch *batches;
     uint64_t *offsets;
+    uint64_t *digests;
     size_t nbatches;
     size_t batches_capacity;
     struct record_lines *pages;
@@ -118,21 +124,29 @@ static void run_runs(struct job *job)
 
 /* ---- a stretch of the log ---- */
 
-/* For one more batch, and its offset. */
+/* For one more batch, its offset and its digest. */
 static bool grow_batches(struct read_job *self)
 {
     size_t batches = self->batches_capacity;
     size_t offsets = self->batches_capacity;
+    size_t digests = self->batches_capacity;
 
     if (!heap_grow(&self->batches, &batches, self->nbatches + 1, sizeof *self->batches) ||
-        !heap_grow(&self->offsets, &offsets, self->nbatches + 1, sizeof *self->offsets)) {
+        !heap_grow(&self->offsets, &offsets, self->nbatches + 1, sizeof *self->offsets) ||
+        (self->own != NULL &&
+         !heap_grow(&self->digests, &digests, self->nbatches + 1, sizeof *self->digests))) {
         return false;
     }
     self->batches_capacity = batches;
     return true;
 }
 
-static enum status keep(struct read_job *self, struct record_batch *batch, uint64_t offset)
+static bool keeps_headers(const struct read_job *self)
+{
+    return self->own != NULL && self->own->headers;
+}
+
+static enum status keep_fingerprints(struct read_job *self, struct record_batch *batch)
 {
     if (batch->count > self->room) { /* The first of all: it has to fit, or reading never ends. */
         uint64_t *grown = heap_realloc(self->fingerprints, batch->count, sizeof *grown);
@@ -143,13 +157,32 @@ static enum status keep(struct read_job *self, struct record_batch *batch, uint6
         self->fingerprints = grown;
         self->room = batch->count;
     }
-    if (!grow_batches(self)) {
-        return STATUS_NOMEM;
-    }
     memcpy(self->fingerprints + self->count, batch->fingerprints,
            batch->count * sizeof *self->fingerprints);
     batch->fingerprints = self->fingerprints + self->count;
     self->count += batch->count;
+    return STATUS_OK;
+}
+
+static enum status keep(struct read_job *self, struct record_batch *batch, uint64_t offset)
+{
+    enum status status = STATUS_OK;
+
+    if (!grow_batches(self)) {
+        return STATUS_NOMEM;
+    }
+    if (self->own != NULL) {
+        self->digests[self->nbatches] = XXH3_64bits(batch->fingerprints,
+                                                    batch->count * sizeof *batch->fingerprints);
+    }
+    if (keeps_headers(self)) {
+        batch->fingerprints = NULL;
+    } else {
+        status = keep_fingerprints(self, batch);
+    }
+    if (status != STATUS_OK) {
+        return status;
+    }
     self->batches[self->nbatches] = *batch;
     self->offsets[self->nbatches++] = offset;
     return STATUS_OK;
@@ -173,14 +206,26 @@ static void keep_page(struct read_job *self, struct record_lines *lines, uint64_
 
 static bool is_wanted(const struct read_job *self, const struct record_batch *batch)
 {
+    if (self->own != NULL) {
+        return !batch->bits &&
+               storage_own_has(self->own, batch->filter_id, batch->repaired, batch->relayed);
+    }
     return self->every ? !batch->bits : storage_set_gets(&self->set, batch);
+}
+
+/* Does it begin the next answer? The first of all never does. */
+static bool is_full(const struct read_job *self, const struct record_batch *batch)
+{
+    bool room = keeps_headers(self) || self->count + batch->count <= self->room;
+
+    return (self->nbatches > 0 || self->npages > 0) &&
+           (!room || (self->own != NULL && self->nbatches >= self->own->most));
 }
 
 /* *full: this record begins the next answer. */
 static enum status take_record(struct read_job *self, const struct record_header *header,
                                struct span record, bool *full)
 {
-    bool some = self->nbatches > 0 || self->npages > 0;
     struct record_batch batch;
     struct record_lines lines;
     enum status status = STATUS_OK;
@@ -188,7 +233,7 @@ static enum status take_record(struct read_job *self, const struct record_header
     if (header->type == RECORD_BATCH) {
         status = record_batch_get(record, &batch);
         if (status == STATUS_OK && is_wanted(self, &batch)) {
-            *full = some && self->count + batch.count > self->room;
+            *full = is_full(self, &batch);
             return *full ? STATUS_OK : keep(self, &batch, header->offset);
         }
     } else if (header->type == RECORD_LINES && self->lines) {
@@ -248,6 +293,65 @@ static void run_log(struct job *job)
     log_reader_destroy(&reader);
 }
 
+/* ---- some records of the log ---- */
+
+/* To the record that begins at `offset`, over what lies before it; NOT_FOUND: none does. */
+static enum status read_at(struct read_job *self, uint64_t offset, struct log_reader **reader,
+                           struct record_header *header, struct span *record)
+{
+    enum status status = STATUS_OK;
+
+    if (*reader == NULL || offset - log_reader_offset(*reader) > LOG_SKIP_BYTES) {
+        log_reader_destroy(reader);
+        status = log_reader_create(self->storage->config.disk, self->segments, self->nsegments,
+                                   offset, self->to, reader);
+    }
+    do {
+        status = status == STATUS_OK ? log_reader_next(*reader, header, record) : status;
+    } while (status == STATUS_OK && header->offset < offset);
+    if (status == STATUS_MALFORMED || (status == STATUS_OK && header->offset != offset)) {
+        return STATUS_NOT_FOUND;
+    }
+    return status;
+}
+
+/* One of the wanted records; *full: it begins the next answer. */
+static enum status take_wanted(struct read_job *self, const struct record_header *header,
+                               struct span record, bool *full)
+{
+    struct record_batch batch;
+
+    if (header->type != RECORD_BATCH || record_batch_get(record, &batch) != STATUS_OK ||
+        !is_wanted(self, &batch)) {
+        return STATUS_NOT_FOUND;
+    }
+    *full = is_full(self, &batch);
+    return *full ? STATUS_OK : keep(self, &batch, header->offset);
+}
+
+static void run_wanted(struct job *job)
+{
+    struct read_job *self = (struct read_job *)job;
+    struct log_reader *reader = NULL;
+    struct record_header header;
+    struct span record;
+    bool full = false;
+    size_t i;
+
+    for (i = 0; i < self->own->noffsets && self->status == STATUS_OK && !full; i++) {
+        self->next_place = self->own->offsets[i];
+        if (self->next_place - self->from >= LOG_SLICE_BYTES && self->nbatches > 0) {
+            break;
+        }
+        self->status = read_at(self, self->next_place, &reader, &header, &record);
+        if (self->status == STATUS_OK) {
+            self->status = take_wanted(self, &header, record, &full);
+        }
+    }
+    self->end = i == self->own->noffsets && !full;
+    log_reader_destroy(&reader);
+}
+
 /* ---- the actor's side ---- */
 
 static void job_destroy(struct read_job *self)
@@ -257,6 +361,7 @@ static void job_destroy(struct read_job *self)
     heap_free(self->fingerprints);
     heap_free(self->batches);
     heap_free(self->offsets);
+    heap_free(self->digests);
     heap_free(self->pages);
     heap_free(self->page_offsets);
     heap_free(self->bad);
@@ -283,6 +388,7 @@ static void done(struct job *job, uint64_t now_us)
     read->count = self->count;
     read->batches = self->batches;
     read->offsets = self->offsets;
+    read->digests = self->digests;
     read->nbatches = self->nbatches;
     read->pages = self->pages;
     read->page_offsets = self->page_offsets;
@@ -364,6 +470,14 @@ static enum status make_room(struct read_job *self)
     return self->fingerprints != NULL ? STATUS_OK : STATUS_NOMEM;
 }
 
+static void (*job_of(const struct storage_read *read))(struct job *job)
+{
+    if (!read->log) {
+        return run_runs;
+    }
+    return read->own != NULL && read->own->noffsets > 0 ? run_wanted : run_log;
+}
+
 enum status storage_read(struct storage *storage, struct storage_read *read)
 {
     struct read_job *self = heap_zalloc(1, sizeof *self);
@@ -378,9 +492,10 @@ enum status storage_read(struct storage *storage, struct storage_read *read)
     self->from = read->from;
     self->to = read->to;
     self->room = read->room;
-    self->job = (struct job){.run = read->log ? run_log : run_runs, .done = done};
+    self->job = (struct job){.run = job_of(read), .done = done};
     self->lines = read->lines;
     self->every = read->every;
+    self->own = read->log ? read->own : NULL;
     status = make_room(self);
     if (status == STATUS_OK) {
         status = read->log ? take_segments(self, storage) : take_runs(self, storage);
@@ -413,6 +528,17 @@ bool storage_recall(struct storage *self, struct storage_read *read)
         steps_again(self->config.steps, STEP_TOLD_BATCHES);
     }
     return told;
+}
+
+bool storage_recall_own(const struct storage *self, const struct storage_own *own, uint64_t from,
+                        uint64_t to, uint64_t *next, bool *found)
+{
+    return batch_ring_own(&self->recent, own, from, to, next, found);
+}
+
+bool storage_keeps(const struct storage *self, uint64_t from)
+{
+    return self->nsegments > 0 && is_kept(self, from);
 }
 
 bool storage_recall_filters(struct storage *self, uint64_t from, uint64_t to, uint64_t *ids,

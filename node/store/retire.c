@@ -58,14 +58,23 @@ static bool is_young(const struct storage *storage, const struct log_extent *seg
            has_room(storage, ROOMY_SEGMENTS);
 }
 
+/* Who has yet to read it is elsewhere, and can't be waited for without end. */
+static bool is_held(const struct storage *storage, const struct log_extent *segment,
+                    uint64_t merged_bytes)
+{
+    return segment->end > storage->held_from && merged_bytes <= storage->config.hold_bytes &&
+           has_room(storage, ROOMY_SEGMENTS);
+}
+
 /* Segments that are merged, and needed by no array, are kept for peers up to a bound, and not where
  * adds will lack their room; each one that is left begins with the whole state, so any older one
  * may go. Their files count, however little is in them. */
 static bool old_segment(const struct storage *storage)
 {
     size_t merged = nmerged(storage);
-    bool many = merged * storage->config.segment_bytes > storage->config.retain_bytes &&
-                !is_young(storage, &storage->segments[0]);
+    uint64_t bytes = merged * storage->config.segment_bytes;
+    bool many = bytes > storage->config.retain_bytes && !is_young(storage, &storage->segments[0]) &&
+                !is_held(storage, &storage->segments[0], bytes);
 
     return storage->nsegments > SEGMENTS_KEPT && merged > 0 &&
            (many || storage->lacks_room || !has_room(storage, SCARCE_SEGMENTS)) &&
@@ -260,6 +269,11 @@ static void drop_unwanted(struct storage *storage, uint64_t now_us)
             storage_fail(storage, status, "the end of dropped filters' runs can't be logged");
         }
     }
+}
+
+void storage_hold(struct storage *self, uint64_t from)
+{
+    self->held_from = from;
 }
 
 void storage_retire_look(struct storage *storage, uint64_t now_us)

@@ -35,6 +35,7 @@ enum status storage_create(const struct storage_config *config, struct storage *
     self->next_run = 1;
     self->next_snapshot = 1;
     self->merge_over = storage_merge_work;
+    self->held_from = UINT64_MAX;
     batch_ring_init(&self->recent, UINT64_MAX);
     self->tag = (uint32_t)config->effects->random(config->effects->context);
     status = storage_recover(self);

@@ -70,6 +70,7 @@ struct storage_config {
     uint64_t segment_bytes;
     uint64_t retain_bytes;  /* of files of merged segments, kept for peers that catch up */
     uint64_t retain_us;     /* ... and all of so long, while there is room; 0: none for its age */
+    uint64_t hold_bytes;    /* ... and of what storage_hold() names; 0: none for that */
     uint64_t reserve_bytes; /* of the disk that background work leaves free */
     struct steps *steps;    /* borrowed */
 
@@ -156,22 +157,35 @@ MUST_USE enum status storage_finish(struct storage *self);
 
 /* ---- reading a set: one read at a time a struct storage_read ---- */
 
+/* Which records of the log: adds that routers brought here, neither REPAIRED nor RELAYED, of some
+ * filters. */
+struct storage_own {
+    const uint64_t *filters; /* ascending */
+    size_t nfilters;
+    const uint64_t *offsets; /* ascending: of records that begin there; none: of all */
+    size_t noffsets;
+    uint32_t most; /* records told at once */
+    bool headers;  /* without their fingerprints */
+};
+
 /* Reads either a stretch of the runs of a set, ascending, or batches of the log. Two reads make a
  * whole set: runs from 0 to the end, remembering the lowest `merged` that an answer told; then
  * the log from there. If that offset is not kept any more (STATUS_STALE), start over. */
 struct storage_read {
     struct storage_set set;
-    bool log;      /* batches of the log with the set among their targets; else runs */
-    bool lines;    /* ... and lines of it */
-    bool every;    /* ... or batches of all sets that have runs, whatever `set` is */
-    uint64_t from; /* runs: the lowest fingerprint wanted; log: an offset */
-    uint64_t to;   /* log: stop there, or at the end of what is written; runs: highest wanted */
+    bool log;   /* batches of the log with the set among their targets; else runs */
+    bool lines; /* ... and lines of it */
+    bool every; /* ... or batches of all sets that have runs, whatever `set` is */
+    const struct storage_own *own; /* ... or these; stays as it is until done(). NULL: no */
+    uint64_t from;                 /* runs: the lowest fingerprint wanted; log: an offset */
+    uint64_t to; /* log: stop there, or at the end of what is written; runs: highest wanted */
     size_t
         room; /* of fingerprints wanted at most; more only of one batch, or page, that is larger */
 
     void *context;
     /* OK. STALE: what was to be read is not there any more, start over; `from` is below what the
-     * log keeps, or a run was damaged. IO, NOMEM, MALFORMED (the log): nothing was read. */
+     * log keeps, or a run was damaged. IO, NOMEM, MALFORMED (the log), NOT_FOUND (own->offsets:
+     * one of them is no such record): nothing was read. */
     void (*done)(struct storage_read *self, uint64_t now_us, enum status status);
 
     /* The answer, valid during done(). */
@@ -179,11 +193,12 @@ struct storage_read {
     size_t count;
     struct record_batch *batches; /* log: their fingerprints lie one after the other above */
     uint64_t *offsets;            /* log: of each batch's record */
+    uint64_t *digests; /* with `own`: XXH3-64, seed 0, of each batch's fingerprints; else NULL */
     size_t nbatches;
     struct record_lines *pages; /* if asked for; their bytes lie among the fingerprints */
     uint64_t *page_offsets;
     size_t npages;
-    uint64_t next;   /* from where to go on */
+    uint64_t next;   /* from where to go on; own->offsets: the first one that was not read */
     bool end;        /* nothing is left */
     uint64_t merged; /* batches below this offset are in the runs just read */
 
@@ -238,6 +253,18 @@ bool storage_recall(struct storage *self, struct storage_read *read);
  * False: that is not known. */
 bool storage_recall_filters(struct storage *self, uint64_t from, uint64_t to, uint64_t *ids,
                             size_t most, size_t *count, uint64_t *next);
+
+/* Where is the first own add of these filters from `from` on? *next: there, if it was *found; else
+ * how far was looked, at most `to`. False: it is not remembered what is there. */
+bool storage_recall_own(const struct storage *self, const struct storage_own *own, uint64_t from,
+                        uint64_t to, uint64_t *next, bool *found);
+
+/* Is the log kept from there on? */
+bool storage_keeps(const struct storage *self, uint64_t from);
+
+/* Others have yet to read the log from `from` on: merged files of it are kept, hold_bytes of them
+ * at most, and not where adds will lack their room. UINT64_MAX: none. */
+void storage_hold(struct storage *self, uint64_t from);
 
 /* May some run or kept batch be of that set? */
 bool storage_has(const struct storage *self, const struct storage_set *set);

@@ -76,7 +76,11 @@ static uint32_t lacking(const struct filter_pulls *pulls, uint32_t *example)
 
 static void settle(struct exchange *self, struct document_entry *entry)
 {
-    node_set_doubted(entry->attachment, false);
+    struct hosted_filter *hosted = entry->attachment;
+
+    node_set_doubted(hosted, false);
+    hosted->caught_up = storage_end(self->storage);
+    self->changes++;
     self->node.report_news(self->node.self,
                            entry->document.id); /* Coordinators should hear that it counts. */
 }

@@ -61,6 +61,7 @@ void node_exchange_destroy(struct exchange **exchange)
         return;
     }
     node_serve_fini(self);
+    node_tail_fini(self);
     node_repair_fini(self);
     node_peers_fini(&self->peers);
     node_cursors_fini(&self->cursors);
@@ -214,6 +215,9 @@ void node_exchange_turn(struct exchange *self, uint64_t now_us)
     if (node_serve_next_us(self) <= now_us) {
         node_serve_pump(self, now_us);
     }
+    if (node_tail_next_us(self) <= now_us) {
+        node_tail_pump(self, now_us);
+    }
     if (self->stirred || self->due_us <= now_us) {
         pump_pulls(self, now_us);
     }
@@ -234,7 +238,7 @@ uint64_t node_exchange_next_us(const struct exchange *self)
     if (self->stirred) {
         return 0;
     }
-    repair_us = node_repair_next_us(self);
+    repair_us = least(node_repair_next_us(self), node_tail_next_us(self));
     serve_us = repair_us < serve_us ? repair_us : serve_us;
     return serve_us < self->due_us ? serve_us : self->due_us;
 }

@@ -18,6 +18,8 @@
  *   serve.c       answering: reading storage at a bounded rate
  *   serve_answer.c  ... which requests, how fast, and what is said
  *   serve_view.c  ... what a peer compares with: digests and ranges of a view
+ *   tail.c        answering links: the tail of the log, for other sites
+ *   tail_answer.c ... which filters, up to where, and what is said
  *
  * Without a disk a node has none of this: there is no log to take over.
  */
@@ -228,6 +230,8 @@ struct exchange {
     struct repair_turn next_repair;
     uint64_t repaired_end;       /* own log's end after the last one that took something over */
     struct token_bucket reading; /* of all views: how fast they are read */
+    struct tails *tails;         /* of links; NULL: none has asked */
+    uint64_t changes;            /* of documents and replicas, counted */
     uint64_t hash_us;            /* when pages may be hashed again */
     size_t answer_bytes;         /* of the answer that is being looked at */
 };
@@ -364,6 +368,12 @@ uint64_t node_log_durable(const struct exchange *self, const struct filter_docum
 MUST_USE enum status node_serve_judge(const struct exchange *self,
                                       const struct pull_request *request,
                                       const struct document_entry **out);
+
+/* tail.c */
+void node_tail_pump(struct exchange *self, uint64_t now_us);
+uint64_t node_tail_next_us(const struct exchange *self);
+void node_tail_moved(struct exchange *self); /* the log has, a little further */
+void node_tail_fini(struct exchange *self);
 
 /* pages.c: the answer is sent. */
 MUST_USE enum status node_serve_lines(struct serve_page *page, uint64_t now_us,

@@ -6,11 +6,13 @@ enum { ROUND_EACH_US = 1000 }; /* a look takes about a microsecond */
 void node_exchange_stir(struct exchange *self)
 {
     self->stirred = self->stirred_all = true;
+    self->changes++;
 }
 
 void node_exchange_look(struct exchange *self, uint64_t filter_id)
 {
     self->stirred = true;
+    self->changes++;
     looks_now(&self->looks, filter_id);
 }
 
@@ -26,6 +28,7 @@ void node_exchange_look_round(struct exchange *self, uint64_t now_us)
 
 void node_exchange_moved(struct exchange *self)
 {
+    node_tail_moved(self);
     if (self->awaits_log) {
         self->stirred = true;
         self->freed |= LOOK_BIT(LOOK_WAITS_LOG);

@@ -137,4 +137,11 @@ void node_on_pull_request(struct exchange *self, uint64_t now_us, const struct p
 /* Is an answer about the filter under way? */
 bool node_serves(const struct exchange *self, uint64_t filter_id);
 
+/* tail.c: a link asks for what was added here. */
+void node_on_site_tail_request(struct exchange *self, uint64_t now_us, const struct peer *from,
+                               const struct frame *frame);
+
+/* Bytes of the log that some other site has not taken, as far as is known. */
+uint64_t node_tail_untaken(const struct exchange *self);
+
 #endif

@@ -206,3 +206,78 @@ Test(batch_ring, batches_without_numbers_name_no_filter)
     cr_assert_eq(count, 0);
     freed(self);
 }
+
+/* ---- own adds ---- */
+
+static void add_of(struct batch_ring *self, uint64_t filter_id, uint64_t number, bool repaired,
+                   bool relayed)
+{
+    const struct record_batch batch = {
+        .filter_id = filter_id,
+        .repaired = repaired,
+        .relayed = relayed,
+        .ntargets = 2,
+        .targets = {{.keyset = 1}, {.keyset = 2}},
+        .count = 9,
+    };
+
+    batch_ring_add(self, &batch, offset_of(number), offset_of(number + 1));
+}
+
+Test(batch_ring, the_first_own_add_of_some_filters_is_found)
+{
+    static const uint64_t filters[] = {3, 5, 8};
+    const struct storage_own own = {.filters = filters, .nfilters = 3};
+    struct batch_ring *self = made();
+    uint64_t next;
+    bool found;
+
+    add_of(self, 4, 0, false, false);
+    add_of(self, 5, 1, true, false);
+    add_of(self, 5, 2, false, true);
+    add_of(self, 9, 3, false, false);
+    add_of(self, 8, 4, false, false);
+    add_of(self, 3, 5, false, false);
+    cr_assert(batch_ring_own(self, &own, FROM, offset_of(6), &next, &found));
+    cr_assert(found);
+    cr_assert_eq(next, offset_of(4));
+    cr_assert(batch_ring_own(self, &own, offset_of(4) + 1, offset_of(6), &next, &found));
+    cr_assert(found);
+    cr_assert_eq(next, offset_of(5));
+    cr_assert(batch_ring_own(self, &own, FROM, offset_of(4), &next, &found));
+    cr_assert_not(found, "it is not below");
+    cr_assert_eq(next, offset_of(4));
+    cr_assert(batch_ring_own(self, &own, offset_of(6), offset_of(9), &next, &found));
+    cr_assert_not(found);
+    cr_assert_eq(next, offset_of(9), "behind all that there is");
+    cr_assert(batch_ring_own(self, &own, offset_of(9), FROM, &next, &found));
+    cr_assert_eq(next, offset_of(9), "never back");
+    cr_assert_not(batch_ring_own(self, &own, FROM - 1, offset_of(6), &next, &found));
+    freed(self);
+}
+
+Test(batch_ring, a_look_for_own_adds_is_bounded)
+{
+    static const uint64_t filters[] = {5};
+    const struct storage_own own = {.filters = filters, .nfilters = 1};
+    struct batch_ring *self = made();
+    uint64_t next;
+    bool found;
+
+    for (uint64_t i = 0; i < STORAGE_RECENT_LOOKED; i++) { /* two entries each */
+        add_of(self, 4, i, false, false);
+    }
+    add_of(self, 5, STORAGE_RECENT_LOOKED, false, false);
+    cr_assert(
+        batch_ring_own(self, &own, FROM, offset_of(STORAGE_RECENT_LOOKED + 1), &next, &found));
+    cr_assert_not(found);
+    cr_assert_eq(next, offset_of(STORAGE_RECENT_LOOKED / 2));
+    cr_assert(
+        batch_ring_own(self, &own, next, offset_of(STORAGE_RECENT_LOOKED + 1), &next, &found));
+    cr_assert_not(found);
+    cr_assert(
+        batch_ring_own(self, &own, next, offset_of(STORAGE_RECENT_LOOKED + 1), &next, &found));
+    cr_assert(found);
+    cr_assert_eq(next, offset_of(STORAGE_RECENT_LOOKED));
+    freed(self);
+}

@@ -191,6 +191,36 @@ static inline void compare_pull_reply(const struct pull_reply *a, const struct p
     }
 }
 
+static inline void compare_site_tail_request(const struct site_tail_request *a,
+                                             const struct site_tail_request *b)
+{
+    SAME(nfilters);
+    if (a->nfilters > 0) {
+        cr_assert_arr_eq(a->filters, b->filters, a->nfilters * sizeof *a->filters);
+    }
+    SAME(nwanted);
+    for (size_t i = 0; i < a->nwanted; i++) {
+        SAME(wanted[i]);
+    }
+}
+
+static inline void compare_site_tail_records(const struct site_tail_record *a,
+                                             const struct site_tail_record *b, size_t count)
+{
+    for (; count > 0; count--, a++, b++) {
+        SAME(filter_id);
+        SAME(epoch);
+        SAME(producer_id);
+        SAME(number);
+        SAME(offset);
+        SAME(digest);
+        SAME(group);
+        SAME(count);
+        SAME(flags);
+        cr_assert(pull_targets_equal(a->targets, b->targets));
+    }
+}
+
 /* ---- all of it ---- */
 
 static inline void compare_by_hand(const struct frame *a, const struct frame *b)
@@ -226,6 +256,14 @@ static inline void compare_by_hand(const struct frame *a, const struct frame *b)
         break;
     case FRAME_PULL_REPLY:
         compare_pull_reply(&a->body.pull_reply, &b->body.pull_reply);
+        break;
+    case FRAME_SITE_TAIL_REQUEST:
+        compare_site_tail_request(&a->body.site_tail_request, &b->body.site_tail_request);
+        break;
+    case FRAME_SITE_TAIL_REPLY:
+        SAME(body.site_tail_reply.nrecords);
+        compare_site_tail_records(a->body.site_tail_reply.records, b->body.site_tail_reply.records,
+                                  a->body.site_tail_reply.nrecords);
         break;
     case FRAME_NONE:
     case FRAME_CLIENT_REPLY:

@@ -424,6 +424,94 @@ Test(golden, boot_reply)
                           "00000000000000000000");
 }
 
+Test(golden, site_tail_request)
+{
+    static const struct site_tail_filter filters[] = {{21, 22, 23}, {24, 25, 26}};
+    static const uint64_t wanted[] = {4, 84};
+    static const struct site_taken taken[] = {{31, 32, 33}};
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_TAIL_REQUEST};
+
+    frame.body.site_tail_request = (struct site_tail_request){
+        .source = {1, 2},
+        .boot = 3,
+        .from = 4,
+        .max_bytes = 5,
+        .wait_ms = 6,
+        .headers_only = true,
+        .list = site_tail_list(filters, 2),
+        .filters = filters,
+        .nfilters = 2,
+        .wanted = wanted,
+        .nwanted = 2,
+        .taken = taken,
+        .ntaken = 1,
+    };
+    assert_golden(&frame, "0801110100000000000000f2036708011102000000000000001903000000"
+                          "00000000200428053006380141c2b9ffeb6175d8fc4a1015000000000000"
+                          "001800000000000000520216195a1017000000000000001a000000000000"
+                          "00620200506a14091f000000000000001120000000000000001821");
+}
+
+/* A question that waits for more of a list that the node knows, and the answer that there is
+ * nothing. */
+Test(golden, an_idle_site_tail)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_TAIL_REQUEST};
+
+    frame.body.site_tail_request = (struct site_tail_request){
+        .source = {1, 2}, .boot = 3, .from = 4, .max_bytes = 5, .wait_ms = 6, .list = 7};
+    assert_golden(&frame, "0801110100000000000000f2032308011102000000000000001903000000"
+                          "00000000200428053006410700000000000000");
+}
+
+Test(golden, an_idle_answer_of_a_site_tail)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_TAIL_REPLY};
+
+    frame.body.site_tail_reply = (struct site_tail_reply){
+        .source = {1, 2}, .boot = 3, .list = 7, .from = 4, .next = 4, .durable = 4};
+    assert_golden(&frame, "0801110100000000000000fa032c18012102000000000000002903000000"
+                          "0000000031070000000000000038044004480471f36e103f7bf67520");
+}
+
+Test(golden, site_tail_reply)
+{
+    static const struct pull_targets targets = {2, {{4, 5}, {9, 2}}};
+    static const struct site_tail_record records[] = {
+        {21, 22, 23, 24, 200, 25, 26, 1, PULL_BATCH_FED | PULL_BATCH_PARTIAL, &targets},
+        {21, 22, 23, 23, 280, 27, 28, 1, PULL_BATCH_FED | PULL_BATCH_PARTIAL, &targets},
+        {21, 22, 0, 0, 380, 29, 30, 0, 0, &targets}};
+    static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX};
+    static const struct site_tail_refusal refusals[] = {{41, STATUS_STALE, true, 42, 43}};
+    static const struct span documents[] = {{(const uint8_t *)"doc", 3}};
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_TAIL_REPLY};
+
+    frame.body.site_tail_reply = (struct site_tail_reply){
+        .source = {1, 2},
+        .boot = 3,
+        .list = 4,
+        .from = 100,
+        .next = 400,
+        .durable = 500,
+        .records = records,
+        .nrecords = 3,
+        .fingerprints = fingerprints,
+        .count = 2,
+        .refusals = refusals,
+        .nrefusals = 1,
+        .documents = documents,
+        .ndocuments = 1,
+    };
+    assert_golden(&frame, "0801110100000000000000fa03cd01180121020000000000000029030000"
+                          "0000000000310400000000000000386440900348f4035a40091500000000"
+                          "000000101619170000000000000020182a020409320205023a0230014202"
+                          "64504a021a1c520201015a1019000000000000001b000000000000005a29"
+                          "09150000000000000010162a020409320205023a01004201644a011e5201"
+                          "005a081d0000000000000062100807060504030201ffffffffffffffff6a"
+                          "18092900000000000000100a1801202a292b0000000000000071c1a24cf9"
+                          "29768e35820103646f63");
+}
+
 Test(golden, pull_request)
 {
     static const struct pull_interval wanted[] = {{21, 22, 23, 24, 25}};

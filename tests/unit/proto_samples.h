@@ -12,6 +12,7 @@
 
 #include "tests/unit/proto_pull_samples.h"
 #include "tests/unit/proto_rows.h"
+#include "tests/unit/proto_site_tail_samples.h"
 
 enum { SAMPLE_NKINDS = FRAME_ERROR + 1, SAMPLE_ARENA_BYTES = 64 << 20 };
 
@@ -201,6 +202,12 @@ static inline void sample_by_hand(enum sample_size size, struct frame *out)
         break;
     case FRAME_PULL_REPLY:
         sample_pull_reply(size, &out->body.pull_reply);
+        break;
+    case FRAME_SITE_TAIL_REQUEST:
+        sample_site_tail_request(size, &out->body.site_tail_request);
+        break;
+    case FRAME_SITE_TAIL_REPLY:
+        sample_site_tail_reply(size, &out->body.site_tail_reply);
         break;
     case FRAME_NONE:
     case FRAME_CLIENT_REPLY:
