@@ -256,6 +256,34 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
     }
 }
 
+/* Where the log ends: all that was acknowledged before is in the logs of W replicas, below what any
+ * R of them tell. Judged as a check of no key is: so whoever answers is FULL, and sure of it. */
+static void tell_end(struct node *self, const struct document_entry *entry,
+                     const struct subrequest *subrequest, struct answer *answer,
+                     struct subrequest_reply *reply)
+{
+    struct subrequest check = *subrequest;
+    bool at_capacity;
+
+    if (self->storage == NULL || !document_logs_keys(&entry->document)) {
+        reply->status = STATUS_INVALID;
+        return;
+    }
+    check.operation = OPERATION_CHECK;
+    reply->state = hosted_state_for(entry->attachment, &check);
+    reply->status = hosted_execute(entry->attachment, &entry->document, &check, NULL, self->words,
+                                   self->words, &at_capacity);
+    if (reply->status != STATUS_OK) {
+        return;
+    }
+    reply->boot = self->life.identity.boot;
+    reply->position = storage_end(self->storage);
+    if (!MUTANT(END_BEFORE_SYNC) && reply->position > answer->need.synced) {
+        answer->need.synced = reply->position;
+        storage_want_sync(self->storage); /* Also where adds don't wait for that. */
+    }
+}
+
 static void count_refusal(struct node *self, enum status status)
 {
     static const struct {
@@ -283,7 +311,9 @@ static void serve_subrequest(struct node *self, uint64_t now_us,
     *reply = (struct subrequest_reply){.tag = subrequest->tag};
     node_count(self, NODE_segments_total);
     reply->status = judge(self, entry, subrequest);
-    if (reply->status == STATUS_OK) {
+    if (reply->status == STATUS_OK && subrequest->operation == OPERATION_ENDS) {
+        tell_end(self, entry, subrequest, answer, reply);
+    } else if (reply->status == STATUS_OK) {
         execute(self, now_us, entry, subrequest, fingerprints, answer, reply);
     }
     if (entry != NULL) {
@@ -323,14 +353,15 @@ static void send_replies(struct node *self, const struct peer *from, uint64_t co
     node_reply_when(self, from, &reply, need);
 }
 
-/* Move the replies to adds that were executed behind the others; returns where they begin. */
+/* Move the replies that wait for the log behind the others: those to adds that were executed, and
+ * where it ends. Returns where they begin. */
 static size_t part_replies(struct node *self, const struct node_request *request)
 {
     size_t first = 0;
     size_t last = 0;
 
     for (size_t i = 0; i < request->nsubrequests; i++) {
-        bool waits = request->subrequests[i].operation == OPERATION_ADD &&
+        bool waits = request->subrequests[i].operation != OPERATION_CHECK &&
                      self->replies[i].status == STATUS_OK;
 
         if (waits) {

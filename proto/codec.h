@@ -60,8 +60,8 @@ enum {
     CODEC_MAX_USES = 1024,    /* of users' credentials, told at once */
 };
 
-/* Between routers and nodes a feed is an add to one keyset. */
-enum operation { OPERATION_CHECK = 1, OPERATION_ADD = 2, OPERATION_FEED = 3 };
+/* Between routers and nodes a feed is an add to one keyset, and only they ask where logs end. */
+enum operation { OPERATION_CHECK = 1, OPERATION_ADD = 2, OPERATION_FEED = 3, OPERATION_ENDS = 4 };
 
 /* An add or check of one client, unique through all routers and attempts. */
 struct op_id {
@@ -144,6 +144,8 @@ struct subrequest_reply {
     uint32_t count;           /* of keys; 0 unless OK */
     const uint64_t *present;  /* the vote, see map/quorum.h */
     const uint64_t *absent;
+    uint64_t boot;     /* ends: of the log ... */
+    uint64_t position; /* ... and where it ended when the question came; durable by now */
 };
 
 struct node_reply {

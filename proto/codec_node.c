@@ -88,6 +88,9 @@ static void get_subrequest(const Orbloom__V1__Subrequest *wire, struct subreques
 
 static bool is_wellformed(const Orbloom__V1__Subrequest *wire)
 {
+    if (wire->operation == ORBLOOM__V1__OPERATION__OPERATION_ENDS) {
+        return wire->count == 0 && !wire->relayed;
+    }
     return codec_enum_known((int)wire->operation, OPERATION_ADD) &&
            (!wire->relayed || wire->operation == ORBLOOM__V1__OPERATION__OPERATION_ADD);
 }
@@ -148,6 +151,8 @@ static void put_subrequest_reply(const struct subrequest_reply *reply,
     wire->count = reply->count;
     wire->present = codec_put_plane(reply->present, reply->count);
     wire->absent = codec_put_plane(reply->absent, reply->count);
+    wire->boot = reply->boot;
+    wire->position = reply->position;
 }
 
 static enum status put_subrequest_replies(struct codec_scratch *scratch, const void *ours,
@@ -192,6 +197,8 @@ static enum status get_subrequest_reply(const Orbloom__V1__SubrequestReply *wire
         .at_capacity = wire->at_capacity,
         .makes_room = wire->makes_room,
         .count = wire->count,
+        .boot = wire->boot,
+        .position = wire->position,
     };
     if (reply->count > CODEC_MAX_KEYS) {
         return STATUS_TOO_LARGE;

@@ -193,7 +193,7 @@ bool backend_gather(struct router *self, uint64_t now_us, struct backend *backen
         return false;
     }
     backend->subrequests[backend->nsubrequests++] = *subrequest;
-    backend->unsent_adds |= subrequest->operation == OPERATION_ADD;
+    backend->unsent_adds |= subrequest->operation != OPERATION_CHECK;
     memcpy(backend->fingerprints + backend->nfingerprints, fingerprints,
            subrequest->count * sizeof *fingerprints);
     backend->nfingerprints += subrequest->count;

@@ -39,6 +39,7 @@
       "parts not sent: too many bytes in flight to a node")                                      \
     X(suspects_total, "events", "nodes that stopped answering")                                  \
     X(deadlines_total, "operations", "operations that ended at their deadline")                  \
+    X(ends_total, "questions", "where the logs of a filter's replicas end, answered")            \
     X(dump_chunks_total, "chunks", "of dumps, told")                                             \
     X(not_permitted_total, "requests",                                                           \
       "of users who have not the right to that filter, or are users no more")                    \

@@ -174,9 +174,8 @@ static const char *reason_of(const struct slot *slot, const struct slot_ask *ask
                                                                : status_code(ask->refusal);
 }
 
-/* "node-2 does not answer, node-3 NOT_READY". Returns the gravest refusal. */
-static enum status describe_asks(const struct router *self, const struct document_entry *entry,
-                                 struct part *part, char *text, size_t size)
+enum status part_describe(const struct router *self, const struct document_entry *entry,
+                          struct part *part, char *text, size_t size)
 {
     const struct slot_group *group = &entry->document.content.groups[part->group];
     enum status gravest = STATUS_UNAVAILABLE;
@@ -232,7 +231,7 @@ static void describe(const struct router *self, const struct op *op,
     const struct quorum_rule *rule = &entry->document.content.rule;
     char asks[ROUTER_MESSAGE_BYTES / 2];
 
-    shortfall->status = describe_asks(self, entry, part, asks, sizeof asks);
+    shortfall->status = part_describe(self, entry, part, asks, sizeof asks);
     if (shortfall->status == STATUS_FULL && waits_for_room(&entry->document, part)) {
         /* Keys came faster than it grows: those who add wait a moment. */
         shortfall->status = STATUS_UNAVAILABLE;
@@ -389,6 +388,10 @@ void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last)
     const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
 
     assert(op->used && op->nopen <= op->nparts);
+    if (op->operation == OPERATION_ENDS) {
+        ends_evaluate(self, op, last);
+        return;
+    }
     for (uint32_t i = 0; i < op->nparts; i++) {
         struct part *part = &op->parts[i];
 

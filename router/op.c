@@ -60,6 +60,9 @@ void op_end(struct router *self, struct op *op)
 void ops_fini(struct router *self)
 {
     for (uint32_t i = 0; i < self->nops; i++) {
+        if (self->ops[i].used && self->ops[i].operation == OPERATION_ENDS) {
+            ends_give_up(self, &self->ops[i], STATUS_UNAVAILABLE, "the router stops");
+        }
         heap_free(self->ops[i].memory.block);
     }
     heap_free(self->ops);
@@ -78,6 +81,7 @@ struct layout {
     size_t positions;
     size_t partners;
     size_t accepted;
+    size_t ends;
     size_t bytes;
 };
 
@@ -90,10 +94,11 @@ static size_t append(struct layout *self, size_t count, size_t size)
 }
 
 /* With one group keys stay as they are: nothing to sort, and the part's verdict is the answer. */
-static struct layout layout_of(uint32_t count, const struct epoch_content *content, bool pairs)
+static struct layout layout_of(uint32_t count, const struct epoch_content *content, bool pairs,
+                               bool ends)
 {
     bool sorts = content->ngroups > 1;
-    size_t most = content->ngroups < count ? content->ngroups : count;
+    size_t most = content->ngroups < count || ends ? content->ngroups : count;
     size_t nparts = most > 0 ? most : 1;            /* An empty batch is answered too. */
     size_t part_words = bits_words(count) + nparts; /* each part rounds up */
     struct layout layout = {0};
@@ -110,13 +115,16 @@ static struct layout layout_of(uint32_t count, const struct epoch_content *conte
                              sizeof(struct slot_ask));
     layout.accepted = append(&layout, pairs ? part_words * content->rule.replicas : 0,
                              sizeof(uint64_t));
+    layout.ends = append(&layout, ends ? nparts * QUORUM_MAX_REPLICAS : 0,
+                         sizeof(struct router_end));
     return layout;
 }
 
 enum status op_reserve(struct op *op, struct document_entry *entry)
 {
-    bool pairs = pairs_in(entry);
-    struct layout layout = layout_of(op->count, &entry->document.content, pairs);
+    bool ends = op->operation == OPERATION_ENDS;
+    bool pairs = !ends && pairs_in(entry);
+    struct layout layout = layout_of(op->count, &entry->document.content, pairs, ends);
     struct op_memory *memory = &op->memory;
 
     if (layout.bytes > memory->bytes) {
@@ -141,6 +149,7 @@ enum status op_reserve(struct op *op, struct document_entry *entry)
     op->positions = (uint32_t *)(memory->block + layout.positions);
     op->partners = pairs ? (struct slot_ask *)(memory->block + layout.partners) : NULL;
     op->accepted = pairs ? (uint64_t *)(memory->block + layout.accepted) : NULL;
+    op->ends = ends ? (struct router_end *)(memory->block + layout.ends) : NULL;
     return STATUS_OK;
 }
 
@@ -220,6 +229,15 @@ static void share_partners(struct op *op, uint32_t replicas)
     }
 }
 
+/* Of every slot group, without a key. */
+static void make_empty_parts(struct op *op, const struct epoch_content *content)
+{
+    op->nparts = content->ngroups;
+    for (uint32_t group = 0; group < content->ngroups; group++) {
+        op->parts[group] = (struct part){.group = group, .fingerprints = op->fingerprints};
+    }
+}
+
 static uint64_t keys_in_parts(const struct op *op)
 {
     uint64_t count = 0;
@@ -232,7 +250,9 @@ static uint64_t keys_in_parts(const struct op *op)
 
 void op_split(struct op *op, const struct epoch_content *content)
 {
-    if (content->ngroups > 1) {
+    if (op->operation == OPERATION_ENDS) {
+        make_empty_parts(op, content);
+    } else if (content->ngroups > 1) {
         count_groups(op, content);
         make_parts(op, content);
         sort_by_group(op, content);

@@ -29,13 +29,6 @@ struct refusal {
     char room[ROUTER_MESSAGE_BYTES]; /* for it */
 };
 
-static void refuse(struct router *self, struct refusal *refusal, const char *reason)
-{
-    router_count(self, ROUTER_overloaded_total);
-    refusal->status = STATUS_OVERLOADED;
-    refusal->reason = reason;
-}
-
 static bool has_empty_key(const struct client_request *request)
 {
     for (size_t i = 0; i < request->count && request->lengths != NULL; i++) {
@@ -46,28 +39,26 @@ static bool has_empty_key(const struct client_request *request)
     return false;
 }
 
-/* Room among what is under way, of all and of its user; NULL: there is none. */
-static struct op *place(struct router *self, const struct peer *from, uint64_t bytes,
-                        struct refusal *refusal)
+struct op *op_place(struct router *self, const struct peer *from, uint64_t bytes,
+                    const char **reason)
 {
-    const char *reason;
     struct op *op;
 
+    *reason = "the router's max_inflight is reached; slow down, retry, or add routers";
     if (self->inflight_bytes + bytes > self->config.max_inflight_bytes) {
-        refuse(self, refusal,
-               "the router's max_inflight is reached; slow down, retry, or add routers");
+        router_count(self, ROUTER_overloaded_total);
         return NULL;
     }
-    reason = limits_begin(self, from->user, bytes);
-    if (reason != NULL) {
-        refuse(self, refusal, reason);
+    *reason = limits_begin(self, from->user, bytes);
+    if (*reason != NULL) {
+        router_count(self, ROUTER_overloaded_total);
         return NULL;
     }
     op = op_take(self);
     if (op == NULL) {
         limits_end(self, from->user, bytes);
-        refuse(self, refusal,
-               "the router has too many requests in flight; slow down, retry, or add routers");
+        router_count(self, ROUTER_overloaded_total);
+        *reason = "the router has too many requests in flight; slow down, retry, or add routers";
         return NULL;
     }
     op->client = *from;
@@ -88,10 +79,11 @@ static struct op *admit(struct router *self, uint64_t now_us, const struct peer 
         refusal->reason = "a key is empty; keys have 1 to 65536 bytes";
         return NULL;
     }
-    op = place(self, from, request->keys.size + request->count * KEY_OVERHEAD_BYTES, refusal);
+    refusal->status = STATUS_OVERLOADED;
+    op = op_place(self, from, request->keys.size + request->count * KEY_OVERHEAD_BYTES,
+                  &refusal->reason);
     if (op != NULL && !limits_take_keys(self, now_us, from->user, request->count, refusal->room)) {
         op_end(self, op);
-        refusal->status = STATUS_OVERLOADED;
         refusal->reason = refusal->room;
         return NULL;
     }
@@ -141,6 +133,13 @@ bool op_feeds(const struct document_entry *entry, enum operation operation, uint
     return operation != OPERATION_FEED || rebuild_takes(&entry->document, keyset);
 }
 
+void op_set_clock(struct router *self, uint64_t now_us)
+{
+    if (self->next_tick_us == ACTOR_NEVER) {
+        self->next_tick_us = now_us + hedge_tick_us(self);
+    }
+}
+
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
               const struct client_request *request, const struct hashed_keys *hashed,
               struct document_entry *entry)
@@ -159,14 +158,17 @@ void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uin
                              "the router is out of memory; lower max_inflight or add memory");
         return;
     }
-    /* The clock stood still, as nothing was under way. */
-    if (self->next_tick_us == ACTOR_NEVER) {
-        self->next_tick_us = now_us + hedge_tick_us(self);
-    }
+    op_set_clock(self, now_us);
     op_evaluate(self, now_us, op, false);
 }
 
 /* ---- under a newer document ---- */
+
+/* It named the filter by its id: its name means nothing to it. */
+static bool is_by_id(const struct op *op)
+{
+    return op->relayed || op->operation == OPERATION_ENDS;
+}
 
 /* Why an operation can't go on under the document as it is now: the answer for its client. OK: it
  * can. */
@@ -178,12 +180,16 @@ static enum status why_over(const struct op *op, const struct document_entry *en
         *message = ROUTER_CONFLICT_MESSAGE;
         return STATUS_CONFLICT;
     }
+    if (entry->document.content.state != FILTER_ACTIVE && is_by_id(op)) {
+        *message = "the filter was dropped here";
+        return STATUS_DROPPED;
+    }
     if (entry->document.content.state != FILTER_ACTIVE) {
         /* Its name may be bound to another filter, with another secret: the keys are needed. */
         *message = "the filter was dropped meanwhile; retry";
         return STATUS_STALE;
     }
-    if (entry->document.content.named_epoch > op->epoch && !op->relayed) {
+    if (entry->document.content.named_epoch > op->epoch && !is_by_id(op)) {
         /* It was asked for by another name, which may be bound to another filter. */
         *message = "the filter was renamed meanwhile; retry";
         return STATUS_STALE;
@@ -198,6 +204,10 @@ static void give_up(struct router *self, struct op *op, enum status status, cons
     struct peer client = op->client;
     uint64_t correlation = op->correlation;
 
+    if (op->operation == OPERATION_ENDS) {
+        ends_give_up(self, op, status, message);
+        return;
+    }
     op_end(self, op);
     router_refuse_client(self, &client, correlation, &echo, status, message);
 }
@@ -332,7 +342,9 @@ static void take_vote(struct router *self, uint64_t now_us, const struct op *op,
     ask->makes_room = subrequest->makes_room;
     self->counters[ROUTER_full_total] += subrequest->at_capacity;
     ask->tainted = subrequest->repeated;
-    if (reads) {
+    if (op->operation == OPERATION_ENDS) {
+        ends_keep(op, part, slot, seat_member(group, seat), subrequest);
+    } else if (reads) {
         keep_vote(part, slot, subrequest);
     } else {
         keep_acceptance(part, slot, subrequest);

@@ -1,5 +1,5 @@
 /* Whom to ask for a part: some readers of a check, all writers of an add, under one batch number
- * for all of them. */
+ * for all of them, and all readers where their logs end. */
 #include "base/heap.h"
 #include "base/mutant.h"
 #include "router/private.h"
@@ -148,7 +148,7 @@ static void ask_first(struct router *self, uint64_t now_us, struct op *op, struc
     }
     for (uint32_t slot = 0; slot < content->rule.replicas; slot++) {
         (void)part_ask(self, now_us, op, part, slot);
-        if (pair_begin(part, slot, &slots[slot])) {
+        if (op->operation == OPERATION_ADD && pair_begin(part, slot, &slots[slot])) {
             (void)part_ask(self, now_us, op, part, slot + SEAT_PARTNER);
         }
     }

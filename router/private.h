@@ -70,7 +70,7 @@ struct backend {
     struct sent sent;               /* ... in these messages */
     uint64_t looked_us;             /* when what was lost was last looked for */
     uint64_t unsent_bytes;          /* gathered in this turn */
-    bool unsent_adds;               /* ... and there are adds among it */
+    bool unsent_adds;               /* ... and there are adds among it, or what waits as they do */
     struct latency checks;          /* how fast it answers messages with checks alone */
     struct subrequest *subrequests; /* CODEC_MAX_SUBREQUESTS, once it is used */
     size_t nsubrequests;
@@ -136,7 +136,10 @@ struct op {
     enum operation operation; /* a feed is an add to one keyset */
     uint32_t keyset;          /* ... to this one; 0: no feed */
     bool relayed;             /* an add that came from another site */
-    uint32_t slots;           /* that may be asked */
+    void (*ends_done)(void *owner,
+                      const struct router_ends_told *told); /* of a question for ends */
+    void *ends_owner;
+    uint32_t slots; /* that may be asked */
     uint64_t filter_id;
     uint64_t epoch;
     uint64_t epoch_hash;
@@ -154,6 +157,7 @@ struct op {
     struct part *parts;
     struct slot_ask *partners; /* of all parts; NULL while nothing is being replaced */
     uint64_t *accepted;
+    struct router_end *ends; /* QUORUM_MAX_REPLICAS of each part, if that is the question */
     uint32_t nparts;
     uint32_t nopen;
 };
@@ -327,6 +331,11 @@ uint64_t serve_deadline_us(const struct router *self, uint64_t now_us, const str
  * asked for. */
 void serve_settle(struct router *self, uint64_t now_us, uint64_t sync);
 
+/* Why nothing can be asked of the filter with this id, by who is in the same process; NULL: it can.
+ * `entry`: NULL: it is not known. */
+const char *serve_why_not(const struct router *self, const struct document_entry *entry,
+                          uint64_t filter_id, enum status *status);
+
 /* Answer those whose time is up. */
 void serve_tick(struct router *self, uint64_t now_us);
 void serve_fini(struct router *self);
@@ -432,6 +441,14 @@ void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uin
               const struct client_request *request, const struct hashed_keys *hashed,
               struct document_entry *entry);
 
+/* Room among what is under way, of all and of its user; NULL: there is none, and *reason says why.
+ */
+struct op *op_place(struct router *self, const struct peer *from, uint64_t bytes,
+                    const char **reason);
+
+/* The clock stands still while nothing is under way: what was begun sets it going. */
+void op_set_clock(struct router *self, uint64_t now_us);
+
 /* Votes and refusals of a node, by any link. */
 void ops_on_reply(struct router *self, uint64_t now_us, uint32_t link, const struct frame *frame);
 
@@ -504,6 +521,23 @@ bool slot_counts(const struct part *part, uint32_t index);
 
 /* Decide what can be decided; answer the client when all is. `last`: its time is up. */
 void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last);
+
+/* Why slots of a part have no vote that counts: "node-2 does not answer, node-3 NOT_READY". Returns
+ * the gravest refusal. */
+enum status part_describe(const struct router *self, const struct document_entry *entry,
+                          struct part *part, char *text, size_t size);
+
+/* ---- ends.c: operations that ask where logs end ---- */
+
+/* What a slot's reader has told. */
+void ends_keep(const struct op *op, const struct part *part, uint32_t slot,
+               const struct member *member, const struct subrequest_reply *reply);
+
+/* Done once R of every slot group have told; `last`: its time is up. */
+void ends_evaluate(struct router *self, struct op *op, bool last);
+
+/* End it without an answer; it is told why. */
+void ends_give_up(struct router *self, struct op *op, enum status status, const char *message);
 
 /* ---- info.c ---- */
 

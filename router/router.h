@@ -155,6 +155,38 @@ struct router_copy {
 /* All that the readers of those slots have from there on: of those that answer in time, one at
  * least. For whoever compares replicas one by one; what a quorum has is router_dump()'s. */
 void router_copy(struct router *router, uint64_t now_us, const struct router_copy *question);
+/* Where the log of a node ends that has a replica of a slot group. */
+struct router_end {
+    uint32_t group;
+    uint32_t node;
+    uint64_t incarnation;
+    uint64_t boot;
+    uint64_t position; /* durable there */
+};
+
+/* `ends`, until the callback returns: by slot group, of each at least R FULL replicas of the epoch
+ * told here. Whatever was acknowledged before the question is in at least one log below its end
+ * there. Unless OK there are none, and `message` says why: UNAVAILABLE, who did not answer. */
+struct router_ends_told {
+    enum status status;
+    const char *message;
+    uint64_t epoch;
+    uint64_t epoch_hash;
+    const struct router_end *ends;
+    size_t count;
+};
+
+struct router_ends {
+    uint64_t filter_id;
+    uint32_t timeout_ms;
+    void (*done)(void *owner, const struct router_ends_told *told); /* once; perhaps at once */
+    void *owner;
+};
+
+/* All replicas are asked; those that have not told when R of every slot group have are left out.
+ * Under a newer epoch it begins anew. INVALID: its keys are not logged. NOT_READY, DROPPED: as of
+ * router_relay(). */
+void router_ends(struct router *router, uint64_t now_us, const struct router_ends *question);
 
 /* What an earlier router has kept, which is moved: for when no coordinator answers for
  * ROUTER_KEPT_US after the start. Before the first event. */

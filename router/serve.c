@@ -406,9 +406,8 @@ void router_load(struct router *self, uint64_t now_us, const struct router_load 
 
 /* ---- what other sites have added ---- */
 
-/* Why nothing can be added to the filter; NULL: it can. */
-static const char *why_unrelayed(const struct router *self, const struct document_entry *entry,
-                                 uint64_t filter_id, enum status *status)
+const char *serve_why_not(const struct router *self, const struct document_entry *entry,
+                          uint64_t filter_id, enum status *status)
 {
     const struct routed_filter *routed = entry != NULL ? entry->attachment : NULL;
 
@@ -442,7 +441,7 @@ void router_relay(struct router *self, uint64_t now_us, const struct router_rela
         .count = relay->count,
     };
     enum status status;
-    const char *reason = why_unrelayed(self, entry, relay->filter_id, &status);
+    const char *reason = serve_why_not(self, entry, relay->filter_id, &status);
 
     assert(relay->count <= CODEC_MAX_KEYS);
     if (reason != NULL) {

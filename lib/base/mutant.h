@@ -47,6 +47,8 @@
     X(PARTIAL_IS_WHOLE)        \
     X(KNOWN_NOT_LOGGED)        \
     X(PRESENT_IS_RELAYED)      \
+    X(END_BEFORE_SYNC)         \
+    X(ENDS_OF_FEWER)           \
     X(CUT_RUNS_UNPINNED)       \
     X(CUT_LOG_UNPINNED)        \
     X(LINES_ANY_GEOMETRY)      \

@@ -18,6 +18,7 @@ enum {
     ROUTER_STAGE_HEDGE_US = 20000,
     ROUTER_STAGE_RETRY_US = 100000,
     ROUTER_STAGE_MAX_INFLIGHT = 1 << 20,
+    ROUTER_STAGE_BOOT = 900, /* and the node's number: of its log */
 };
 
 /* One message to a node. */
@@ -67,6 +68,7 @@ struct router_stage {
     size_t nsyncs;
     struct user_use uses[ROUTER_STAGE_USES]; /* that it tells, the first of them */
     size_t nuses;
+    uint64_t position; /* where the logs of nodes end that answer */
 };
 
 /* hedge_delay of the routers to come; 0: they learn it. */

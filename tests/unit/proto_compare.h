@@ -95,6 +95,8 @@ static inline void compare_subrequest_reply(const struct subrequest_reply *a,
     SAME(count);
     compare_plane(a->present, b->present, a->count);
     compare_plane(a->absent, b->absent, a->count);
+    SAME(boot);
+    SAME(position);
 }
 
 static inline void compare_subrequest_replies(const struct node_reply *a,

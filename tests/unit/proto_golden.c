@@ -117,8 +117,8 @@ Test(golden, node_reply)
 {
     static const struct span documents[] = {{(const uint8_t *)"doc", 3}};
     const struct subrequest_reply subrequests[] = {
-        {1, STATUS_OK, 2, 3, REPLICA_FULL, true, false, false, 66, present, absent},
-        {4, STATUS_STALE, 5, 6, REPLICA_JOINING, false, false, false, 0, NULL, NULL},
+        {1, STATUS_OK, 2, 3, REPLICA_FULL, true, false, false, 66, present, absent, 0, 0},
+        {4, STATUS_STALE, 5, 6, REPLICA_JOINING, false, false, false, 0, NULL, NULL, 0, 0},
     };
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_NODE_REPLY};
 

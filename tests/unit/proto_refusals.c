@@ -169,6 +169,15 @@ Test(refusals, subrequests_must_add_up_to_the_fingerprints)
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_MALFORMED, "a relayed check");
     subrequests[2].operation = ORBLOOM__V1__OPERATION__OPERATION_ADD;
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_OK, "a relayed add");
+    subrequests[2].relayed = false;
+    subrequests[2].operation = ORBLOOM__V1__OPERATION__OPERATION_ENDS;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_MALFORMED, "ends with keys");
+    subrequests[1].operation = ORBLOOM__V1__OPERATION__OPERATION_ENDS;
+    subrequests[2].operation = ORBLOOM__V1__OPERATION__OPERATION_ADD;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_OK, "ends");
+    subrequests[1].relayed = true;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_MALFORMED, "relayed ends");
+    subrequests[1] = subrequest(0);
     wire.n_subrequests = 0;
     wire.n_fingerprints = 0;
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_OK, "nothing");

@@ -113,6 +113,8 @@ static inline void sample_node_reply(enum sample_size size, struct node_reply *o
             .count = count,
             .present = planes[i][0],
             .absent = planes[i][1],
+            .boot = i % 4 == 2 ? UINT64_MAX - i : 0,
+            .position = i % 4 == 2 ? i << 40 : 0,
         };
     }
     out->subrequests = subrequests;
