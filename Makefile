@@ -97,6 +97,7 @@ shell_of    = $(wildcard $(1)/shell_*.c $(1)/store/sqlite/*.c $(1)/store/etcd/*.
 core_of     = $(filter-out $(1)/main.c $(call shell_of,$(1)),$(call sources_of,$(1)))
 $(foreach d,$(DAEMONS),$(eval SRC_$(d)_shell := $(call shell_of,$(d))))
 $(foreach d,$(DAEMONS),$(eval SRC_$(d)_core := $(call core_of,$(d))))
+SRC_link_core := $(call sources_of,link)
 SRC_client_shell := $(wildcard client/shell_*.c)
 SRC_client_core  := $(filter-out $(SRC_client_shell),$(wildcard client/*.c))
 SRC_cli          := $(filter-out cli/main.c,$(call sources_of,cli))
@@ -111,7 +112,7 @@ SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/
 BENCH_MAINS := $(addprefix bench/,disk.c filters.c handshakes.c kernel.c report.c runs.c touch.c unfinished.c watch.c)
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(call sources_of,bench))
 SRC_example := $(wildcard client/examples/*.c)
-SRC_all     := $(foreach d,lib proto $(DAEMONS) client cli,$(call sources_of,$(d))) \
+SRC_all     := $(foreach d,lib proto $(DAEMONS) link client cli,$(call sources_of,$(d))) \
     $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_tests) $(SRC_bench) $(BENCH_MAINS)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -161,7 +162,7 @@ FORCE:
 # Archives, one a layer. `q` keeps members that share a file name.
 
 LAYERS := base filter map log resp site runtime proto client_core cli \
-    $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support simulator bench
+    link_core $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support simulator bench
 archives = $(patsubst %,$(BUILD)/obj/lib%.a,$(1))
 
 define archive
@@ -232,7 +233,7 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 CORES       := node_core router_core coordinator_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
-TEST_ARCHIVES := $(call archives,simulator support bench cli $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp site) \
+TEST_ARCHIVES := $(call archives,simulator support bench cli link_core $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp site) \
     $(LIBORBLOOM)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)

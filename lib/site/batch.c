@@ -39,6 +39,7 @@ struct source {
     uint64_t incarnation;
     uint64_t boot;
     uint64_t offset;
+    uint64_t epoch;
     uint32_t node;
     uint32_t ngroups;
 };
@@ -85,7 +86,8 @@ static bool cursors_rise(const struct site_batch_cursor *one, const struct site_
 static bool same_source(const struct site_batch_cursor *one, const struct site_batch_cursor *other)
 {
     return one->node == other->node && one->incarnation == other->incarnation &&
-           one->boot == other->boot && one->offset == other->offset;
+           one->boot == other->boot && one->offset == other->offset &&
+           one->epoch == other->epoch;
 }
 
 /* ---- writing ---- */
@@ -113,6 +115,7 @@ static uint8_t *put_source(uint8_t *at, const struct site_batch_cursor *cursors,
     const struct source source = {.incarnation = cursors[0].incarnation,
                                   .boot = cursors[0].boot,
                                   .offset = cursors[0].offset,
+                                  .epoch = cursors[0].epoch,
                                   .node = cursors[0].node,
                                   .ngroups = ngroups};
 
@@ -297,7 +300,8 @@ static uint32_t take_source(struct span *rest, struct site_batch_cursor *cursors
         cursors[i] = (struct site_batch_cursor){.node = source.node,
                                                 .incarnation = source.incarnation,
                                                 .boot = source.boot,
-                                                .offset = source.offset};
+                                                .offset = source.offset,
+                                                .epoch = source.epoch};
         memcpy(&cursors[i].group, rest->data + (size_t)i * GROUP_BYTES, GROUP_BYTES);
         if (!cursor_good(&cursors[i]) || (i > 0 && !cursors_rise(&cursors[i - 1], &cursors[i]))) {
             return 0;

@@ -18,10 +18,10 @@
  *   112       code      of all fingerprints but the first, as rice.h has it
  *   ...       sources   see below; the batch ends where they do
  *
- * Cursors are told by source: u64 incarnation, u64 boot, u64 offset, u32 node, u32 number of slot
+ * Cursors are told by source: u64 incarnation, u64 boot, u64 offset, u64 epoch, u32 node, u32 number of slot
  * groups (1 or more), then so many u32: the groups, rising. A node's groups whose offset, boot and
  * incarnation are the same and that follow each other are one source, so a link that reads each log
- * once tells 32 bytes a node, and 4 a group. Sources are by rising nodes, those of one node by
+ * once tells 40 bytes a node, and 4 a group. Sources are by rising nodes, those of one node by
  * their groups. So of each batch there is one encoding, given the parameter.
  *
  * All numbers are little-endian. Only the front names who is to receive it: what goes to several
@@ -45,7 +45,7 @@ enum {
     SITE_BATCH_GROUP_SOURCES = 16, /* all that a slot group may have while slots change */
     SITE_BATCH_MAX_SOURCES = SITE_BATCH_GROUP_SOURCES * DOCUMENT_MAX_SHARDS,
     SITE_BATCH_FRONT_BYTES = 112,
-    SITE_BATCH_SOURCE_BYTES = 32, /* and 4 for each of its groups */
+    SITE_BATCH_SOURCE_BYTES = 40, /* and 4 for each of its groups */
     SITE_BATCH_MAX_BYTES = SITE_BATCH_FRONT_BYTES + 8 * SITE_BATCH_MAX_KEYS +
                            (SITE_BATCH_SOURCE_BYTES + 4) * SITE_BATCH_MAX_SOURCES,
 };
@@ -63,6 +63,7 @@ struct site_batch_cursor {
     uint64_t boot; /* the offset is of this one, or of what it continues */
     uint64_t
         offset; /* everything below that concerns the group is in this batch or an earlier one */
+    uint64_t epoch; /* of the sender, under which the log began to be followed */
 };
 
 struct site_batch {

@@ -40,12 +40,6 @@ const char *node_tail_why_not(const struct exchange *self, const struct site_tai
     return tail_place_why_not(&place, &life->identity, storage_end(self->storage));
 }
 
-/* Does the filter live in other sites, too? */
-static bool in_sites(const struct filter_document *document)
-{
-    return document->keylog == KEYLOG_ON;
-}
-
 /* As a check is judged; and by what this replica may lack, without anybody telling it. */
 static enum status judge(const struct exchange *self, const struct site_tail_filter *filter,
                          uint64_t from, struct site_tail_refusal *out)
@@ -74,7 +68,7 @@ static enum status judge(const struct exchange *self, const struct site_tail_fil
     if (status != STATUS_OK) {
         return status;
     }
-    if (!in_sites(&entry->document)) {
+    if (!document_has_sites(&entry->document)) {
         return STATUS_NOT_FOUND;
     }
     if (hosted->set == NULL || hosted->doubted) {

@@ -30,8 +30,8 @@ struct circle_node {
     uint32_t id;
     struct effects effects;
     struct memory_disk *disk;
-    struct node *node; /* NULL: it is down */
-    struct actor actor; /* self NULL: it is down, or there is none */
+    struct node *node;            /* NULL: it is down */
+    struct actor actor;           /* self NULL: it is down, or there is none */
     uint32_t links[CIRCLE_LINKS]; /* the node that it leads to; 0: the coordinator */
     uint32_t nlinks;
     uint32_t nclosed;

@@ -156,3 +156,29 @@ void sample_sealed_secret(uint64_t filter_id, uint8_t sealed[SEAL_SECRET_BYTES])
     sample_secret(&secret);
     seal_secret(sample_key(), filter_id, &secret, nonce, sealed);
 }
+
+struct site_id sample_site_id(uint32_t site)
+{
+    return (struct site_id){.high = 100 + site, .low = 200 + site};
+}
+
+const char *sample_site_name(uint32_t site)
+{
+    return site == 0 ? "eu" : "us";
+}
+
+void sample_sites(uint32_t own, struct filter_document *document)
+{
+    struct site_set *set = &document->content.sites;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t site = i == 0 ? own : 1 - own;
+        struct site_entry entry = {
+            .id = sample_site_id(site), .life = {1, 10 + site}, .state = SITE_COUNTED};
+
+        strcpy(entry.name, sample_site_name(site));
+        cr_assert_eq(site_set_add(set, &entry), STATUS_OK);
+    }
+    document->when_full = WHEN_FULL_EXPAND;
+    set->takes_adds = set->says_absent = set->settled = true;
+}

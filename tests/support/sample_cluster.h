@@ -29,6 +29,11 @@ const struct cluster_key *sample_foreign_key(void);
 void sample_document(uint64_t id, const char *name, const struct quorum_rule *rule, uint32_t nnodes,
                      struct filter_document *out);
 
+/* It is in two sites, eu (0) and us (1), and this is the document of `own`. */
+void sample_sites(uint32_t own, struct filter_document *document);
+struct site_id sample_site_id(uint32_t site);
+const char *sample_site_name(uint32_t site);
+
 /* `count` fingerprints of a slot group, different for each seed. */
 void sample_fingerprints(const struct filter_document *document, uint32_t group, uint64_t seed,
                          uint32_t count, uint64_t *out);

@@ -9,12 +9,6 @@
 enum { ARENA_BYTES = 64 << 20, DIALED = 7, NODES = 3, FLUSH_US = 50000, WINDOW = 1 << 20 };
 
 static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-static const char *const names[] = {"eu", "us"};
-
-static struct site_id id_of(uint32_t site)
-{
-    return (struct site_id){.high = 100 + site, .low = 200 + site};
-}
 
 /* ---- the network between them ---- */
 
@@ -149,7 +143,7 @@ void site_pair_link_start(struct site_pair *self, uint32_t site)
     };
     struct link_config config = {
         .name = "link",
-        .id = id_of(site),
+        .id = sample_site_id(site),
         .npeers = 1,
         .flush_us = FLUSH_US,
         .window = WINDOW,
@@ -158,9 +152,9 @@ void site_pair_link_start(struct site_pair *self, uint32_t site)
     struct actor inner;
 
     cr_assert_null(side->link);
-    strcpy(config.site, names[site]);
-    strcpy(config.peers[0].name, names[1 - site]);
-    config.peers[0].id = id_of(1 - site);
+    strcpy(config.site, sample_site_name(site));
+    strcpy(config.peers[0].name, sample_site_name(1 - site));
+    config.peers[0].id = sample_site_id(1 - site);
     if (site == 0) {
         strcpy(config.peers[0].endpoint, "tcp://us:7420");
     }
@@ -177,21 +171,6 @@ void site_pair_link_start(struct site_pair *self, uint32_t site)
 }
 
 /* ---- the filter ---- */
-
-static void name_sites(struct filter_document *document, uint32_t site)
-{
-    struct site_set *set = &document->content.sites;
-
-    for (uint32_t i = 0; i < 2; i++) {
-        uint32_t which = i == 0 ? site : 1 - site;
-        struct site_entry entry = {
-            .id = id_of(which), .life = {1, 10 + which}, .state = SITE_COUNTED};
-
-        strcpy(entry.name, names[which]);
-        cr_assert_eq(site_set_add(set, &entry), STATUS_OK);
-    }
-    set->takes_adds = set->says_absent = set->settled = true;
-}
 
 void site_pair_hand(struct site_pair *self, uint32_t site)
 {
@@ -217,7 +196,7 @@ static void side_init(struct site_pair *self, uint32_t site)
     circle_init(&side->circle, NODES);
     side->circle.random += site; /* No boot of one site is one of the other's. */
     circle_document(&side->circle, SITE_PAIR_FILTER, &rule, NODES, &side->document);
-    name_sites(&side->document, site);
+    sample_sites(site, &side->document);
     side->circle.stored = &side->document;
     site_pair_hand(self, site);
     site_pair_link_start(self, site);
