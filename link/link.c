@@ -236,7 +236,7 @@ void link_destroy(struct link **link)
     if (self->boot != 0) { /* It was made whole. */
         inflows_fini(self);
         outflows_fini(self);
-        assert(TAILQ_EMPTY(&self->readers));
+        readers_fini(self);
     }
     buffer_fini(&self->out);
     heap_free(self->filters);
@@ -329,6 +329,7 @@ static void on_time(void *context, uint64_t now_us)
         look_through(self);
         inflows_tick(self, now_us);
         outflows_tick(self);
+        readers_tick(self);
     }
     if (self->core.next_us(self->core.self) <= now_us) {
         self->core.time(self->core.self, now_us);

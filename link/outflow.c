@@ -216,7 +216,7 @@ static bool read_on(struct link *self, struct outflow *outflow, const struct fol
     if (same) {
         return true;
     }
-    reader_leave(self, reading);
+    reader_leave(reading);
     *reading = (struct reading){
         .outflow = outflow,
         .filter_id = outflow->filter_id,
@@ -227,17 +227,17 @@ static bool read_on(struct link *self, struct outflow *outflow, const struct fol
     return reader_join(self, reading);
 }
 
-static void leave_readers(struct link *self, struct outflow *outflow)
+static void leave_readers(struct outflow *outflow)
 {
     for (size_t i = 0; i < outflow->nreadings; i++) {
-        reader_leave(self, &outflow->readings[i]);
+        reader_leave(&outflow->readings[i]);
     }
     outflow->nreadings = 0;
 }
 
 static bool start_reading(struct link *self, struct outflow *outflow)
 {
-    leave_readers(self, outflow);
+    leave_readers(outflow);
     heap_free(outflow->readings);
     outflow->readings_room = outflow->nfollows + 1;
     outflow->readings = heap_zalloc(outflow->readings_room, sizeof *outflow->readings);
@@ -253,7 +253,7 @@ static bool start_reading(struct link *self, struct outflow *outflow)
 }
 
 /* The log does not go on from that place: what is there is copied. */
-void outflow_lost(struct link *self, struct reading *reading)
+void outflow_lost(struct reading *reading)
 {
     struct outflow *outflow = reading->outflow;
 
@@ -262,7 +262,7 @@ void outflow_lost(struct link *self, struct reading *reading)
             outflow->follows[i].fills = true;
         }
     }
-    reader_leave(self, reading);
+    reader_leave(reading);
 }
 
 /* A replica is copied: from here on its log is read. */
@@ -597,7 +597,7 @@ struct outflow *outflow_of(struct link *self, const struct channel *channel, uin
 
 static void forget(struct link *self, struct outflow *outflow)
 {
-    leave_readers(self, outflow);
+    leave_readers(outflow);
     fill_forget(outflow);
     number_table_remove(&self->outflows_by_stream, &outflow->entry);
     TAILQ_REMOVE(&self->outflows, outflow, link);
@@ -614,10 +614,10 @@ static void forget(struct link *self, struct outflow *outflow)
 }
 
 /* Answers of the router may be on their way to it: it goes once they have come. */
-static void retire(struct link *self, struct outflow *outflow)
+static void retire(struct outflow *outflow)
 {
     outflow->over = true;
-    leave_readers(self, outflow);
+    leave_readers(outflow);
 }
 
 static bool awaits_router(const struct outflow *outflow)
@@ -651,7 +651,7 @@ void outflow_close(struct link *self, struct outflow *outflow, enum status statu
     }
     link_count(self, LINK_site_closed_total, 1);
     say_closed(self, channel_find(self, outflow->channel), outflow->stream, status, cause);
-    retire(self, outflow);
+    retire(outflow);
 }
 
 void outflow_on_close(struct link *self, struct channel *channel, const struct site_close *message)
@@ -659,7 +659,7 @@ void outflow_on_close(struct link *self, struct channel *channel, const struct s
     struct outflow *outflow = outflow_of(self, channel, message->stream);
 
     if (outflow != NULL && !outflow->over) {
-        retire(self, outflow);
+        retire(outflow);
     }
 }
 
@@ -701,7 +701,7 @@ static void replace(struct link *self, const struct channel *channel, const stru
     {
         if (!outflow->over && outflow->channel == channel->number &&
             filter_uid_equal(&outflow->uid, &open->uid)) {
-            retire(self, outflow);
+            retire(outflow);
         }
     }
 }
@@ -790,7 +790,7 @@ void outflows_turn(struct link *self, uint64_t now_us)
         struct outflow *next = TAILQ_NEXT(outflow, link);
 
         if (!outflow->over && channel_find(self, outflow->channel) == NULL) {
-            retire(self, outflow);
+            retire(outflow);
         }
         if (!outflow->over && refresh(self, outflow)) {
             serve(self, now_us, outflow);

@@ -337,7 +337,7 @@ void outflow_read(struct link *self, uint64_t now_us, struct reading *reading,
                   const struct site_tail_reply *reply);
 
 /* Its log does not go on from there; the reading ends. */
-void outflow_lost(struct link *self, struct reading *reading);
+void outflow_lost(struct reading *reading);
 
 /* fill.c has a range of a copy; false: no memory. And a replica is copied. */
 bool outflow_gather(struct outflow *outflow, uint64_t now_us, const uint64_t *keys, size_t count);
@@ -358,7 +358,9 @@ MUST_USE bool reader_join(struct link *self, struct reading *reading);
 void reader_stir(struct reader *reader);
 
 /* Of none: nothing. */
-void reader_leave(struct link *self, struct reading *reading);
+void reader_leave(struct reading *reading);
+void readers_tick(struct link *self);
+void readers_fini(struct link *self);
 void readers_turn(struct link *self, uint64_t now_us);
 
 /* False: the link does not lead to a reader's node. */

@@ -76,21 +76,44 @@ bool reader_join(struct link *self, struct reading *reading)
     return true;
 }
 
-void reader_leave(struct link *self, struct reading *reading)
+void reader_leave(struct reading *reading)
 {
-    struct reader *reader = reading->reader;
-
-    if (reader == NULL) {
-        return;
+    if (reading->reader != NULL) {
+        TAILQ_REMOVE(&reading->reader->readings, reading, link);
+        reading->reader = NULL;
     }
-    TAILQ_REMOVE(&reader->readings, reading, link);
-    reading->reader = NULL;
-    if (TAILQ_EMPTY(&reader->readings)) {
-        if (reader->channel != 0) {
-            self->inner.link_close(self->inner.context, reader->channel);
+}
+
+static void forget(struct link *self, struct reader *reader)
+{
+    if (reader->channel != 0) {
+        self->inner.link_close(self->inner.context, reader->channel);
+    }
+    TAILQ_REMOVE(&self->readers, reader, link);
+    heap_free(reader);
+}
+
+/* A connection stays while its node does: streams end and begin anew. */
+void readers_tick(struct link *self)
+{
+    const struct node_list *nodes = &router_documents(self->router)->nodes;
+    struct reader *reader = TAILQ_FIRST(&self->readers);
+
+    while (reader != NULL) {
+        struct reader *next = TAILQ_NEXT(reader, link);
+
+        if (TAILQ_EMPTY(&reader->readings) && node_list_find(nodes, reader->node) == NULL) {
+            forget(self, reader);
         }
-        TAILQ_REMOVE(&self->readers, reader, link);
-        heap_free(reader);
+        reader = next;
+    }
+}
+
+void readers_fini(struct link *self)
+{
+    while (!TAILQ_EMPTY(&self->readers)) {
+        assert(TAILQ_EMPTY(&TAILQ_FIRST(&self->readers)->readings));
+        forget(self, TAILQ_FIRST(&self->readers));
     }
 }
 
@@ -263,7 +286,7 @@ static void tell(struct link *self, uint64_t now_us, struct reading *reading,
     if (refusal != NULL) {
         reading->again_us = now_us + AGAIN_US;
         if (refusal->compare) {
-            outflow_lost(self, reading);
+            outflow_lost(reading);
         }
         return;
     }
@@ -303,7 +326,7 @@ static void take(struct link *self, uint64_t now_us, struct reader *reader,
             reading->from = reading->at;
             tell(self, now_us, reading, reply);
         } else if (reading->asked && reply->status == STATUS_STALE) {
-            outflow_lost(self, reading);
+            outflow_lost(reading);
         }
         reading = next;
     }
@@ -342,11 +365,23 @@ bool readers_on_answer(struct link *self, uint64_t now_us, uint32_t link, struct
         reader->again_us = now_us + AGAIN_US;
     }
     take(self, now_us, reader, reply);
-    reader = find(self, reply->source.node);
-    if (reader != NULL) {
-        join_places(reader);
-    }
+    join_places(reader);
     return true;
+}
+
+/* When somebody may be asked for next. */
+static uint64_t due_us(const struct reader *reader)
+{
+    const struct reading *reading;
+    uint64_t next_us = ACTOR_NEVER;
+
+    TAILQ_FOREACH(reading, &reader->readings, link)
+    {
+        if (!reading->stalled && reading->again_us < next_us) {
+            next_us = reading->again_us;
+        }
+    }
+    return next_us > reader->again_us ? next_us : reader->again_us;
 }
 
 uint64_t readers_next_us(const struct link *self)
@@ -356,7 +391,7 @@ uint64_t readers_next_us(const struct link *self)
 
     TAILQ_FOREACH(reader, &self->readers, link)
     {
-        uint64_t at_us = reader->number != 0 ? reader->asked_us + PATIENCE_US : reader->again_us;
+        uint64_t at_us = reader->number != 0 ? reader->asked_us + PATIENCE_US : due_us(reader);
 
         next_us = at_us < next_us ? at_us : next_us;
     }

@@ -15,7 +15,7 @@
 
 enum {
     CIRCLE_MAX = 5,
-    CIRCLE_LINKS = 16,
+    CIRCLE_LINKS = 250, /* that one opens, one after the other */
     CIRCLE_FRAMES = 1024,
     CIRCLE_MAX_KEYS = 65536,
     CIRCLE_ROUTER = 200, /* the boot of the router that adds */
