@@ -8,7 +8,7 @@
  * Bits fill each byte from the lowest up; what the last byte has beyond them is 0. So there is one
  * code only of a list and a parameter, and none of a list that does not rise.
  *
- * Fingerprints that are spread over all 2^64 take, in bytes each: 100 of them 7.35, 1,000 6.95,
+ * Fingerprints that are spread over all 2^64 take, in bytes each: 100 of them 7.37, 1,000 6.95,
  * 10,000 6.52, 65,536 6.19, 1 M 5.70. Such within one shard take as many bits less as shards have.
  *
  * Source:  Robert F. Rice, "Some Practical Universal Noiseless Coding Techniques", JPL 79-22
