@@ -28,9 +28,10 @@
  * sites is encoded once and readdressed.
  *
  * Errors:  reading: STATUS_TOO_LARGE: longer than any batch. STATUS_MALFORMED: a bit is wrong, or
- *          it was cut, or it is no batch; STATUS_VERSION: of another format, or whole and with
- * flags that only a newer version knows. Nothing here trusts a length. Owner:   everything is
- * borrowed for the call. Threads: none; pure.
+ *          it was cut, or it is no batch. STATUS_VERSION: of another format, or whole and with
+ *          flags that only a newer version knows. Nothing here trusts a length.
+ * Owner:   everything is borrowed for the call.
+ * Threads: none; pure.
  */
 #ifndef ORBLOOM_SITE_BATCH_H
 #define ORBLOOM_SITE_BATCH_H
@@ -60,9 +61,8 @@ struct site_batch_cursor {
     uint32_t node;
     uint32_t group;
     uint64_t incarnation;
-    uint64_t boot; /* the offset is of this one, or of what it continues */
-    uint64_t
-        offset; /* everything below that concerns the group is in this batch or an earlier one */
+    uint64_t boot;   /* the offset is of this one, or of what it continues */
+    uint64_t offset; /* what is below and concerns the group is in this batch or an earlier one */
 };
 
 struct site_batch {
@@ -71,9 +71,8 @@ struct site_batch {
     struct site_life receiver;
     uint32_t flags;
     uint32_t nkeysets;
-    uint32_t
-        keysets[SITE_BATCH_MAX_KEYSETS]; /* rising, none of them 0: what the keys were added to */
-    uint32_t nkeys;                      /* 0: it tells cursors alone */
+    uint32_t keysets[SITE_BATCH_MAX_KEYSETS]; /* what the keys were added to: rising, none 0 */
+    uint32_t nkeys;                           /* 0: it tells cursors alone */
     uint32_t ncursors;
 };
 
