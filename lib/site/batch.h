@@ -18,19 +18,20 @@
  *   112       code      of all fingerprints but the first, as rice.h has it
  *   ...       sources   see below; the batch ends where they do
  *
- * Cursors are told by source: u64 incarnation, u64 boot, u64 offset, u64 epoch, u32 node, u32 number of slot
- * groups (1 or more), then so many u32: the groups, rising. A node's groups whose offset, boot and
- * incarnation are the same and that follow each other are one source, so a link that reads each log
- * once tells 40 bytes a node, and 4 a group. Sources are by rising nodes, those of one node by
- * their groups. So of each batch there is one encoding, given the parameter.
+ * Cursors are told by source: u64 incarnation, u64 boot, u64 offset, u64 epoch, u32 node, u32 number
+ * of slot groups (1 or more), then so many u32: the groups, rising. A node's groups that are the
+ * same in all of these and follow each other are one source, so a link that reads each log once
+ * tells 40 bytes a node, and 4 a group. Sources are by rising nodes, those of one node by their
+ * groups. So of each batch there is one encoding, given the parameter.
  *
  * All numbers are little-endian. Only the front names who is to receive it: what goes to several
  * sites is encoded once and readdressed.
  *
  * Errors:  reading: STATUS_TOO_LARGE: longer than any batch. STATUS_MALFORMED: a bit is wrong, or
- *          it was cut, or it is no batch; STATUS_VERSION: of another format, or whole and with
- * flags that only a newer version knows. Nothing here trusts a length. Owner:   everything is
- * borrowed for the call. Threads: none; pure.
+ *          it was cut, or it is no batch. STATUS_VERSION: of another format, or whole and with
+ *          flags that only a newer version knows. Nothing here trusts a length.
+ * Owner:   everything is borrowed for the call.
+ * Threads: none; pure.
  */
 #ifndef ORBLOOM_SITE_BATCH_H
 #define ORBLOOM_SITE_BATCH_H
@@ -60,10 +61,9 @@ struct site_batch_cursor {
     uint32_t node;
     uint32_t group;
     uint64_t incarnation;
-    uint64_t boot; /* the offset is of this one, or of what it continues */
-    uint64_t
-        offset; /* everything below that concerns the group is in this batch or an earlier one */
-    uint64_t epoch; /* of the sender, under which the log began to be followed */
+    uint64_t boot;   /* the offset is of this one, or of what it continues */
+    uint64_t offset; /* what is below and concerns the group is in this batch or an earlier one */
+    uint64_t epoch;  /* of the sender, under which the log began to be followed */
 };
 
 struct site_batch {
@@ -72,9 +72,8 @@ struct site_batch {
     struct site_life receiver;
     uint32_t flags;
     uint32_t nkeysets;
-    uint32_t
-        keysets[SITE_BATCH_MAX_KEYSETS]; /* rising, none of them 0: what the keys were added to */
-    uint32_t nkeys;                      /* 0: it tells cursors alone */
+    uint32_t keysets[SITE_BATCH_MAX_KEYSETS]; /* what the keys were added to: rising, none 0 */
+    uint32_t nkeys;                           /* 0: it tells cursors alone */
     uint32_t ncursors;
 };
 

@@ -13,9 +13,9 @@ enum { WORD_BITS = 64, WORD_BYTES = 8 };
 
 /* ---- parameter ---- */
 
-/* Gaps of fingerprints drawn evenly are distributed geometrically. With them k costs less than k -
- * 1 where 2^k is below 0.9624 of their mean, which is -2 ln((sqrt 5 - 1) / 2); see A. Kiely,
- * "Selecting the Golomb Parameter in Rice Coding", IPN Progress Report 42-159 (2004). */
+/* Gaps of fingerprints drawn evenly are distributed geometrically. Of such, a parameter k is better
+ * than the one below while 2^k is less than 0.9624 of their mean, which is -2 ln((sqrt 5 - 1) / 2);
+ * see A. Kiely, "Selecting the Golomb Parameter in Rice Coding", IPN Progress Report 42-159. */
 unsigned rice_parameter(size_t ngaps, uint64_t range)
 {
     uint64_t mean;

@@ -8,13 +8,13 @@
  * Bits fill each byte from the lowest up; what the last byte has beyond them is 0. So there is one
  * code only of a list and a parameter, and none of a list that does not rise.
  *
- * Fingerprints that are spread over all 2^64 take, in bytes each: 100 of them 7.35, 1,000 6.95,
+ * Fingerprints that are spread over all 2^64 take, in bytes each: 100 of them 7.37, 1,000 6.95,
  * 10,000 6.52, 65,536 6.19, 1 M 5.70. Such within one shard take as many bits less as shards have.
  *
- * Source:  Robert F. Rice, "Some Practical Universal Noiseless Coding Techniques", JPL 79-22
- * (1979). Units:   `ngaps`, one less than fingerprints; `range`, the last fingerprint less the
- * first. Errors:  STATUS_MALFORMED: no code of as many fingerprints, as it is too short or too
- * long, its last byte has bits set that mean nothing, or it goes beyond 2^64 - 1. Reading takes as
+ * Source:  R. F. Rice, "Some Practical Universal Noiseless Coding Techniques", JPL 79-22 (1979).
+ * Units:   `ngaps`, one less than fingerprints; `range`, the last fingerprint less the first.
+ * Errors:  STATUS_MALFORMED: no code of as many fingerprints, as it is too short or too long, its
+ *          last byte has bits set that mean nothing, or it goes beyond 2^64 - 1. Reading takes as
  *          long as the code has bytes, at most, whatever they are.
  * Threads: none; pure.
  */
@@ -36,8 +36,7 @@ size_t rice_room(size_t ngaps, unsigned parameter, uint64_t range);
 /* Code the gaps of `count` fingerprints, which rise, each once. Returns the bytes of the code. */
 size_t rice_encode(const uint64_t *fingerprints, size_t count, unsigned parameter, uint8_t *out);
 
-/* All `count`, of which fingerprints[0] is there already. After an error the others mean nothing.
- */
+/* All `count`, of which fingerprints[0] is there already; after an error the others are nothing. */
 MUST_USE enum status rice_decode(struct span code, unsigned parameter, uint64_t *fingerprints,
                                  size_t count);
 

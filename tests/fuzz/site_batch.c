@@ -10,7 +10,6 @@
  */
 #include "base/heap.h"
 #include "site/batch.h"
-#include "site/rice.h"
 #include "tests/support/fuzz_loop.h"
 #include "tests/support/random.h"
 
@@ -20,7 +19,7 @@
 enum { MOST_KEYS = 300, MOST_CURSORS = 40, MOST_BENDS = 4 };
 
 /* Where the front has what is put right, and the parameter; see batch.h. */
-enum { AT_FRONT_SUM = 8, AT_BODY_SUM = 16, AT_CODE = 84, AT_PARAMETER = 95 };
+enum { AT_FRONT_SUM = 8, AT_BODY_SUM = 16, AT_PARAMETER = 95 };
 
 /* ---- inputs ---- */
 
