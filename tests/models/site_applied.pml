@@ -137,7 +137,7 @@ end2:
     do
     :: atomic { !confirmed[A] -> ask_fence(A, 2) }
     :: atomic { !confirmed[B] -> ask_fence(B, 2) }
-    :: atomic { !confirmed[C] -> ask_fence(C, 2) }
+    :: atomic { !confirmed[C] && confirmed[B] -> ask_fence(C, 2) } /* they are alike: B is the first one */
     :: atomic { confirmed[A] && !copied[A] -> copy(A) }
     :: atomic { confirmed[B] && !copied[B] -> copy(B) }
     :: atomic { confirmed[C] && !copied[C] -> copy(C) }

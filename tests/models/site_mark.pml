@@ -148,20 +148,18 @@ end:
     od
 }
 
-inline select_epoch(e) {
-    if
-    :: e = document
-    :: document > 1 -> e = document - 1
-    :: document > 2 -> e = document - 2
-    :: document > 3 -> e = document - 3
-    fi
-}
-
 #define PAIRED (added_under == 2 || added_under == 3)
 #define SLOT_0 (PAIRED -> ANSWERS(A) && ANSWERS(D) : (added_under == 1 -> ANSWERS(A) : ANSWERS(D)))
 
 active proctype Router() {
-    atomic { select_epoch(added_under) };
+    atomic {
+        if
+        :: added_under = document
+        :: document > 1 -> added_under = 1
+        :: document > 2 -> added_under = 2
+        :: document > 3 -> added_under = 3
+        fi
+    };
     atomic { SLOT_0 + ANSWERS(B) + ANSWERS(C) >= WRITE_QUORUM -> acknowledged = true }
 }
 
@@ -279,7 +277,13 @@ active proctype Mark() {
     byte e;
     byte asked;
 
-    atomic { acknowledged -> select_epoch(e) };
+    atomic {
+        acknowledged ->
+        if /* of the epochs with the same readers the last one is served wherever others are */
+        :: e = document
+        :: document > 2 -> e = 2
+        fi
+    };
 end:
     do
     :: atomic { CAN_TELL(A) -> tell(A) }
@@ -329,7 +333,7 @@ end2:
     do
     :: atomic { !confirmed[A] -> ask_fence(A, 2) }
     :: atomic { !confirmed[B] -> ask_fence(B, 2) }
-    :: atomic { !confirmed[C] -> ask_fence(C, 2) }
+    :: atomic { !confirmed[C] && confirmed[B] -> ask_fence(C, 2) } /* they are alike: B is the first one */
     :: atomic { confirmed[A] && !copied[A] -> copy(A) }
     :: atomic { confirmed[B] && !copied[B] -> copy(B) }
     :: atomic { confirmed[C] && !copied[C] -> copy(C) }
