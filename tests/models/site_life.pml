@@ -27,7 +27,7 @@
  *            before it began; A confirms nothing that it has not
  *   each     no site that says "absent" lacks a key that was acknowledged in every site
  *   healed   once A is through it has what it ever acknowledged, unless nobody had that any more when
- *            A was put back
+ *            A was put back, or the loss accepted
  *   quiet    a site that has only restarted is not taken for one that was put back
  * A can't know that it was put back before it has heard a mark of each peer; until then nothing is
  * expected of its "absent", nor, for keys from before, of the marks that it gives.
@@ -42,10 +42,12 @@
  *   UNASKED              A's nodes are not asked once more
  *   ADDS_OF_OTHER_BOOTS  a mark confirms what earlier boots acknowledged
  *   OLD_SET              A joins anew with the set of its copy
- *   SET_UNNAMED          only C, which A's later documents had named to, knows that A has forgotten it
+ *   SET_UNNAMED          marks do not name A's set: B confirms, and only C knows that A has forgotten it
  *   RELAYS_HEALED        what heals A is not shipped on
  *   MEMBER_RELAYS        ... not when A is through, but its folders were put back to an earlier life
  *   LOSS_KEEPS_CURSORS   an accepted loss keeps the cursors of what was lost
+ * With STRICT nothing is exempt of marks that A gives, and one to C is wrong that came before B was
+ * heard. With WAITS it holds: A gives marks when each peer has given one to its nodes' present boots.
  * With NOTICED every put back is noticed by the site itself, which draws a life at once and hears of
  * nobody's; then it holds without boots, by lives alone, but not with
  *   OLD_LIFE             a batch of an old life is applied, and confirmed
@@ -84,9 +86,9 @@
 #define B 0
 #define C (PEERS - 1) /* B, where there are but two sites */
 
-#define KEYS  3                                      /* as bits */
-#define BOOTS (2 + PUT_BACKS + RESTARTS + LOSSES)    /* numbered from 1 */
-#define WHOLE 15                                     /* not a piece of the stream, but a whole comparison */
+#define KEYS   3                                  /* as bits */
+#define BOOTS  (2 + PUT_BACKS + RESTARTS + LOSSES) /* numbered from 1 */
+#define WHOLE  15 /* not a piece of the log, but a whole comparison */
 #define BIT(n) (1 << (n))
 
 /* The phases of A's life. */
@@ -170,6 +172,15 @@ byte peer_confirmed[PEERS];    /* own keys that A has confirmed */
 bool note_knows[PEERS] = true; /* as far as it is in the logs */
 byte note_boot[PEERS] = 1;
 byte note_end[PEERS];
+#endif
+
+#ifdef WAITS
+byte judged = 3; /* peers, as bits, that have given a mark to A's present boot */
+#define BOOTS_ANEW judged = 0
+#define JUDGED(p)  judged = judged | BIT(p)
+#else
+#define BOOTS_ANEW skip
+#define JUDGED(p)  skip
 #endif
 
 /* On the way from A to each. */
@@ -276,7 +287,14 @@ hidden byte keys;
 #else
 #define HEALED_IS_OWN true
 #endif
-#if defined(GIVES_EARLY)
+#if defined(STRICT) || defined(WAITS)
+#define EXEMPT 0
+#else
+#define EXEMPT (phase == MEMBER -> risk : 0)
+#endif
+#if defined(WAITS)
+#define GIVES_MARKS (phase == MEMBER && (judged & ALL_OF(knows_c)) == ALL_OF(knows_c))
+#elif defined(GIVES_EARLY)
 #define GIVES_MARKS (phase >= FILLING)
 #else
 #define GIVES_MARKS (phase == MEMBER)
@@ -386,6 +404,7 @@ inline restore_folders() {
     ended[copy_boot] = copy_tail + 1;
     boots++;
     boot = boots;
+    BOOTS_ANEW;
 #ifndef CURSOR_IN_STORE
     restore_cursors()
 #endif
@@ -550,6 +569,7 @@ end:
     :: d_step {
         IN_SET(p) && (phase == COUNTED || phase == MEMBER) && FILLED(p) && TRUSTS(p) && !(OWN(p) & ~link_has[p]) ->
         assert(!(OWN(p) & ~has));
+        JUDGED(p);
         if
         :: phase == COUNTED -> marked = marked | BIT(p)
         :: else ->
@@ -570,7 +590,8 @@ end:
 #endif
     /* Its own adds are acknowledged in every site. */
     :: d_step {
-        (OWN(p) & ~everywhere) && !(counts[p] && (OWN(p) & ~peer_confirmed[p])) && !(joined && (OWN(p) & ~peer_has[C])) ->
+        (OWN(p) & ~everywhere) && !(counts[p] && (OWN(p) & ~peer_confirmed[p])) &&
+            !(joined && (OWN(p) & ~peer_has[C])) ->
         everywhere = everywhere | OWN(p);
         assert(EACH_IS_TRUE)
     }
@@ -600,7 +621,10 @@ end:
 #endif
         peer_confirmed[p] = 0
     }
-    :: d_step { IN_SET(p) && phase == FILLING && !counts[p] && SAME(fenced[p], life) && ALL(FILLED) -> counts[p] = true }
+    :: d_step {
+        IN_SET(p) && phase == FILLING && !counts[p] && SAME(fenced[p], life) && ALL(FILLED) ->
+        counts[p] = true
+    }
     od
 #undef p
 }
@@ -624,7 +648,7 @@ end:
         mark_boot = boot;
         mark_end = tail;
         mark_c = knows_c;
-        mark_keys = OWN_A & ~gone & ~(phase == MEMBER -> risk : 0);
+        mark_keys = OWN_A & ~gone & ~EXEMPT;
         k = 0;
         do
         :: k < KEYS -> mark_adds = mark_adds | (ADDED_HERE(k) -> OWN_A & BIT(k) : 0); k++
@@ -668,7 +692,10 @@ end:
 #endif
 
     /* What goes wrong. */
-    :: d_step { !copied && put_backs_left == PUT_BACKS && PUT_BACKS > 0 && life == FIRST && (has || cursor[B]) -> copy_folders() }
+    :: d_step {
+        !copied && put_backs_left == PUT_BACKS && PUT_BACKS > 0 && life == FIRST && (has || cursor[B]) ->
+        copy_folders()
+    }
     :: d_step { put_backs_left > 0 -> restore_folders(); was_put_back() }
     :: d_step { put_backs_left > 0 -> restore_store(); was_put_back() }
     :: d_step { put_backs_left > 0 -> restore_folders(); restore_store(); was_put_back() }
@@ -677,7 +704,8 @@ end:
         restarts_left--;
         ended[boot] = tail + 1;
         boots++;
-        boot = boots
+        boot = boots;
+        BOOTS_ANEW
     }
 #if LOSSES > 0
     :: atomic {
@@ -697,6 +725,7 @@ end:
             tail = 0;
             boots++;
             boot = boots;
+            BOOTS_ANEW;
             phase = HEALING;
             gone = gone | (OWN_A & ~has & ~peer_has[B] & ~(joined -> peer_has[C] : 0))
         }
