@@ -1,0 +1,380 @@
+/* Each step is a function that says whether it is this site's to take, and what it waits for; the
+ * first one that waits for nothing is written. */
+#include "coordinator/plan/sites.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Goes through the other sites of the document that are not gone. */
+struct others {
+    const struct sites_view *view;
+    uint32_t at;
+};
+
+static const struct site_entry *next_other(struct others *self)
+{
+    const struct site_set *document = self->view->document;
+
+    while (self->at < document->count) {
+        const struct site_entry *entry = &document->entries[self->at++];
+
+        if (entry != site_set_own(document) && entry->state != SITE_GONE) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+static const struct sites_peer *peer_of(const struct sites_view *view, const struct site_id *id)
+{
+    for (uint32_t i = 0; i < view->npeers; i++) {
+        if (site_id_equal(&view->peers[i].id, id)) {
+            return &view->peers[i];
+        }
+    }
+    return NULL;
+}
+
+/* Nothing is known of who was never heard of. */
+static struct sites_peer peer_or_none(const struct sites_view *view, const struct site_id *id)
+{
+    const struct sites_peer *peer = peer_of(view, id);
+
+    return peer != NULL ? *peer : (struct sites_peer){.id = *id};
+}
+
+/* The state that a set gives to that life; 0: none. */
+static uint32_t state_in(const struct site_set *set, const struct site_entry *entry)
+{
+    const struct site_entry *held = set != NULL ? site_set_find(set, &entry->id) : NULL;
+
+    if (held == NULL) {
+        return 0;
+    }
+    return held->state == SITE_GONE || site_life_compare(&held->life, &entry->life) == 0
+               ? (uint32_t)held->state
+               : 0;
+}
+
+static void wait_for(struct sites_decision *out, enum sites_wait wait, const struct site_id *who)
+{
+    out->wait = wait;
+    out->who = *who;
+}
+
+/* ---- merge ---- */
+
+/* A newcomer hears of the set by who is in it and counts; later everybody only by its own set. */
+static bool may_hear(const struct sites_view *view, const struct sites_peer *peer)
+{
+    const struct site_entry *held = site_set_find(view->document, &peer->id);
+    const struct site_entry *itself = site_set_own(peer->fenced);
+    const struct site_entry *own = site_set_own(view->document);
+
+    if (held != NULL) {
+        return held->state != SITE_GONE;
+    }
+    return own->state == SITE_JOINING && !view->document->takes_adds &&
+           itself->state == SITE_COUNTED;
+}
+
+/* Who left in order leaves nothing behind for those that were done with it. */
+static bool left_in_order(const struct sites_view *view, const struct site_set *after)
+{
+    const struct site_set *document = view->document;
+
+    for (uint32_t i = 0; i < document->count; i++) {
+        const struct site_entry *before = &document->entries[i];
+
+        if (before->state != SITE_GONE && site_set_find(after, &before->id)->state == SITE_GONE &&
+            (i == document->own || !sites_done(view, &before->id))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void merge(const struct sites_view *view, const struct sites_peer *peer,
+                  struct sites_decision *out)
+{
+    const struct site_entry *own = site_set_own(view->document);
+    const struct site_entry *there = site_set_find(peer->fenced, &own->id);
+    const char *fault = NULL;
+
+    out->step = SITES_MERGE;
+    out->next = *view->document;
+    if (there != NULL && there->state != SITE_GONE &&
+        site_life_compare(&there->life, &own->life) > 0) {
+        wait_for(out, SITES_WAIT_LIFE, &peer->id);
+        return;
+    }
+    if (site_set_merge(&out->next, peer->fenced) != STATUS_OK) {
+        wait_for(out, SITES_WAIT_ROOM, &peer->id);
+        return;
+    }
+    fault = sites_fault(&out->next);
+    if (fault != NULL) { /* All else that may be wrong was refused when it was decoded. */
+        wait_for(out, SITES_WAIT_NAME, &peer->id);
+        return;
+    }
+    if (view->document->settled && left_in_order(view, &out->next)) {
+        out->next.settled = true;
+    }
+}
+
+/* Of several the first that can be merged, else the first: what one knows may be what removes the
+ * fault of another. */
+static bool step_merge(const struct sites_view *view, struct sites_decision *out)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < view->npeers; i++) {
+        const struct sites_peer *peer = &view->peers[i];
+        struct sites_decision trial = {0};
+
+        if (peer->fenced == NULL || peer->fenced->count == 0 || !may_hear(view, peer) ||
+            site_set_covers(view->document, peer->fenced)) {
+            continue;
+        }
+        merge(view, peer, &trial);
+        if (!any || trial.wait == SITES_WAIT_NONE) {
+            *out = trial;
+        }
+        any = true;
+        if (out->wait == SITES_WAIT_NONE) {
+            break;
+        }
+    }
+    return any;
+}
+
+/* ---- join ---- */
+
+static bool step_open(const struct sites_view *view, struct sites_decision *out)
+{
+    const struct site_set *document = view->document;
+    const struct site_entry *own = site_set_own(document);
+    struct others others = {.view = view};
+    const struct site_entry *other;
+    bool counted = false;
+
+    if (own->state != SITE_JOINING || document->takes_adds) {
+        return false;
+    }
+    out->step = SITES_OPEN;
+    out->next.takes_adds = true;
+    if (view->fenced == NULL || !site_set_agrees(view->fenced, document)) {
+        wait_for(out, SITES_WAIT_FENCE, &own->id);
+        return true;
+    }
+    while ((other = next_other(&others)) != NULL) {
+        struct sites_peer peer = peer_or_none(view, &other->id);
+
+        if (peer.fenced == NULL || !site_set_agrees(peer.fenced, document)) {
+            wait_for(out, SITES_WAIT_NAMED, &other->id);
+            return true;
+        }
+        counted = counted || other->state == SITE_COUNTED;
+    }
+    if (!counted) {
+        wait_for(out, SITES_WAIT_NAMED, &own->id);
+    }
+    return true;
+}
+
+static bool step_count(const struct sites_view *view, struct sites_decision *out)
+{
+    const struct site_entry *own = site_set_own(view->document);
+    struct others others = {.view = view};
+    const struct site_entry *other;
+
+    if (own->state != SITE_JOINING || !view->document->takes_adds) {
+        return false;
+    }
+    out->step = SITES_COUNT;
+    out->next.entries[out->next.own].state = SITE_COUNTED;
+    while ((other = next_other(&others)) != NULL) {
+        struct sites_peer peer = peer_or_none(view, &other->id);
+
+        if (peer.compared_here == NULL || !peer.compared_here->takes_adds) {
+            wait_for(out, SITES_WAIT_COPY, &other->id);
+            return true;
+        }
+    }
+    return true;
+}
+
+static bool step_absent(const struct sites_view *view, struct sites_decision *out)
+{
+    const struct site_set *document = view->document;
+    const struct site_entry *own = site_set_own(document);
+    struct others others = {.view = view};
+    const struct site_entry *other;
+
+    if (own->state != SITE_COUNTED || document->says_absent || !document->settled) {
+        return false;
+    }
+    out->step = SITES_SAY_ABSENT;
+    out->next.says_absent = true;
+    if (state_in(view->fenced, own) != SITE_COUNTED) {
+        wait_for(out, SITES_WAIT_FENCE, &own->id);
+        return true;
+    }
+    while ((other = next_other(&others)) != NULL) {
+        struct sites_peer peer = peer_or_none(view, &other->id);
+
+        if (state_in(peer.fenced, own) != SITE_COUNTED) {
+            wait_for(out, SITES_WAIT_COUNTED, &other->id);
+            return true;
+        }
+        if (state_in(peer.marked, own) != SITE_COUNTED) {
+            wait_for(out, SITES_WAIT_MARK, &other->id);
+            return true;
+        }
+    }
+    return true;
+}
+
+/* ---- what is left of others ---- */
+
+/* Has that set every site as GONE that the document has so? */
+static bool knows_gone(const struct site_set *document, const struct site_set *set)
+{
+    for (uint32_t i = 0; i < document->count; i++) {
+        if (document->entries[i].state == SITE_GONE &&
+            state_in(set, &document->entries[i]) != SITE_GONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool step_settle(const struct sites_view *view, struct sites_decision *out)
+{
+    struct others others = {.view = view};
+    const struct site_entry *other;
+
+    if (view->document->settled) {
+        return false;
+    }
+    out->step = SITES_SETTLE;
+    out->next.settled = true;
+    while ((other = next_other(&others)) != NULL) {
+        struct sites_peer peer = peer_or_none(view, &other->id);
+
+        if (peer.compared == NULL || !knows_gone(view->document, peer.compared) ||
+            !knows_gone(view->document, peer.compared_here)) {
+            wait_for(out, SITES_WAIT_COMPARE, &other->id);
+            return true;
+        }
+    }
+    return true;
+}
+
+bool sites_done(const struct sites_view *view, const struct site_id *leaver)
+{
+    const struct site_entry *leaving = site_set_find(view->document, leaver);
+    struct others others = {.view = view};
+    const struct site_entry *other;
+
+    if (leaving == NULL || leaving->state != SITE_LEAVING || !view->document->settled) {
+        return false;
+    }
+    while ((other = next_other(&others)) != NULL) {
+        if (state_in(peer_or_none(view, &other->id).marked, leaving) < SITE_LEAVING) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool said_done(const struct sites_peer *peer, const struct site_id *leaver)
+{
+    for (uint32_t i = 0; i < peer->ndone; i++) {
+        if (site_id_equal(&peer->done[i], leaver)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void gone(const struct sites_view *view, const struct site_entry *leaving,
+                 struct sites_decision *out)
+{
+    const struct site_entry *own = site_set_own(view->document);
+    struct others others = {.view = view};
+    const struct site_entry *other;
+
+    out->step = SITES_GONE;
+    out->leaver = leaving->id;
+    out->next.entries[leaving - view->document->entries].state = SITE_GONE;
+    if (state_in(view->fenced, leaving) < SITE_LEAVING) {
+        wait_for(out, SITES_WAIT_LEAVING, &own->id);
+    } else if (!sites_done(view, &leaving->id)) {
+        wait_for(out, SITES_WAIT_DONE, &own->id);
+    }
+    while ((other = next_other(&others)) != NULL && out->wait == SITES_WAIT_NONE) {
+        struct sites_peer peer = peer_or_none(view, &other->id);
+
+        if (other == leaving) {
+            continue;
+        }
+        if (state_in(peer.fenced, leaving) < SITE_LEAVING) {
+            wait_for(out, SITES_WAIT_LEAVING, &other->id);
+        } else if (!said_done(&peer, &leaving->id)) {
+            wait_for(out, SITES_WAIT_DONE, &other->id);
+        }
+    }
+}
+
+/* Of several leavers the first one that waits for nothing, else the first. */
+static bool step_gone(const struct sites_view *view, struct sites_decision *out)
+{
+    struct others others = {.view = view};
+    const struct site_entry *other;
+    bool any = false;
+
+    while ((other = next_other(&others)) != NULL) {
+        struct sites_decision trial = {.next = *view->document};
+
+        if (other->state != SITE_LEAVING) {
+            continue;
+        }
+        gone(view, other, &trial);
+        if (!any || trial.wait == SITES_WAIT_NONE) {
+            *out = trial;
+        }
+        any = true;
+        if (out->wait == SITES_WAIT_NONE) {
+            break;
+        }
+    }
+    return any;
+}
+
+void sites_decide(const struct sites_view *view, struct sites_decision *out)
+{
+    static bool (*const steps[])(const struct sites_view *, struct sites_decision *) = {
+        step_merge, step_open, step_count, step_settle, step_absent, step_gone,
+    };
+    const struct site_entry *own = site_set_own(view->document);
+
+    *out = (struct sites_decision){.action = SITES_NOTHING, .next = *view->document};
+    if (own == NULL || own->state == SITE_GONE) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        struct sites_decision trial = {.next = *view->document};
+
+        if (!steps[i](view, &trial)) {
+            continue;
+        }
+        trial.action = trial.wait == SITES_WAIT_NONE ? SITES_WRITE : SITES_AWAIT;
+        if (trial.action == SITES_WRITE || out->action == SITES_NOTHING) {
+            *out = trial;
+        }
+        if (trial.action == SITES_WRITE || trial.step == SITES_MERGE) {
+            return; /* nothing else before what others know is known here */
+        }
+    }
+}

@@ -1,0 +1,278 @@
+/* What each step of a set of sites waits for: one thing short, and nothing is written. */
+#include "coordinator/plan/sites.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+enum { A = 1, B = 2, C = 3, PEERS = 2 };
+
+/* C's view of A and B; each test takes away from what allows its step. */
+static struct site_set document;
+static struct site_set fenced;
+static struct site_set told[PEERS];
+static struct site_set marked[PEERS];
+static struct site_set compared[PEERS];
+static struct site_set compared_here[PEERS];
+static struct sites_peer peers[PEERS];
+static struct sites_view view;
+static struct sites_decision decision;
+
+static void put(struct site_set *set, uint64_t id, enum site_state state)
+{
+    struct site_entry entry = {.id = {.low = id}, .life = {.number = 1}, .state = state};
+
+    (void)snprintf(entry.name, sizeof entry.name, "site-%u", (unsigned)id);
+    cr_assert_eq(site_set_add(set, &entry), STATUS_OK);
+}
+
+static struct site_set set_of(uint64_t own, enum site_state a, enum site_state b, enum site_state c)
+{
+    struct site_set set = {.settled = true};
+    enum site_state states[] = {a, b, c};
+
+    put(&set, own, states[own - 1]);
+    for (uint64_t id = A; id <= C; id++) {
+        if (id != own) {
+            put(&set, id, states[id - 1]);
+        }
+    }
+    set.takes_adds = states[own - 1] == SITE_COUNTED;
+    set.says_absent = set.takes_adds;
+    return set;
+}
+
+/* All have fenced these states, and everything was marked and compared under them. */
+static void stage(enum site_state a, enum site_state b, enum site_state c)
+{
+    document = set_of(C, a, b, c);
+    fenced = document;
+    for (uint32_t i = 0; i < PEERS; i++) {
+        told[i] = marked[i] = compared[i] = set_of(A + i, a, b, c);
+        compared_here[i] = document;
+        peers[i] = (struct sites_peer){.id = {.low = A + i},
+                                       .fenced = &told[i],
+                                       .marked = &marked[i],
+                                       .compared = &compared[i],
+                                       .compared_here = &compared_here[i]};
+    }
+    view = (struct sites_view){
+        .document = &document, .fenced = &fenced, .peers = peers, .npeers = PEERS};
+}
+
+static void become(struct site_set *set, uint64_t id, enum site_state state)
+{
+    const struct site_entry *entry = site_set_find(set, &(struct site_id){.low = id});
+
+    set->entries[entry - set->entries].state = state;
+}
+
+static void expect_write(enum sites_step step)
+{
+    sites_decide(&view, &decision);
+    cr_assert_eq(decision.action, SITES_WRITE, "waits for %d", (int)decision.wait);
+    cr_assert_eq(decision.step, step);
+    cr_assert_null(sites_fault(&decision.next));
+}
+
+static void expect_wait(enum sites_step step, enum sites_wait wait, uint64_t who)
+{
+    sites_decide(&view, &decision);
+    cr_assert_eq(decision.action, SITES_AWAIT);
+    cr_assert_eq(decision.step, step);
+    cr_assert_eq(decision.wait, wait, "%d", (int)decision.wait);
+    cr_assert_eq(decision.who.low, who);
+}
+
+static void expect_nothing(void)
+{
+    sites_decide(&view, &decision);
+    cr_assert_eq(decision.action, SITES_NOTHING);
+}
+
+Test(coordinator_sites, nothing_is_to_be_done_while_all_count)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    expect_nothing();
+    document = (struct site_set){0};
+    expect_nothing();
+}
+
+Test(coordinator_sites, a_newcomer_opens_once_all_have_the_same_set)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_JOINING);
+    expect_write(SITES_OPEN);
+    cr_assert(decision.next.takes_adds && !decision.next.says_absent);
+
+    become(&told[1], A, SITE_JOINING);
+    expect_wait(SITES_OPEN, SITES_WAIT_NAMED, B);
+    peers[1].fenced = NULL;
+    expect_wait(SITES_OPEN, SITES_WAIT_NAMED, B);
+    view.fenced = NULL;
+    expect_wait(SITES_OPEN, SITES_WAIT_FENCE, C);
+}
+
+Test(coordinator_sites, newcomers_alone_do_not_open)
+{
+    stage(SITE_JOINING, SITE_JOINING, SITE_JOINING);
+    expect_wait(SITES_OPEN, SITES_WAIT_NAMED, C);
+}
+
+Test(coordinator_sites, a_newcomer_first_hears_of_one_that_counts)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_JOINING);
+    document = (struct site_set){.settled = true};
+    put(&document, C, SITE_JOINING);
+    become(&told[0], A, SITE_JOINING);
+    expect_write(SITES_MERGE);
+    cr_assert_eq(decision.next.count, 3, "of B");
+    become(&told[1], B, SITE_JOINING);
+    expect_wait(SITES_OPEN, SITES_WAIT_FENCE, C);
+}
+
+Test(coordinator_sites, a_newcomer_counts_once_it_has_copied_all_since_it_is_open)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_JOINING);
+    document.takes_adds = true;
+    compared_here[0].takes_adds = true;
+    expect_wait(SITES_COUNT, SITES_WAIT_COPY, B);
+    compared_here[1].takes_adds = true;
+    expect_write(SITES_COUNT);
+    cr_assert_eq(site_set_own(&decision.next)->state, SITE_COUNTED);
+}
+
+Test(coordinator_sites, a_newcomer_says_absent_after_marks_since_it_counts)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    document.says_absent = false;
+    expect_write(SITES_SAY_ABSENT);
+    cr_assert(decision.next.says_absent);
+
+    become(&marked[1], C, SITE_JOINING);
+    expect_wait(SITES_SAY_ABSENT, SITES_WAIT_MARK, B);
+    become(&told[0], C, SITE_JOINING);
+    expect_wait(SITES_SAY_ABSENT, SITES_WAIT_COUNTED, A);
+    become(&fenced, C, SITE_JOINING);
+    expect_wait(SITES_SAY_ABSENT, SITES_WAIT_FENCE, C);
+}
+
+Test(coordinator_sites, a_newcomer_says_no_absent_before_it_is_settled)
+{
+    stage(SITE_COUNTED, SITE_GONE, SITE_COUNTED);
+    document.says_absent = false;
+    document.settled = false;
+    become(&compared[0], B, SITE_COUNTED);
+    expect_wait(SITES_SETTLE, SITES_WAIT_COMPARE, A);
+}
+
+Test(coordinator_sites, a_mark_of_an_older_life_is_none)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    document.says_absent = false;
+    marked[0].entries[C - 1].life.tag = 7;
+    expect_wait(SITES_SAY_ABSENT, SITES_WAIT_MARK, A);
+}
+
+Test(coordinator_sites, compared_counts_when_both_had_fenced_the_removal)
+{
+    stage(SITE_COUNTED, SITE_GONE, SITE_COUNTED);
+    document.settled = false;
+    expect_write(SITES_SETTLE);
+    cr_assert(decision.next.settled);
+
+    become(&compared[0], B, SITE_COUNTED);
+    expect_wait(SITES_SETTLE, SITES_WAIT_COMPARE, A);
+    become(&compared[0], B, SITE_GONE);
+    become(&compared_here[0], B, SITE_COUNTED);
+    expect_wait(SITES_SETTLE, SITES_WAIT_COMPARE, A);
+    peers[0].compared = NULL;
+    expect_wait(SITES_SETTLE, SITES_WAIT_COMPARE, A);
+}
+
+Test(coordinator_sites, who_hears_of_a_removal_is_not_settled)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    become(&told[0], B, SITE_GONE);
+    expect_write(SITES_MERGE);
+    cr_assert_not(decision.next.settled);
+    cr_assert(decision.next.says_absent);
+}
+
+Test(coordinator_sites, who_was_done_with_a_leaver_stays_settled)
+{
+    stage(SITE_COUNTED, SITE_LEAVING, SITE_COUNTED);
+    become(&told[0], B, SITE_GONE);
+    expect_write(SITES_MERGE);
+    cr_assert(decision.next.settled);
+    become(&marked[0], B, SITE_COUNTED);
+    expect_write(SITES_MERGE);
+    cr_assert_not(decision.next.settled,
+                  "a mark of A since it has fenced that B leaves is missing");
+}
+
+Test(coordinator_sites, a_leaver_is_gone_when_all_that_stay_are_done)
+{
+    stage(SITE_COUNTED, SITE_LEAVING, SITE_COUNTED);
+    expect_wait(SITES_GONE, SITES_WAIT_DONE, A);
+    cr_assert_eq(decision.leaver.low, B);
+    peers[0].done[0].low = B;
+    peers[0].ndone = 1;
+    expect_write(SITES_GONE);
+    cr_assert(decision.next.settled);
+
+    become(&marked[0], B, SITE_COUNTED);
+    expect_wait(SITES_GONE, SITES_WAIT_DONE, C);
+    become(&marked[0], B, SITE_LEAVING);
+    become(&told[0], B, SITE_COUNTED);
+    expect_wait(SITES_GONE, SITES_WAIT_LEAVING, A);
+    become(&fenced, B, SITE_COUNTED);
+    expect_wait(SITES_GONE, SITES_WAIT_LEAVING, C);
+}
+
+Test(coordinator_sites, nobody_is_done_before_it_is_settled)
+{
+    stage(SITE_COUNTED, SITE_LEAVING, SITE_COUNTED);
+    cr_assert(sites_done(&view, &peers[1].id));
+    document.settled = false;
+    cr_assert_not(sites_done(&view, &peers[1].id));
+    cr_assert_not(sites_done(&view, &peers[0].id), "it does not leave");
+}
+
+Test(coordinator_sites, who_was_put_back_does_not_go_on)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    told[0].entries[C - 1].life.number = 2;
+    expect_wait(SITES_MERGE, SITES_WAIT_LIFE, A);
+}
+
+Test(coordinator_sites, two_sites_of_one_name_wait_for_the_removal_of_one)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    put(&told[0], 9, SITE_JOINING);
+    memcpy(told[0].entries[3].name, told[0].entries[C - 1].name, SITE_NAME_BYTES);
+    expect_wait(SITES_MERGE, SITES_WAIT_NAME, A);
+    become(&told[0], 9, SITE_GONE);
+    expect_write(SITES_MERGE);
+    cr_assert(decision.next.settled, "it was never heard of: it took no adds");
+}
+
+Test(coordinator_sites, too_many_sites_wait_and_other_news_do_not)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    for (uint64_t id = 10; site_set_live(&told[0]) < SITE_SET_MAX_LIVE; id++) {
+        put(&told[0], id, SITE_JOINING);
+    }
+    put(&document, 30, SITE_JOINING);
+    expect_wait(SITES_MERGE, SITES_WAIT_ROOM, A);
+    put(&told[1], 10, SITE_JOINING);
+    expect_write(SITES_MERGE);
+    cr_assert_eq(decision.next.count, 5);
+}
+
+Test(coordinator_sites, who_is_gone_is_neither_heard_nor_does_it_go_on)
+{
+    stage(SITE_COUNTED, SITE_GONE, SITE_COUNTED);
+    put(&told[1], 9, SITE_JOINING);
+    expect_nothing();
+    become(&document, C, SITE_GONE);
+    expect_nothing();
+}
