@@ -300,6 +300,13 @@ static void put_users(struct audit_entry *self, const struct user_change *change
     put_end(self, ndeletes);
 }
 
+static void put_scope(struct audit_entry *self, enum drop_scope scope)
+{
+    if (scope != 0) {
+        put_text(self, "scope", scope == DROP_HERE ? "here" : "everywhere");
+    }
+}
+
 static void put_parameters(struct audit_entry *self, const struct admin_request *request)
 {
     switch (request->action) {
@@ -319,6 +326,9 @@ static void put_parameters(struct audit_entry *self, const struct admin_request 
     case ADMIN_RENAME:
         put_text(self, "to", request->rename.name);
         put_true(self, "replace", request->rename.replace);
+        break;
+    case ADMIN_DROP:
+        put_scope(self, request->scope);
         break;
     case ADMIN_NODE_REPLACE:
         put_text(self, "successor", request->successor);
@@ -341,7 +351,6 @@ static void put_parameters(struct audit_entry *self, const struct admin_request 
         break;
     case ADMIN_USER_LIST:
     case ADMIN_PROCESS_KEYS:
-    case ADMIN_DROP:
     case ADMIN_NODE_REMOVE:
     case ADMIN_UPGRADE_FINALIZE:
     case ADMIN_STATUS:

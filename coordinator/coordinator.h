@@ -21,6 +21,7 @@
 
 struct coordinator_config {
     char name[DOCUMENT_NAME_BYTES];
+    char site[SITE_NAME_BYTES]; /* which one of several the cluster is; "": it has no name */
     struct cluster_key key;
     uint64_t max_timeout_us;   /* longest deadline that an operator may ask for */
     uint64_t node_timeout_us;  /* a node not heard of for this long takes no new replicas */

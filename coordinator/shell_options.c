@@ -82,6 +82,9 @@ static const struct option options[] = {
               "who may read and write the keys below etcd_prefix"),
     ETCD_TEXT("etcd_password_file", etcd_password_file, "path", "a file of mode 600",
               "etcd_endpoints etcd_user", "that user's password, the file's first line"),
+    DAEMON_OPTION_SITE(FIELD(config.site), BYTES(config.site),
+                       "which datacentre's cluster this is; nodes and links that say another one "
+                       "are refused"),
     DAEMON_OPTION_CLUSTER_KEY_FILE,
     DAEMON_OPTION_DURATION("max_timeout", FIELD(config.max_timeout_us), 10 * DAEMON_MS,
                            3600 * DAEMON_SECOND, "10ms to 1h", "60s",

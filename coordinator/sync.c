@@ -5,6 +5,7 @@
 #include "coordinator/duty.h"
 #include "coordinator/features.h"
 #include "coordinator/records.h"
+#include "coordinator/sites.h"
 #include "coordinator/stored.h"
 #include "coordinator/users.h"
 
@@ -381,6 +382,7 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
     }
     if (status == STATUS_OK && request->role == SYNC_ROUTER) {
         status = features_check(self, request, registered.message);
+        status = status == STATUS_OK ? sites_check(self, request, registered.message) : status;
     }
     if (status == STATUS_OK && request->role == SYNC_ROUTER && age_differs(self)) {
         (void)snprintf(registered.message, sizeof registered.message, "%s", age_reason(self));

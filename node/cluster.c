@@ -15,6 +15,7 @@ static void fill_question(const struct node *self, struct sync_request *request)
         .curve = self->config.curve,
         .host = self->config.host,
         .zone = self->config.zone,
+        .site = self->config.site,
         .memory_limit_bytes = self->config.memory_limit_bytes,
         .features = features_known(),
         .key = cluster_key_tag(&self->config.key),

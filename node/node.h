@@ -34,6 +34,7 @@ struct node_config {
     char name[DOCUMENT_NAME_BYTES];
     char host[DOCUMENT_NAME_BYTES];
     char zone[DOCUMENT_NAME_BYTES];
+    char site[SITE_NAME_BYTES];         /* of the cluster that it belongs to; "": any */
     char endpoint[DOCUMENT_TEXT_BYTES]; /* where others reach this node */
     bool curve;                         /* ... by CURVE */
     char coordinators[LINK_RING_MAX][DOCUMENT_TEXT_BYTES];

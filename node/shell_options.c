@@ -33,6 +33,9 @@ static const struct option options[] = {
         "the machine, by default its host name, as replicas of a shard avoid sharing one"),
     DAEMON_OPTION_NAME("zone", FIELD(config.zone), BYTES(config.zone), true, "default",
                        "the datacentre that this node is in"),
+    DAEMON_OPTION_SITE(FIELD(config.site), BYTES(config.site),
+                       "which datacentre's cluster this node belongs to; coordinators of another "
+                       "site refuse it"),
     DAEMON_OPTION_COORDINATORS(FIELD(config.coordinators), BYTES(config.coordinators[0]),
                                FIELD(config.ncoordinators),
                                "the coordinators to ask for documents and to report to"),

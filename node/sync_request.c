@@ -233,6 +233,7 @@ static void fill_request(struct node *self, bool whole, struct replica_report *r
         .curve = self->config.curve,
         .host = self->config.host,
         .zone = self->config.zone,
+        .site = self->config.site,
         .incarnation = self->life.incarnation,
         .boot = self->life.identity.boot,
         .boot_before = boot_before(self),

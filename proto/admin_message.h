@@ -154,6 +154,12 @@ struct loss_parameters {
     uint32_t shard; /* counted from 0 */
 };
 
+/* Where a filter that is in several sites is to be dropped; 0: it was not said. */
+enum drop_scope {
+    DROP_HERE = 1, /* the others keep it */
+    DROP_EVERYWHERE = 2,
+};
+
 struct rename_parameters {
     const char *name; /* the new one */
     bool replace;     /* drop the filter that has it */
@@ -230,6 +236,7 @@ struct admin_request {
     const struct vouched_life *confirmed_off;
     size_t nconfirmed_off; /* at most ADMIN_MAX_LIVES */
     const char *successor; /* replace: the node that takes over */
+    enum drop_scope scope; /* drop; 0: it was not said */
     bool undo;             /* drain: no longer */
     bool dry_run;          /* rebalance, accept-loss: only tell */
     struct create_parameters create;

@@ -201,6 +201,7 @@ struct sync_request {
     uint64_t features;           /* that it knows */
     bool curve;                  /* nodes: it speaks CURVE at its endpoint */
     uint64_t key;                /* cluster_key_tag() of the sender; 0: it does not tell */
+    const char *site;            /* that it says it is of; "" or NULL: it does not say */
     const struct user_use *uses; /* routers: of tokens and keys, lately */
     size_t nuses;                /* at most CODEC_MAX_USES */
 };

@@ -287,6 +287,7 @@ static const struct binding admin_request_rows[] = {
     BY_HAND(admin_request, action, NULL, get_action),
     ROW(admin_request, timeout_ms, UINT32),
     ROW(admin_request, filter_id, UINT64),
+    ENUM(admin_request, scope, 0, DROP_EVERYWHERE),
     ROW(admin_request, undo, BOOL),
     ROW(admin_request, dry_run, BOOL),
     OPTIONAL(admin_request, seen, admin_seen, change_saw, NULL),

@@ -129,6 +129,7 @@ static const struct binding sync_request_rows[] = {
     ROW(sync_request, endpoint, TEXT),
     ROW(sync_request, host, TEXT),
     ROW(sync_request, zone, TEXT),
+    ROW(sync_request, site, TEXT),
     ROW(sync_request, store, UINT64),
     ROW(sync_request, held_count, UINT64),
     ROW(sync_request, held_after, UINT64),

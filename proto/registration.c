@@ -5,7 +5,7 @@
 #include <assert.h>
 
 enum {
-    CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 20 * 8 + CLUSTER_ID_BYTES + 2 + SEAL_MAC_BYTES,
+    CLAIM_BYTES = 5 * (CODEC_MAX_TEXT_BYTES + 1) + 20 * 8 + CLUSTER_ID_BYTES + 3 + SEAL_MAC_BYTES,
     REPORT_BYTES = 17 * 8,
     HELD_BYTES = 4 * 8,
     CHUNK_REPORTS = 32,
@@ -135,6 +135,10 @@ static struct span claim_of(const struct seal_key *key, const struct sync_reques
     claim[size++] = request->durable;
     if (request->curve) { /* Of a plain node as it was before there was another one. */
         claim[size++] = 1;
+    }
+    if (request->site != NULL && request->site[0] != '\0') { /* As before of one that says none. */
+        claim[size++] = 2;
+        size = put_text(claim, size, request->site);
     }
     assert(size + SEAL_MAC_BYTES <= CLAIM_BYTES); /* A new field takes room there, too. */
     mac_reports(key, request, claim + size);

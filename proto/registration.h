@@ -2,11 +2,11 @@
  *
  * The MAC covers who the node says it is (name, host, zone, endpoint, incarnation, boots, memory
  * limit, whether it has a disk, whether it speaks CURVE, which cluster its data belong to, which
- * features it knows), all that it says of its replicas, and which documents it holds: whoever has
- * seen a signed request can't make a copy complete with it. Its number rises within a boot; what is
- * not above the last one heard is a repeat, or was overtaken. `since` asks only, and `key` is told
- * to people only (older coordinators don't know it): neither is covered; documents sent along are
- * signed themselves.
+ * site it says it is of, which features it knows), all that it says of its replicas, and which
+ * documents it holds: whoever has seen a signed request can't make a copy complete with it. Its
+ * number rises within a boot; what is not above the last one heard is a repeat, or was overtaken.
+ * `since` asks only, and `key` is told to people only (older coordinators don't know it): neither
+ * is covered; documents sent along are signed themselves.
  *
  * Errors:  STATUS_UNAUTHENTIC when the MAC is not the cluster key's.
  * Threads: any; pure.

@@ -7,6 +7,8 @@
 struct drop_settings {
     struct flags_common common;
     const char *confirmed_off;
+    bool here;
+    bool everywhere;
 };
 
 static const struct option options[] = {
@@ -17,6 +19,20 @@ static const struct option options[] = {
         .range = CMD_LIVES_RANGE,
         .help = "vouch that no process of these nodes runs any more, but for the one that "
                 "`status` shows as alive, if any: what they would confirm is not waited for",
+    },
+    {
+        .name = "here",
+        .kind = OPTION_SWITCH,
+        .offset = offsetof(struct drop_settings, here),
+        .help = "of a filter in several sites: what this one has; the others keep it",
+        .excludes = "everywhere",
+    },
+    {
+        .name = "everywhere",
+        .kind = OPTION_SWITCH,
+        .offset = offsetof(struct drop_settings, everywhere),
+        .help = "of a filter in several sites: at all of them",
+        .excludes = "here",
     },
     FLAGS_COMMON,
 };
@@ -31,6 +47,8 @@ static const struct option_table table = {
              "back without their data, only you can know that nothing of them still runs\n"
              "somewhere: name them with --confirmed-off. It counts for the incarnations that\n"
              "`status` shows now, and for those before.\n\n"
+             "A filter in several sites is dropped with --here or --everywhere only; the latter\n"
+             "is not possible yet while other sites have it.\n\n"
              "Exit: 0 dropped, 1 not (or not surely: ask again), 2 wrong usage.",
     .options = options,
     .count = sizeof options / sizeof options[0],
@@ -60,6 +78,7 @@ static int run(int argc, char **argv)
     }
     request->action = ADMIN_DROP;
     request->name = words.items[0];
+    request->scope = settings.here ? DROP_HERE : settings.everywhere ? DROP_EVERYWHERE : 0;
     code = cmd_lives_vouch(&settings.common, settings.confirmed_off, &lives, request);
     if (code != CMD_OK) {
         return code;

@@ -11,6 +11,7 @@
 #include "coordinator/duty.h"
 #include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
+#include "coordinator/sites.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -113,15 +114,47 @@ static struct document_entry *find_droppable(const struct coordinator *self,
     return found != NULL && strcmp(found->document.content.name, request->name) == 0 ? found : NULL;
 }
 
+struct command {
+    const struct admin_request *request;
+    struct document_entry *entry;
+    char message[COORDINATOR_MESSAGE_BYTES];
+};
+
+/* The others would go on counting this site, and nothing tells them of a drop: so it takes a word
+ * more. */
+static enum status judge_scope(struct command *self)
+{
+    const struct site_set *sites = &self->entry->document.content.sites;
+    enum drop_scope scope = self->request->scope;
+    char names[SITES_TEXT_BYTES];
+
+    if (site_set_live(sites) < 2 || scope == DROP_HERE) {
+        return STATUS_OK;
+    }
+    (void)snprintf(
+        self->message, sizeof self->message,
+        scope == DROP_EVERYWHERE
+            ? "filter %.128s is in sites %s, and can't be dropped at all of them at once "
+              "yet: drop it at each of them, `drop --here`"
+            : "filter %.128s is in sites %s: say --here to drop what this one has, which "
+              "the others keep, or --everywhere",
+        self->entry->document.content.name, sites_list(sites, names));
+    return STATUS_INVALID;
+}
+
 /* Another coordinator that is first may have begun the same, which is joined, or have gone on
  * replacing replicas, which a drop ends. */
 static enum status try_drop(struct coordinator *self, uint64_t now_us, void *context)
 {
-    const struct document_entry *entry = context;
+    struct command *command = context;
+    enum status status;
 
-    return entry->document.content.state == FILTER_ACTIVE
-               ? records_write_state(self, now_us, entry, FILTER_DROPPING)
-               : STATUS_OK;
+    if (command->entry->document.content.state != FILTER_ACTIVE) {
+        return STATUS_OK;
+    }
+    status = judge_scope(command);
+    return status == STATUS_OK ? records_write_state(self, now_us, command->entry, FILTER_DROPPING)
+                               : status;
 }
 
 static void on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -129,6 +162,7 @@ static void on_drop(struct coordinator *self, uint64_t now_us, const struct peer
 {
     const struct admin_request *request = &frame->body.admin_request;
     struct document_entry *entry = find_droppable(self, request);
+    struct command command = {.request = request, .entry = entry};
     char message[COORDINATOR_MESSAGE_BYTES];
     enum status status;
 
@@ -149,10 +183,12 @@ static void on_drop(struct coordinator *self, uint64_t now_us, const struct peer
         coordinator_answer(self, from, frame->correlation, status, false, message);
         return;
     }
-    status = records_change(self, now_us, try_drop, entry);
+    status = records_change(self, now_us, try_drop, &command);
     if (status != STATUS_OK) {
-        records_tell(self, status, "written", message, sizeof message);
-        coordinator_answer(self, from, frame->correlation, status, false, message);
+        if (command.message[0] == '\0') {
+            records_tell(self, status, "written", command.message, sizeof command.message);
+        }
+        coordinator_answer(self, from, frame->correlation, status, false, command.message);
         return;
     }
     if (entry->document.content.state == FILTER_DROPPING) {

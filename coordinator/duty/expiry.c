@@ -5,6 +5,7 @@
 #include "coordinator/ask/fences.h"
 #include "coordinator/duty.h"
 #include "coordinator/records.h"
+#include "coordinator/sites.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -153,7 +154,21 @@ struct command {
     const struct document_entry *entry;
     const struct expiry_wish *wish;
     bool changed; /* by this command */
+    char message[COORDINATOR_MESSAGE_BYTES];
 };
+
+/* Each site would count by itself, and what one has dropped the others would give it back. */
+static enum status refuse_sites(struct command *self)
+{
+    const struct epoch_content *content = &self->entry->document.content;
+    char names[SITES_TEXT_BYTES];
+
+    (void)snprintf(self->message, sizeof self->message,
+                   "filter %.128s is in sites %s: an expiry of a filter in several sites is not "
+                   "possible yet; drop it when its time is over, at each of them: `orbloom drop`",
+                   content->name, sites_list(&content->sites, names));
+    return STATUS_INVALID;
+}
 
 /* STATUS_OK: it is as is wished, or the conditions do not hold. */
 static enum status try_change(struct coordinator *self, uint64_t now_us, void *context)
@@ -169,6 +184,9 @@ static enum status try_change(struct coordinator *self, uint64_t now_us, void *c
     if (document->content.state != FILTER_ACTIVE) {
         return now ? STATUS_OK : STATUS_NOT_FOUND; /* Another coordinator drops it. */
     }
+    if (document_has_sites(document) && !wish->never) {
+        return refuse_sites(command);
+    }
     if (!expiry_applies(&document->expiry, wish) || (wish->never && document->expiry.number == 0)) {
         return STATUS_OK;
     }
@@ -179,17 +197,20 @@ static enum status try_change(struct coordinator *self, uint64_t now_us, void *c
 }
 
 static void tell(struct coordinator *self, const struct peer *from, const struct frame *frame,
-                 enum status status, bool changed)
+                 enum status status, struct command *command)
 {
-    char message[COORDINATOR_MESSAGE_BYTES] = "";
+    char *message = command->message;
 
-    if (status == STATUS_NOT_FOUND) {
-        (void)snprintf(message, sizeof message, "there is no filter %.128s; see `orbloom info`",
+    if (message[0] != '\0') {
+        /* Said above. */
+    } else if (status == STATUS_NOT_FOUND) {
+        (void)snprintf(message, sizeof command->message,
+                       "there is no filter %.128s; see `orbloom info`",
                        frame->body.admin_request.name);
     } else if (status != STATUS_OK) {
-        records_tell(self, status, "written", message, sizeof message);
+        records_tell(self, status, "written", message, sizeof command->message);
     }
-    coordinator_answer(self, from, frame->correlation, status, changed, message);
+    coordinator_answer(self, from, frame->correlation, status, command->changed, message);
 }
 
 static void on_expire(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -209,7 +230,7 @@ static void on_expire(struct coordinator *self, uint64_t now_us, const struct pe
     if (command.changed) {
         coordinator_count(self, COORDINATOR_expiries_written_total);
     }
-    tell(self, from, frame, status, command.changed);
+    tell(self, from, frame, status, &command);
 }
 
 /* ---- in words ---- */

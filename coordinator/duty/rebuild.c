@@ -8,6 +8,7 @@
 #include "coordinator/duty.h"
 #include "coordinator/quota.h"
 #include "coordinator/records.h"
+#include "coordinator/sites.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ static enum status status_of(enum rebuild_verdict verdict)
     case REBUILD_VERDICT_NO_KEYLOG:
     case REBUILD_VERDICT_IN_MEMORY:
     case REBUILD_VERDICT_WINDOW:
+    case REBUILD_VERDICT_SITES:
     case REBUILD_VERDICT_NOT_OPEN:
     case REBUILD_VERDICT_EMPTY:
         return STATUS_INVALID;
@@ -101,16 +103,30 @@ static const char *fixed_text(enum rebuild_verdict verdict)
     case REBUILD_VERDICT_JOINS:
     case REBUILD_VERDICT_FENCES:
     case REBUILD_VERDICT_NO_ROOM:
+    case REBUILD_VERDICT_SITES:
         break;
     }
     return "";
 }
 
+static void explain_sites(const struct filter_document *document, char *text)
+{
+    char names[SITES_TEXT_BYTES];
+
+    (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                   "it is in sites %s: a rebuild of a filter in several sites is not possible yet; "
+                   "create another filter, add the list there, and change over to that",
+                   sites_list(&document->content.sites, names));
+}
+
 /* Cause and remedy. */
-static void explain(const struct coordinator *self, const struct rebuild_answer *answer, char *text)
+static void explain(const struct coordinator *self, const struct filter_document *document,
+                    const struct rebuild_answer *answer, char *text)
 {
     if (answer->verdict == REBUILD_VERDICT_NO_ROOM) {
         explain_room(self, answer, text);
+    } else if (answer->verdict == REBUILD_VERDICT_SITES) {
+        explain_sites(document, text);
     } else {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "%s", fixed_text(answer->verdict));
     }
@@ -222,7 +238,7 @@ static enum status try_step(struct coordinator *self, uint64_t now_us, void *con
     }
     step->refusal = status_of(step->answer.verdict);
     if (step->refusal != STATUS_OK) {
-        explain(self, &step->answer, step->message);
+        explain(self, &step->entry->document, &step->answer, step->message);
     } else if (step->wanted->step == REBUILD_BEGIN &&
                step->answer.verdict == REBUILD_VERDICT_WRITE) {
         step->refusal = quota_allow_keyset(self, &step->entry->document, step->message);

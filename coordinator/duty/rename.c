@@ -6,6 +6,7 @@
 #include "coordinator/duty.h"
 #include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
+#include "coordinator/sites.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -130,6 +131,7 @@ static enum status swap_names(struct coordinator *self, struct command *command)
 {
     const char *name = command->request->rename.name;
     const struct document_entry *replaced = document_cache_find_name(&self->documents, name);
+    char names[SITES_TEXT_BYTES];
 
     if (rename_is_open(&command->entry->document) ||
         (replaced != NULL && rename_is_open(&replaced->document)) ||
@@ -151,6 +153,12 @@ static enum status swap_names(struct coordinator *self, struct command *command)
                       "there is a filter %.128s already; to drop it and to take its name: "
                       "--replace",
                       name);
+    }
+    if (replaced != NULL && site_set_live(&replaced->document.content.sites) > 1) {
+        return refuse(command, STATUS_INVALID,
+                      "filter %.128s, whose name is to be taken, is in sites %s: drop it first, "
+                      "`orbloom drop %.128s --here`, and then rename",
+                      name, sites_list(&replaced->document.content.sites, names), name);
     }
     return records_rename_filter(self, command->entry, replaced, name);
 }

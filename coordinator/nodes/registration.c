@@ -7,6 +7,7 @@
 #include "coordinator/features.h"
 #include "coordinator/plan/boot.h"
 #include "coordinator/records.h"
+#include "coordinator/sites.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -101,6 +102,9 @@ static enum status check_claim(const struct coordinator *self, const struct sync
 {
     if (check_key(self, request, message) != STATUS_OK) {
         return STATUS_UNAUTHENTIC;
+    }
+    if (sites_check(self, request, message) != STATUS_OK) {
+        return STATUS_INVALID;
     }
     if (!document_name_valid(span_text(request->name)) ||
         !document_name_valid(span_text(request->host)) ||
@@ -329,6 +333,9 @@ static enum status answer_question(struct coordinator *self, const struct sync_r
 
     if (check_key(self, request, message) != STATUS_OK) {
         return STATUS_UNAUTHENTIC;
+    }
+    if (sites_check(self, request, message) != STATUS_OK) {
+        return STATUS_INVALID;
     }
     age_forget(self, self->now_us, request->name);
     reason = settled ? NULL : age_reason(self);

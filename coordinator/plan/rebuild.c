@@ -74,6 +74,9 @@ static enum rebuild_verdict judge_kind(const struct filter_document *document)
     if (document->window_us != 0) {
         return REBUILD_VERDICT_WINDOW;
     }
+    if (document_has_sites(document)) {
+        return REBUILD_VERDICT_SITES;
+    }
     if (rebuild_keyset(document) != 0) {
         return REBUILD_VERDICT_JOINS;
     }

@@ -40,6 +40,7 @@ enum rebuild_verdict {
     REBUILD_VERDICT_NO_KEYLOG,
     REBUILD_VERDICT_IN_MEMORY,
     REBUILD_VERDICT_WINDOW,
+    REBUILD_VERDICT_SITES,    /* it is in several: each of them would have to begin */
     REBUILD_VERDICT_GROWS,    /* it is on its way to another geometry */
     REBUILD_VERDICT_REPLICAS, /* a slot is a pair */
     REBUILD_VERDICT_NO_ROOM,  /* see `node` */

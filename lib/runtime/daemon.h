@@ -161,6 +161,13 @@ int daemon_main(const struct daemon *self, int argc, char **argv);
         .value = (default_text), .help = (text),                                    \
     }
 
+/* Which of several sites the process is of; "": none. */
+#define DAEMON_OPTION_SITE(at, bytes, text)                                               \
+    {                                                                                     \
+        .name = "site", .kind = OPTION_SITE, .offset = (at), .size = (bytes), .unit = "", \
+        .range = "1 to 32 of a-z 0-9 -", .help = (text),                                  \
+    }
+
 /* Endpoints at `at`, of `bytes` each, their uint32_t count at `count_at`. */
 #define DAEMON_OPTION_COORDINATORS(at, bytes, count_at, text)                         \
     {                                                                                 \

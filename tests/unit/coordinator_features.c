@@ -156,7 +156,7 @@ Test(coordinator_features, what_is_gated_is_refused_until_all_know_it_and_it_was
     cr_assert_eq(command(create).status, STATUS_VERSION);
     told = finalize();
     cr_assert_eq(told.status, STATUS_OK, "%s", told.message);
-    cr_assert_str_eq(told.message, "in use from now on: renames, windows, expiry, users");
+    cr_assert_str_eq(told.message, "in use from now on: renames, windows, expiry, users, sites");
     cr_assert_eq(rename_nothing().status, STATUS_NOT_FOUND);
     upgrade_coordinator(0);
     sync_nodes(features_known());

@@ -74,6 +74,7 @@ Test(registration, covers_every_claim)
     FORGED(endpoint, "tcp://127.0.0.1:7411");
     FORGED(host, "machines");
     FORGED(zone, "west");
+    FORGED(site, "us");
     FORGED(incarnation, 40);
     FORGED(memory_limit_bytes, 43);
     FORGED(boot, 44);
@@ -138,6 +139,47 @@ Test(registration, boots_are_told_apart)
     request.boot = 44;
     request.boot_before = 43;
     cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC);
+}
+
+/* What it signs is what it was before nodes had sites: older coordinators verify it, and a former
+ * node's MAC is verified. */
+Test(registration, a_site_is_covered_where_there_is_one)
+{
+    struct cluster_key signer = key();
+    struct sync_request request = claim();
+    uint8_t mac[SEAL_MAC_BYTES];
+
+    memcpy(mac, request.mac, sizeof mac);
+    request.site = "";
+    registration_sign(&signer, &request);
+    cr_assert_arr_eq(request.mac, mac, sizeof mac, "none is none");
+    request.site = "eu";
+    cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC);
+    registration_sign(&signer, &request);
+    cr_assert_eq(verify(&request), STATUS_OK);
+    request.site = "us";
+    cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC);
+    request.site = "";
+    cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC, "taken away");
+    request.site = "eu";
+    request.curve = true;
+    cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC);
+    registration_sign(&signer, &request);
+    cr_assert_eq(verify(&request), STATUS_OK);
+}
+
+/* Every text as long as may be: the claim has room for it. */
+Test(registration, the_longest_claim_fits)
+{
+    static char text[CODEC_MAX_TEXT_BYTES + 1];
+    struct cluster_key signer = key();
+    struct sync_request request = claim();
+
+    memset(text, 'x', CODEC_MAX_TEXT_BYTES);
+    request.name = request.host = request.zone = request.endpoint = request.site = text;
+    request.curve = true;
+    registration_sign(&signer, &request);
+    cr_assert_eq(verify(&request), STATUS_OK);
 }
 
 Test(registration, texts_do_not_blend)

@@ -45,6 +45,7 @@ static void answer_drops(uint64_t first, size_t count, enum status last)
     while (front_stage_take(&stage, &sent)) {
         cr_assert_eq(sent.frame.body.admin_request.action, ADMIN_DROP);
         cr_assert_eq(sent.frame.body.admin_request.filter_id, first + nquestions);
+        cr_assert_eq(sent.frame.body.admin_request.scope, 0, "what is in several sites stays");
         questions[nquestions++] = sent.frame;
     }
     cr_assert_eq(nquestions, count);
@@ -62,6 +63,17 @@ Test(resp_flush, it_takes_an_option)
     front_stage_say(&stage, 0, "FLUSHALL\r\nFLUSHDB ASYNC\r\n");
     cr_assert_not_null(strstr(stage.streams[0].text, "it takes resp_flush = \"on\" in the router"));
     cr_assert_not(fake_take(&stage.fake, &sent));
+    front_stage_fini(&stage);
+}
+
+/* The coordinator says of which, and what to do: tests/unit/coordinator_sites.c. */
+Test(resp_flush, filters_in_several_sites_are_refused_in_words)
+{
+    start(true);
+    front_stage_say(&stage, 0, "FLUSHALL\r\nDEL f0\r\n");
+    answer_list(0, 2);
+    answer_drops(1000, 2, STATUS_INVALID);
+    front_stage_expect(&stage, 0, "-INVALID said so\r\n");
     front_stage_fini(&stage);
 }
 

@@ -23,6 +23,7 @@ struct settings {
     char user[16];
     char password[16];
     char file[16];
+    char site[33];
     uint64_t keys;
     uint64_t memory;
     uint64_t share;
@@ -152,6 +153,12 @@ static const struct option ruled[] = {
      .value = "none",
      .help = "what he knows",
      .needs = "urls user"},
+    {.name = "site",
+     .kind = OPTION_SITE,
+     .offset = offsetof(struct settings, site),
+     .size = 33,
+     .range = "1 to 32 of a-z 0-9 -",
+     .help = "which one"},
 };
 
 static const struct option_table ruled_table = {.program = "orbloom-test",
@@ -306,6 +313,25 @@ struct refusal {
     const char *given;
     const char *message;
 };
+
+Test(runtime_options, a_site_has_a_name_of_its_own_kind)
+{
+    static const char longest[] = "0123456789-abcdefghijklmnopqrstu";
+    struct settings got;
+    char config[128];
+
+    cr_assert_eq(load_ruled("file = \"f\";", NULL, &got), STATUS_OK);
+    cr_assert_str_eq(got.site, "");
+    cr_assert_eq(strlen(longest), 32);
+    (void)snprintf(config, sizeof config, "file = \"f\"; site = \"%s\";", longest);
+    cr_assert_eq(load_ruled(config, NULL, &got), STATUS_OK);
+    cr_assert_str_eq(got.site, longest);
+    (void)snprintf(config, sizeof config, "file = \"f\"; site = \"%sx\";", longest);
+    cr_assert_eq(load_ruled(config, NULL, &got), STATUS_USAGE);
+    cr_assert_eq(load_ruled("file = \"f\"; site = \"\";", NULL, &got), STATUS_USAGE);
+    cr_assert_eq(load_ruled("file = \"f\"; site = \"EU\";", NULL, &got), STATUS_USAGE);
+    cr_assert_eq(load_ruled("file = \"f\"; site = \"e.u\";", NULL, &got), STATUS_USAGE);
+}
 
 /* libconfig alone reads most of these without a word. */
 Test(runtime_options, a_wrong_file_is_refused_by_file_and_line)

@@ -44,6 +44,7 @@ static const struct {
     [OPTION_TEXT] = {"a text", NULL, NULL},
     [OPTION_TEXTS] = {"a text", NULL, NULL},
     [OPTION_NAME] = {"not a name", "1 to 128 letters, digits, '.', '_', ':' or '-'", NULL},
+    [OPTION_SITE] = {"not the name of a site", "1 to 32 of a-z, 0-9 and '-'", NULL},
     [OPTION_ENDPOINT] = {"not an endpoint", "tcp://HOST:PORT", "tcp://127.0.0.1:7400"},
     [OPTION_LIST] = {"not an endpoint", "tcp://HOST:PORT, with a real host and port",
                      "tcp://127.0.0.1:7400"},

@@ -31,6 +31,7 @@ enum option_kind {
     OPTION_TEXT,     /* char[size]; size 0: const char *, not empty */
     OPTION_TEXTS,    /* const char *[max_count]; commands only: one each time that it is given */
     OPTION_NAME,     /* char[size]; [A-Za-z0-9._:-]{1,128} */
+    OPTION_SITE,     /* char[size]; [a-z0-9-]{1,32} */
     OPTION_ENDPOINT, /* char[size]; tcp://HOST:PORT, port 0 or * for a free one */
     OPTION_LIST,     /* char[count][size] of endpoints; in flags separated by commas */
     OPTION_URLS,     /* the same of http://HOST:PORT and https://HOST:PORT */

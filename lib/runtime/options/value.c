@@ -15,6 +15,8 @@ enum { PORT_MAX = 65535, OPTION_LINE_BYTES = 4096, NUMBER_MAX_CHARACTERS = 127 }
 
 #define NAME_CHARACTERS     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
 #define NAME_MAX_CHARACTERS 128
+#define SITE_CHARACTERS     "abcdefghijklmnopqrstuvwxyz0123456789-"
+#define SITE_MAX_CHARACTERS 32
 
 static void *field(const struct option *option, void *settings)
 {
@@ -174,11 +176,19 @@ static bool name_valid(const char *text)
            strspn(text, NAME_CHARACTERS) == strlen(text);
 }
 
+static bool site_valid(const char *text)
+{
+    return text[0] != '\0' && strlen(text) <= SITE_MAX_CHARACTERS &&
+           strspn(text, SITE_CHARACTERS) == strlen(text);
+}
+
 static bool text_valid(const struct option *option, const char *text)
 {
     switch (option->kind) {
     case OPTION_NAME:
         return name_valid(text);
+    case OPTION_SITE:
+        return site_valid(text);
     case OPTION_ENDPOINT:
         return endpoint_valid(text, false);
     case OPTION_LIST:
@@ -308,6 +318,7 @@ static size_t element_size(const struct option *option)
     case OPTION_TEXT:
     case OPTION_TEXTS:
     case OPTION_NAME:
+    case OPTION_SITE:
     case OPTION_ENDPOINT:
     case OPTION_LIST:
     case OPTION_URLS:
@@ -334,6 +345,7 @@ static enum status set_element(const struct option *option, const char *text, vo
     case OPTION_TEXT:
     case OPTION_TEXTS:
     case OPTION_NAME:
+    case OPTION_SITE:
     case OPTION_ENDPOINT:
     case OPTION_LIST:
     case OPTION_URLS:
@@ -432,6 +444,7 @@ bool option_is_text(const struct option *option)
     case OPTION_TEXT:
     case OPTION_TEXTS:
     case OPTION_NAME:
+    case OPTION_SITE:
     case OPTION_ENDPOINT:
     case OPTION_LIST:
     case OPTION_URLS:
