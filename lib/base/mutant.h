@@ -111,7 +111,7 @@
     X(DELETED_LET_IN)          \
     X(JOIN_OPEN_SYNC)          \
     X(TAIL_RELAYED)            \
-    X(TAIL_UNDURABLE)          \
+    X(TAIL_NUMBERED)           \
     X(TAIL_ANY_END)            \
     X(TAIL_CAUGHT_UP)
 

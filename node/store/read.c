@@ -1,5 +1,6 @@
 /* Reading a set back: what is asked, fixed as it is now; what was read, handed over. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "log/run_merge.h"
 #include "node/store/private.h"
 
@@ -207,7 +208,7 @@ static void keep_page(struct read_job *self, struct record_lines *lines, uint64_
 static bool is_wanted(const struct read_job *self, const struct record_batch *batch)
 {
     if (self->own != NULL) {
-        return !batch->bits &&
+        return !batch->bits && (batch->batch_number != 0 || !MUTANT(TAIL_NUMBERED)) &&
                storage_own_has(self->own, batch->filter_id, batch->repaired, batch->relayed);
     }
     return self->every ? !batch->bits : storage_set_gets(&self->set, batch);

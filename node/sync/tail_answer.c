@@ -165,9 +165,6 @@ uint64_t node_tail_durable(const struct tail_page *page)
 {
     const struct storage *storage = page->exchange->storage;
 
-    if (MUTANT(TAIL_UNDURABLE)) {
-        return storage_end(storage);
-    }
     return page->synced ? storage_synced(storage) : storage_written(storage);
 }
 
