@@ -2,7 +2,7 @@
 # Who may include whom. Usage: tools/check-layers.sh [ROOT]; exit 1 naming file:line.
 #
 #   base <- filter <- map <- proto      map <- site      base <- runtime      base <- log      base <- resp
-#   node, router, coordinator and client may use all of these, and never each other
+#   node, router, coordinator and client may use all of these, and never each other; link hosts a router
 #   cli uses client; tests may use anything; bench may use the libraries, proto, client and cli
 #   of the node: base <- store <- array <- sync      base <- pull <- array      tail <- sync      all of them <- node itself
 #
@@ -12,14 +12,14 @@
 # The duties of the coordinator know nothing of each other, and nothing below them knows of one: a
 # duty is the files of coordinator/duty/ whose names begin with the same word. Nobody else includes
 # its headers, and no other duty names what it defines.
-# router/resp sees of the router what router/router.h promises, and the router's core nothing of router/resp.
+# router/resp and link see of the router what router/router.h promises, and the router's core nothing of them.
 # client/examples is for users: of our headers it may include orbloom.h only.
 set -u
 
 cd "${1:-$(dirname "$0")/..}" || exit 2
 
 sources() {
-    for dir in lib proto node router coordinator client cli bench; do
+    for dir in lib proto node router coordinator link client cli bench; do
         if [ -d "$dir" ]; then
             find "$dir" -name '*.[ch]' -type f
         fi
@@ -60,6 +60,7 @@ BEGIN {
     allow("node", libraries " node")
     allow("router", libraries " router")
     allow("coordinator", libraries " coordinator")
+    allow("link", libraries " router link")
     allow("client", libraries " client")
     allow("cli", libraries " client cli")
     allow("bench", libraries " client cli bench")
@@ -90,6 +91,9 @@ BEGIN {
     # A folder within a layer, and the one header through which it sees the core around it, which
     # sees nothing of it.
     door["router/resp"] = "router/router.h"
+
+    # A link hosts the core of a router, as the RESP front does, and sees no more of it.
+    guest["link", "router"] = "router/router.h"
 }
 
 # "lib/filter/lines.c" is of layer filter, "client/examples/x.c" of layer client.
@@ -121,7 +125,7 @@ function check_rooms(header, from, to) {
 }
 
 function is_core(path) {
-    return path ~ /^(node|router|coordinator|client)\// && path !~ /^client\/examples\// &&
+    return path ~ /^(node|router|coordinator|link|client)\// && path !~ /^client\/examples\// &&
         path !~ /\/(main[.]c|shell_[^\/]*)$/ && path !~ /^coordinator\/store\/[a-z]+\//
 }
 
@@ -177,6 +181,8 @@ function check_own(header, target) {
         complain("includes \"" header "\": " target " is not a layer")
     } else if (!((layer, target) in allowed)) {
         complain(layer " must not include " target " (\"" header "\")")
+    } else if ((layer, target) in guest && header != guest[layer, target]) {
+        complain(layer " sees of " target " only \"" guest[layer, target] "\" (\"" header "\")")
     } else if (header ~ /[.]pb-c[.]h$/ && layer != "proto") {
         complain("only proto may include generated code (\"" header "\")")
     } else if (target == "runtime" && is_core(file)) {
