@@ -133,15 +133,23 @@ static const struct document_entry *document_of(struct link *self, const struct 
     return document_cache_find(router_documents(self->router), outflow->filter_id);
 }
 
+/* Nobody has told that who says such a thing. */
+static bool can_be(const struct site_source *source, uint64_t epoch)
+{
+    return source->incarnation != 0 && source->boot != 0 && source->offset % 8 == 0 &&
+           source->offset <= INT64_MAX && source->epoch <= epoch;
+}
+
 /* What the asker has of it, if that is to be gone on from. */
 static const struct site_source *known(const struct site_source *sources, size_t nsources,
-                                       uint32_t group, const struct slot *slot)
+                                       uint32_t group, const struct slot *slot, uint64_t epoch)
 {
     const struct member *reader = slot_reader(slot);
 
     for (size_t i = 0; i < nsources; i++) {
         if (sources[i].group == group && sources[i].node == reader->node &&
-            sources[i].incarnation == reader->incarnation && sources[i].epoch >= slot->read_since) {
+            sources[i].incarnation == reader->incarnation && sources[i].epoch >= slot->read_since &&
+            can_be(&sources[i], epoch)) {
             return &sources[i];
         }
     }
@@ -181,7 +189,8 @@ static bool find_follows(struct outflow *outflow, const struct filter_document *
         for (uint32_t i = 0; i < content->rule.replicas; i++) {
             const struct slot *slot = &content->groups[group].slots[i];
 
-            add_follow(outflow, group, slot, known(sources, nsources, group, slot));
+            add_follow(outflow, group, slot,
+                       known(sources, nsources, group, slot, document->epoch));
         }
     }
     outflow->epoch = document->epoch;

@@ -11,7 +11,7 @@ if ! command -v clang-format >/dev/null 2>&1; then
 fi
 
 sources() {
-    for dir in lib proto node router coordinator client cli bench tests; do
+    for dir in lib proto node router coordinator link client cli bench tests; do
         if [ -d "$dir" ]; then
             find "$dir" -name '*.[ch]' -type f
         fi

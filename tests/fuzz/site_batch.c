@@ -45,6 +45,7 @@ static uint32_t make_cursors(uint64_t *random, struct site_batch_cursor *cursors
         cursors[i] = cursor;
         cursor.group += 1 + (uint32_t)random_below(random, 2);
         cursor.offset += 8 * random_below(random, 2);
+        cursor.epoch += random_below(random, 2);
         if (random_below(random, 8) == 0) {
             cursor.node++;
             cursor.group = 0;

@@ -64,6 +64,7 @@ static void draw_cursors(struct trial *self)
         cursor.incarnation += draw(self, 4) == 0;
         cursor.boot += draw(self, 4) == 0;
         cursor.offset += draw(self, 4) == 0 ? 8 : 0;
+        cursor.epoch += draw(self, 4) == 0;
         if (draw(self, 3) != 0) {
             self->cursors[count++] = cursor;
         }

@@ -12,11 +12,11 @@ enum {
     MOST = 8,
     ROOM = 1024,
     /* Of the first sample below. */
-    SAMPLE_BYTES = 256,
+    SAMPLE_BYTES = 280,
     SAMPLE_CODE = 32,
     AT_SOURCES = SITE_BATCH_FRONT_BYTES + SAMPLE_CODE,
-    SECOND_SOURCE = AT_SOURCES + 32 + 8,
-    THIRD_SOURCE = SECOND_SOURCE + 32 + 4,
+    SECOND_SOURCE = AT_SOURCES + SITE_BATCH_SOURCE_BYTES + 8,
+    THIRD_SOURCE = SECOND_SOURCE + SITE_BATCH_SOURCE_BYTES + 4,
 };
 
 /* Where the front has what. */
@@ -50,10 +50,10 @@ static const uint64_t sample_keys[] = {0x1000000000000000, 0x3000000000000001, 0
                                        0xaaaaaaaaaaaaaaaa, 0xffffffffffffffff};
 
 static const struct site_batch_cursor sample_cursors[] = {
-    {.node = 7, .group = 0, .incarnation = 0x77, .boot = 0x70, .offset = 4096},
-    {.node = 7, .group = 2, .incarnation = 0x77, .boot = 0x70, .offset = 4096},
-    {.node = 7, .group = 5, .incarnation = 0x77, .boot = 0x70, .offset = 8192},
-    {.node = 9, .group = 0, .incarnation = 0x99, .boot = 0x90, .offset = 0},
+    {.node = 7, .group = 0, .incarnation = 0x77, .boot = 0x70, .offset = 4096, .epoch = 11},
+    {.node = 7, .group = 2, .incarnation = 0x77, .boot = 0x70, .offset = 4096, .epoch = 11},
+    {.node = 7, .group = 5, .incarnation = 0x77, .boot = 0x70, .offset = 8192, .epoch = 11},
+    {.node = 9, .group = 0, .incarnation = 0x99, .boot = 0x90, .offset = 0, .epoch = 13},
 };
 
 /* All memory is of the exact size, so that a sanitizer sees who goes beyond. */
@@ -123,14 +123,15 @@ static void assert_golden(const struct site_batch *batch, const uint64_t *keys,
 Test(batch, with_all_it_may_have)
 {
     assert_golden(&sample, sample_keys, sample_cursors,
-                  "4f52425349544501bd4311c8b9f9e00fc971d076c574c8a9efcdab8967452301"
+                  "4f524253495445018131d66953c37fc07c2bd97430133d50efcdab8967452301"
                   "1032547698badcfe020000000000000011110000000000000300000000000000"
                   "222200000000000000000000000000100500000020000000040000000300023d"
                   "010000000400000000000000000000000200000000000000a7aaaaaaaaaaaa0a"
                   "a9aaaaaaaaaaaa2aa9aaaaaaaaaaaa2a77000000000000007000000000000000"
-                  "0010000000000000070000000200000000000000020000007700000000000000"
-                  "7000000000000000002000000000000007000000010000000500000099000000"
-                  "0000000090000000000000000000000000000000090000000100000000000000");
+                  "00100000000000000b0000000000000007000000020000000000000002000000"
+                  "7700000000000000700000000000000000200000000000000b00000000000000"
+                  "0700000001000000050000009900000000000000900000000000000000000000"
+                  "000000000d00000000000000090000000100000000000000");
 }
 
 Test(batch, of_cursors_alone)
@@ -146,11 +147,12 @@ Test(batch, of_cursors_alone)
     cursors[1].group = 1;
     cursors[2].group = 2;
     assert_golden(&batch, NULL, cursors,
-                  "4f52425349544501d7a14edcbd9e3d6b35d95212356de8d6efcdab8967452301"
+                  "4f52425349544501252ff1857819ca30482cd729ee989788efcdab8967452301"
                   "1032547698badcfe020000000000000011110000000000000300000000000000"
                   "2222000000000000000000000000000000000000000000000300000000000100"
                   "0100000000000000000000000000000077000000000000007000000000000000"
-                  "00100000000000000700000003000000000000000100000002000000");
+                  "00100000000000000b0000000000000007000000030000000000000001000000"
+                  "02000000");
 }
 
 Test(batch, of_one_key)
@@ -270,8 +272,8 @@ Test(batch, a_length_that_is_another_is_refused)
         memset(bytes, 0, sizeof bytes);
         make(bytes);
         seal(bytes, other);
-        if (other >
-            size + 32) { /* four cursors in three sources: in four they would take so many more */
+        if (other > size + SITE_BATCH_SOURCE_BYTES) { /* four cursors in three sources: in four they
+                                                         would take so many more */
             struct site_batch batch;
 
             cr_assert_eq(site_batch_open(span_of(bytes, other), &batch), STATUS_MALFORMED);
@@ -352,7 +354,15 @@ Test(batch, codes_longer_than_their_keys_are_refused)
 
 Test(batch, sources_that_can_not_be_are_refused)
 {
-    enum { INCARNATION = 0, BOOT = 8, OFFSET = 16, NODE = 24, NGROUPS = 28, GROUPS = 32 };
+    enum {
+        INCARNATION = 0,
+        BOOT = 8,
+        OFFSET = 16,
+        EPOCH = 24,
+        NODE = 32,
+        NGROUPS = 36,
+        GROUPS = 40
+    };
 
     cr_assert_eq(judge_with(AT_SOURCES + INCARNATION, 0, 8), STATUS_MALFORMED);
     cr_assert_eq(judge_with(AT_SOURCES + INCARNATION, 1, 8), STATUS_OK);
@@ -362,6 +372,7 @@ Test(batch, sources_that_can_not_be_are_refused)
     cr_assert_eq(judge_with(AT_SOURCES + OFFSET, 8, 8), STATUS_OK);
     cr_assert_eq(judge_with(AT_SOURCES + OFFSET, 8192, 8), STATUS_MALFORMED,
                  "one source, told as two");
+    cr_assert_eq(judge_with(AT_SOURCES + EPOCH, UINT64_MAX, 8), STATUS_OK, "any");
     cr_assert_eq(judge_with(AT_SOURCES + NODE, 0, 4), STATUS_MALFORMED);
     cr_assert_eq(judge_with(AT_SOURCES + NODE, 8, 4), STATUS_MALFORMED, "nodes fall");
     cr_assert_eq(judge_with(THIRD_SOURCE + NODE, 7, 4), STATUS_MALFORMED, "groups fall");
