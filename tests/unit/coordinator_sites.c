@@ -255,6 +255,16 @@ Test(coordinator_sites, two_sites_of_one_name_wait_for_the_removal_of_one)
     cr_assert(decision.next.settled, "it was never heard of: it took no adds");
 }
 
+Test(coordinator_sites, nothing_goes_on_before_what_others_know_is_known_here)
+{
+    stage(SITE_COUNTED, SITE_GONE, SITE_COUNTED);
+    document.settled = false;
+    expect_write(SITES_SETTLE);
+    put(&told[0], 9, SITE_JOINING);
+    memcpy(told[0].entries[3].name, told[0].entries[C - 1].name, SITE_NAME_BYTES);
+    expect_wait(SITES_MERGE, SITES_WAIT_NAME, A);
+}
+
 Test(coordinator_sites, too_many_sites_wait_and_other_news_do_not)
 {
     stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);

@@ -1,0 +1,377 @@
+/* Sites that join, leave, burn and are removed at random, each of them with its coordinator: no add
+ * that all have acknowledged is absent at any, and once nothing happens any more all are through.
+ *
+ * As in tests/models/site_set.pml, with more sites and keys: quorums are an instant, what is told
+ * is as old as it likes, and marks and comparisons are begun at one time and applied at another. */
+#include "coordinator/plan/sites.h"
+#include "tests/support/random.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { SITES = 5, OLD = 2, KEYS = 40, SEEDS = 800, STEPS = 1500, QUIET_ROUNDS = 60 };
+
+struct flight {
+    bool active;
+    bool whole;
+    uint64_t keys;
+    struct site_set there;
+    struct site_set here;
+};
+
+/* What one site has of another. */
+struct known {
+    struct site_set told;
+    struct site_id done[SITE_SET_MAX_LIVE];
+    uint32_t ndone;
+    struct site_set marked;
+    struct site_set compared;
+    struct site_set compared_here;
+    bool copied;
+    struct flight flight;
+};
+
+struct site {
+    bool off;
+    struct site_set document;
+    struct site_set fenced;
+    uint64_t own;
+    uint64_t has;
+    struct known known[SITES];
+};
+
+struct add {
+    uint32_t at;
+    uint32_t need;
+    uint32_t have;
+};
+
+static struct site sites[SITES];
+static struct add adds[KEYS];
+static uint32_t nadds;
+static uint64_t acknowledged;
+static uint64_t seed;
+static uint64_t state;
+
+static struct site_id id_of(uint32_t i)
+{
+    return (struct site_id){.low = i + 1};
+}
+
+static void put(struct site_set *set, uint32_t i, enum site_state in)
+{
+    struct site_entry entry = {.id = id_of(i), .life = {.number = 1}, .state = in};
+
+    (void)snprintf(entry.name, sizeof entry.name, "site-%u", i);
+    cr_assert_eq(site_set_add(set, &entry), STATUS_OK);
+}
+
+/* 0: not in it. */
+static int state_of(const struct site_set *set, uint32_t i)
+{
+    struct site_id id = id_of(i);
+    const struct site_entry *entry = site_set_find(set, &id);
+
+    return entry != NULL ? (int)entry->state : 0;
+}
+
+static bool lives(const struct site_set *set, uint32_t i)
+{
+    return state_of(set, i) != 0 && state_of(set, i) != SITE_GONE;
+}
+
+static void become(struct site_set *set, uint32_t i, enum site_state to)
+{
+    struct site_id id = id_of(i);
+
+    set->entries[site_set_find(set, &id) - set->entries].state = to;
+}
+
+static void begin(void)
+{
+    memset(sites, 0, sizeof sites);
+    nadds = 0;
+    acknowledged = 0;
+    for (uint32_t i = 0; i < SITES; i++) {
+        struct site *site = &sites[i];
+
+        put(&site->document, i, i < OLD ? SITE_COUNTED : SITE_JOINING);
+        for (uint32_t k = 0; k < SITES; k++) {
+            if (i < OLD && k < OLD && k != i) {
+                put(&site->document, k, SITE_COUNTED);
+            }
+            site->known[k].copied = i < OLD;
+        }
+        site->document.takes_adds = site->document.says_absent = i < OLD;
+        site->document.settled = true;
+        site->fenced = site->document;
+    }
+}
+
+static const struct site_set *if_any(const struct site_set *set)
+{
+    return set->count > 0 ? set : NULL;
+}
+
+static struct sites_view view_of(uint32_t i, struct sites_peer peers[SITES])
+{
+    for (uint32_t k = 0; k < SITES; k++) {
+        struct known *known = &sites[i].known[k];
+
+        peers[k] = (struct sites_peer){.id = id_of(k),
+                                       .fenced = if_any(&known->told),
+                                       .marked = if_any(&known->marked),
+                                       .compared = if_any(&known->compared),
+                                       .compared_here = if_any(&known->compared_here),
+                                       .ndone = known->ndone};
+        memcpy(peers[k].done, known->done, sizeof known->done);
+    }
+    return (struct sites_view){.document = &sites[i].document,
+                               .fenced = &sites[i].fenced,
+                               .peers = peers,
+                               .npeers = SITES};
+}
+
+static void decide(uint32_t i)
+{
+    struct sites_peer peers[SITES];
+    struct sites_view view = view_of(i, peers);
+    struct sites_decision decision;
+
+    sites_decide(&view, &decision);
+    if (decision.action == SITES_WRITE) {
+        cr_assert_null(sites_fault(&decision.next), "seed %" PRIu64, seed);
+        cr_assert(site_set_covers(&decision.next, &sites[i].document), "seed %" PRIu64, seed);
+        sites[i].document = decision.next;
+    }
+}
+
+/* What k is now is told to i. */
+static void tell(uint32_t i, uint32_t k)
+{
+    struct sites_peer peers[SITES];
+    struct sites_view view = view_of(k, peers);
+    struct known *known = &sites[i].known[k];
+
+    known->told = sites[k].fenced;
+    known->ndone = 0;
+    for (uint32_t leaver = 0; leaver < SITES; leaver++) {
+        struct site_id id = id_of(leaver);
+
+        if (sites_done(&view, &id)) {
+            known->done[known->ndone++] = id;
+        }
+    }
+}
+
+static void take(uint32_t i, uint32_t k, bool whole)
+{
+    struct flight *flight = &sites[i].known[k].flight;
+
+    if (flight->active || !lives(&sites[k].document, i) || !lives(&sites[i].document, k) ||
+        (!whole && !sites[i].known[k].copied) || (whole && !sites[i].fenced.takes_adds)) {
+        return;
+    }
+    *flight = (struct flight){.active = true,
+                              .whole = whole,
+                              .keys = whole ? sites[k].has : sites[k].own,
+                              .there = sites[k].fenced,
+                              .here = sites[i].fenced};
+}
+
+static void apply(uint32_t i, uint32_t k)
+{
+    struct known *known = &sites[i].known[k];
+
+    if (!known->flight.active) {
+        return;
+    }
+    known->flight.active = false;
+    if (state_of(&sites[i].fenced, k) == SITE_GONE) {
+        return;
+    }
+    sites[i].has |= known->flight.keys;
+    if (known->flight.whole) {
+        known->copied = true;
+        known->compared = known->flight.there;
+        known->compared_here = known->flight.here;
+        return;
+    }
+    known->marked = known->flight.there;
+    for (uint32_t n = 0; n < nadds; n++) {
+        if (adds[n].at == k && (known->flight.keys >> n & 1) != 0) {
+            adds[n].have |= 1u << i;
+        }
+    }
+}
+
+/* Under what is fenced, or under the newest. */
+static void add(uint32_t i, const struct site_set *set)
+{
+    if (nadds == KEYS || !set->takes_adds) {
+        return;
+    }
+    adds[nadds] = (struct add){.at = i};
+    for (uint32_t k = 0; k < SITES; k++) {
+        adds[nadds].need |= k != i && state_of(set, k) == SITE_COUNTED ? 1u << k : 0;
+    }
+    sites[i].own |= 1ull << nadds;
+    sites[i].has |= 1ull << nadds;
+    nadds++;
+}
+
+static void acknowledge(void)
+{
+    for (uint32_t n = 0; n < nadds; n++) {
+        if (!sites[adds[n].at].off && (adds[n].need & ~adds[n].have) == 0) {
+            acknowledged |= 1ull << n;
+        }
+    }
+}
+
+static void remove_site(uint32_t i, uint32_t k)
+{
+    if (sites[k].off && lives(&sites[i].document, k)) {
+        become(&sites[i].document, k, SITE_GONE);
+        sites[i].document.settled = false;
+    }
+}
+
+/* The first site stays, so that there is one. */
+static void operate(uint32_t i, uint32_t k)
+{
+    struct site_set *document = &sites[i].document;
+
+    switch (random_below(&state, 8)) {
+    case 0:
+        if (i != 0 && document->says_absent) {
+            become(document, i, SITE_LEAVING);
+            document->says_absent = document->takes_adds = false;
+        }
+        break;
+    case 1:
+        sites[i].off = sites[i].off || (i != 0 && random_chance(&state, 200));
+        break;
+    case 2:
+    case 3:
+        remove_site(i, k);
+        break;
+    default:
+        if (site_set_own(document)->state == SITE_COUNTED && state_of(document, k) == 0) {
+            put(document, k, SITE_JOINING);
+        }
+        break;
+    }
+}
+
+static void check(void)
+{
+    for (uint32_t i = 0; i < SITES; i++) {
+        bool absent = sites[i].document.says_absent || sites[i].fenced.says_absent;
+
+        cr_assert(sites[i].off || !absent || (acknowledged & ~sites[i].has) == 0,
+                  "seed %" PRIu64 ": site %" PRIu32 " lacks a key", seed, i);
+    }
+}
+
+static void step(void)
+{
+    uint32_t i = (uint32_t)random_below(&state, SITES);
+    uint32_t k = (uint32_t)random_below(&state, SITES);
+
+    if (sites[i].off || i == k) {
+        return;
+    }
+    switch (random_below(&state, 10)) {
+    case 0:
+        sites[i].fenced = sites[i].document;
+        break;
+    case 1:
+    case 2:
+        decide(i);
+        break;
+    case 3:
+        add(i, random_chance(&state, 500) ? &sites[i].document : &sites[i].fenced);
+        break;
+    case 4:
+        apply(i, k);
+        break;
+    case 5:
+        if (random_chance(&state, 150)) {
+            operate(i, k);
+        }
+        break;
+    default:
+        if (sites[k].off) {
+            break;
+        }
+        if (random_chance(&state, 500)) {
+            tell(i, k);
+        } else {
+            take(i, k, random_chance(&state, 300));
+        }
+        break;
+    }
+    acknowledge();
+    check();
+}
+
+/* Nothing happens any more, everything arrives, and who is off is removed. */
+static void round_of_all(void)
+{
+    for (uint32_t i = 0; i < SITES; i++) {
+        for (uint32_t k = 0; k < SITES && !sites[i].off; k++) {
+            apply(i, k);
+            if (i == k || sites[k].off) {
+                remove_site(i, k);
+                continue;
+            }
+            tell(i, k);
+            take(i, k, random_chance(&state, 500));
+            apply(i, k);
+            decide(i);
+            sites[i].fenced = sites[i].document;
+            acknowledge();
+            check();
+        }
+    }
+}
+
+static void expect_through(void)
+{
+    for (uint32_t i = 0; i < SITES; i++) {
+        const struct site_set *set = &sites[i].document;
+
+        if (sites[i].off || !lives(&sites[0].document, i)) {
+            continue;
+        }
+        cr_assert(site_set_agrees(set, &sites[0].document), "seed %" PRIu64, seed);
+        cr_assert_eq(site_set_own(set)->state, SITE_COUNTED, "seed %" PRIu64, seed);
+        cr_assert(set->takes_adds && set->says_absent && set->settled, "seed %" PRIu64, seed);
+    }
+}
+
+Test(sites_law, no_key_is_lost_and_all_get_through)
+{
+    uint32_t joined = 0;
+    uint32_t gone = 0;
+
+    for (seed = 1; seed <= SEEDS; seed++) {
+        state = seed;
+        begin();
+        for (int n = 0; n < STEPS; n++) {
+            step();
+        }
+        for (int n = 0; n < QUIET_ROUNDS; n++) {
+            round_of_all();
+        }
+        expect_through();
+        for (uint32_t i = 0; i < SITES; i++) {
+            joined += i >= OLD && state_of(&sites[0].document, i) == SITE_COUNTED;
+            gone += state_of(&sites[0].document, i) == SITE_GONE;
+        }
+    }
+    cr_assert(joined > SEEDS / 2 && gone > SEEDS / 4, "%" PRIu32 " joined, %" PRIu32 " are gone",
+              joined, gone);
+}
