@@ -40,6 +40,7 @@ const struct command *cmd_rebalance(void);
 const struct command *cmd_rebuild(void);
 const struct command *cmd_rename(void);
 const struct command *cmd_shard(void);
+const struct command *cmd_site(void);
 const struct command *cmd_stats(void);
 const struct command *cmd_status(void);
 const struct command *cmd_user(void);

@@ -116,6 +116,7 @@ static const char *action_word(enum admin_action action)
         return "user change";
     case ADMIN_USER_LIST:
     case ADMIN_PROCESS_KEYS:
+    case ADMIN_SITE:
     case ADMIN_STATUS:
     case ADMIN_LOOK:
     case ADMIN_UPGRADE_STATUS:
@@ -351,6 +352,7 @@ static void put_parameters(struct audit_entry *self, const struct admin_request 
         break;
     case ADMIN_USER_LIST:
     case ADMIN_PROCESS_KEYS:
+    case ADMIN_SITE:
     case ADMIN_NODE_REMOVE:
     case ADMIN_UPGRADE_FINALIZE:
     case ADMIN_STATUS:
@@ -378,6 +380,7 @@ static const char *question_word(enum admin_action action)
            : action == ADMIN_USER_LIST      ? "user list"
            : action == ADMIN_PROCESS_KEYS   ? "process keys"
            : action == ADMIN_UPGRADE_STATUS ? "upgrade status"
+           : action == ADMIN_SITE           ? "site"
                                             : "status";
 }
 

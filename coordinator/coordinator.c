@@ -7,6 +7,7 @@
 #include "coordinator/cluster.h"
 #include "coordinator/duty.h"
 #include "coordinator/features.h"
+#include "coordinator/links.h"
 #include "coordinator/nodes/moves.h"
 #include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
@@ -228,6 +229,7 @@ static const struct {
     {ADMIN_NODE_REPLACE, coordinator_on_replace},
     {ADMIN_NODE_REMOVE, coordinator_on_remove},
     {ADMIN_REBALANCE, coordinator_on_rebalance},
+    {ADMIN_SITE, coordinator_on_site},
     {ADMIN_UPGRADE_STATUS, coordinator_on_upgrade},
     {ADMIN_UPGRADE_FINALIZE, coordinator_on_upgrade},
     {ADMIN_PROCESS_KEYS, coordinator_on_process_keys},

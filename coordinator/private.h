@@ -178,6 +178,19 @@ struct follower {
     uint64_t key;                   /* cluster_key_tag() of it; 0: it has not told */
 };
 
+/* What a process that links this site to others has said; see links.h. */
+struct link_heard {
+    char name[DOCUMENT_NAME_BYTES]; /* of the process; "": none */
+    char site[SITE_NAME_BYTES];     /* that it is of */
+    char endpoint[DOCUMENT_TEXT_BYTES];
+    bool curve;
+    struct link_report report;
+    uint64_t last_us;
+    uint64_t gap_us; /* the longest between two questions; 0: there was one */
+};
+
+enum { COORDINATOR_MAX_LINKS = CODEC_MAX_LINKS };
+
 enum waiter_kind { WAITER_CREATE, WAITER_DROP, WAITER_REBUILD, WAITER_EXPAND, WAITER_RENAME };
 
 /* What nodes answer when they are asked how many keys they have of a filter. */
@@ -259,6 +272,7 @@ struct coordinator {
     struct heard *heard;
     size_t nheard;
     struct follower followers[COORDINATOR_MAX_PEERS];
+    struct link_heard links[COORDINATOR_MAX_LINKS];
     struct waiter waiters[COORDINATOR_MAX_WAITERS];
     uint64_t inquiries; /* begun so far; numbers them */
     struct rounds rounds;

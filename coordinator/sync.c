@@ -4,6 +4,7 @@
 #include "coordinator/cluster.h"
 #include "coordinator/duty.h"
 #include "coordinator/features.h"
+#include "coordinator/links.h"
 #include "coordinator/records.h"
 #include "coordinator/sites.h"
 #include "coordinator/stored.h"
@@ -267,6 +268,7 @@ static void send_gathered(struct coordinator *self, const struct peer *to,
     const char *reason = why_doubtful(self, node);
     static struct span documents[SYNC_MAX_ITEMS];
     static struct sealed_secret secrets[SYNC_MAX_ITEMS];
+    struct link_place places[COORDINATOR_MAX_LINKS];
     struct frame answer = {.correlation = frame->correlation, .kind = FRAME_SYNC_REPLY};
     struct sync_reply *reply = &answer.body.sync_reply;
 
@@ -284,6 +286,8 @@ static void send_gathered(struct coordinator *self, const struct peer *to,
     ask_held(self, &frame->body.sync_request, reply);
     if (frame->body.sync_request.role == SYNC_ROUTER) {
         reply->routers = living_routers(self);
+        reply->links = places;
+        reply->nlinks = links_places(self, self->now_us, places);
     }
     for (size_t i = 0; i < gathering->nitems; i++) {
         struct span bytes = span_of(gathering->bytes.data + gathering->items[i].at,
@@ -393,6 +397,9 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
         return;
     }
     follow(self, arrived_us, from, request);
+    if (request->role == SYNC_ROUTER) {
+        links_note(self, arrived_us, request);
+    }
     users_note_uses(self, request->uses, request->nuses);
     answer_since(self, from, frame, registered.node);
 }

@@ -8,7 +8,7 @@ bool admin_is_change(enum admin_action action)
 {
     return action != ADMIN_STATUS && action != ADMIN_LOOK && action != ADMIN_MAP_BACKUP &&
            action != ADMIN_UPGRADE_STATUS && action != ADMIN_USER_LIST &&
-           action != ADMIN_PROCESS_KEYS;
+           action != ADMIN_PROCESS_KEYS && action != ADMIN_SITE;
 }
 
 bool user_wish_has_key(const struct user_wish *self)

@@ -32,6 +32,7 @@ enum admin_action {
     ADMIN_REBUILD = 5,
     ADMIN_EXPIRE = 6,
     ADMIN_RENAME = 7,
+    ADMIN_SITE = 9,
     ADMIN_NODE_DRAIN = 10,
     ADMIN_NODE_REPLACE = 11,
     ADMIN_NODE_REMOVE = 12,
@@ -154,6 +155,14 @@ struct loss_parameters {
     uint32_t shard; /* counted from 0 */
 };
 
+enum site_step {
+    SITE_STEP_LIST = 1, /* a question: which sites there are, and which filters are in them */
+};
+
+struct site_parameters {
+    enum site_step step;
+};
+
 /* Where a filter that is in several sites is to be dropped; 0: it was not said. */
 enum drop_scope {
     DROP_HERE = 1, /* the others keep it */
@@ -248,7 +257,8 @@ struct admin_request {
     struct rename_parameters rename; /* ADMIN_RENAME */
     struct load_parameters load;     /* ADMIN_LOAD; filter_id and, to begin, create belong to it */
     const char *user; /* a router: its client, by whose rights it is judged; "": the asker's own */
-    struct user_change users; /* ADMIN_USER_CHANGE */
+    struct user_change users;    /* ADMIN_USER_CHANGE */
+    struct site_parameters site; /* ADMIN_SITE */
 };
 
 struct node_summary {
@@ -363,6 +373,30 @@ struct key_page {
     size_t nbehind;
 };
 
+/* A site, as far as links and documents tell. */
+struct site_summary {
+    const char *name;
+    struct site_id id;
+    bool own;
+    uint32_t links;         /* that live; of another site: that are connected to it */
+    uint64_t round_trip_us; /* the shortest that one of them has measured; 0: none has */
+};
+
+struct filter_sites {
+    uint64_t filter_id;
+    const char *name;
+    struct site_set sites;
+};
+
+struct site_page {
+    const char *site; /* which one the cluster is; "": it has no name; NULL: it is not told */
+    const struct site_summary *sites;
+    size_t nsites;
+    const struct filter_sites *filters;
+    size_t nfilters;
+    uint64_t filters_left; /* that are not told, as they are too many */
+};
+
 struct admin_reply {
     enum status status;
     const char *message;
@@ -383,6 +417,7 @@ struct admin_reply {
     struct user_page users;                 /* ADMIN_USER_LIST; else all zero */
     const struct process_key *process_keys; /* ADMIN_PROCESS_KEYS: in the order of the ring */
     size_t nprocess_keys;
+    struct site_page sites; /* ADMIN_SITE; else all zero */
 };
 
 /* ---- what a change has seen of what it is about, for whoever asks for one ----

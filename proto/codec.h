@@ -167,6 +167,33 @@ struct documents {
 
 enum sync_role { SYNC_ROUTER = 1, SYNC_NODE = 2 };
 
+/* What a process that links this site to others tells of them. */
+struct link_peer {
+    char name[SITE_NAME_BYTES];
+    struct site_id id;
+    bool connected;
+    uint64_t round_trip_us; /* 0: not measured yet */
+};
+
+enum { LINK_MAX_PEERS = 8, CODEC_MAX_LINKS = 16 };
+
+struct link_report {
+    struct site_id id; /* of its own site; all 0: it is no link */
+    struct link_peer peers[LINK_MAX_PEERS];
+    uint32_t npeers;
+};
+
+static inline bool link_report_said(const struct link_report *self)
+{
+    return self->id.high != 0 || self->id.low != 0;
+}
+
+/* Where a link is reached. */
+struct link_place {
+    const char *endpoint;
+    bool curve;
+};
+
 struct sync_request {
     enum sync_role role;
     const char *name;     /* of the process */
@@ -202,6 +229,7 @@ struct sync_request {
     bool curve;                  /* nodes: it speaks CURVE at its endpoint */
     uint64_t key;                /* cluster_key_tag() of the sender; 0: it does not tell */
     const char *site;            /* that it says it is of; "" or NULL: it does not say */
+    struct link_report link;     /* of links, which are routers else and tell endpoint and curve */
     const struct user_use *uses; /* routers: of tokens and keys, lately */
     size_t nuses;                /* at most CODEC_MAX_USES */
 };
@@ -229,6 +257,8 @@ struct sync_reply {
     uint64_t held_after; /* ... after this id */
     struct span cluster; /* signed; empty: none was drawn yet */
     uint32_t routers;    /* routers: how many of them ask this coordinator; 0: not told */
+    const struct link_place *links; /* routers: that ask this coordinator */
+    size_t nlinks;                  /* at most CODEC_MAX_LINKS */
 };
 
 /* "The store has moved to this change number: ask." */

@@ -49,6 +49,12 @@ static const struct binding expiry_wish_rows[] = {
 };
 static BINDING_TABLE(expiry_wish, expire_parameters, NULL);
 
+#define WIRE_site_parameters Orbloom__V1__SiteParameters
+static const struct binding site_parameters_rows[] = {
+    ENUM(site_parameters, step, SITE_STEP_LIST, SITE_STEP_LIST),
+};
+static BINDING_TABLE(site_parameters, site_parameters, NULL);
+
 #define WIRE_rename_parameters Orbloom__V1__RenameParameters
 static const struct binding rename_parameters_rows[] = {
     ROW(rename_parameters, replace, BOOL),
@@ -266,6 +272,11 @@ static bool is_loss(const void *ours)
     return action_of(ours) == ADMIN_ACCEPT_LOSS;
 }
 
+static bool is_site(const void *ours)
+{
+    return action_of(ours) == ADMIN_SITE;
+}
+
 /* The range has gaps. */
 static enum status get_action(struct codec_arena *arena, const void *wire, void *ours)
 {
@@ -273,7 +284,7 @@ static enum status get_action(struct codec_arena *arena, const void *wire, void 
 
     (void)arena;
     (void)wire;
-    return action <= ADMIN_RENAME || action == ADMIN_LOAD ||
+    return action <= ADMIN_RENAME || action == ADMIN_SITE || action == ADMIN_LOAD ||
                    (action >= ADMIN_NODE_DRAIN && action <= ADMIN_LOOK) ||
                    action >= ADMIN_MAP_BACKUP
                ? STATUS_OK
@@ -303,6 +314,7 @@ static const struct binding admin_request_rows[] = {
     LIST(admin_request, confirmed_off, nconfirmed_off, vouched_life, ADMIN_MAX_LIVES,
          STATUS_MALFORMED),
     PART(admin_request, users, user_change, is_user_change),
+    PART(admin_request, site, site_parameters, is_site),
     ROW(admin_request, user, TEXT),
     ROW(admin_request, successor, TEXT),
     ROW(admin_request, name, TEXT),
@@ -399,7 +411,47 @@ static const struct binding process_key_rows[] = {
 };
 static BINDING_TABLE(process_key, process_key, check_process_key);
 
+/* ---- sites ---- */
+
+#define WIRE_site_summary Orbloom__V1__SiteSummary
+static const struct binding site_summary_rows[] = {
+    ROW(site_summary, name, TEXT),
+    ROW_AS(site_summary, id.high, id_high, UINT64),
+    ROW_AS(site_summary, id.low, id_low, UINT64),
+    ROW(site_summary, own, BOOL),
+    ROW(site_summary, links, UINT32),
+    ROW(site_summary, round_trip_us, UINT64),
+};
+static BINDING_TABLE(site_summary, site_summary, NULL);
+
+static bool has_sites(const void *ours)
+{
+    return ((const struct filter_sites *)ours)->sites.count > 0;
+}
+
+#define WIRE_filter_sites Orbloom__V1__FilterSites
+static const struct binding filter_sites_rows[] = {
+    ROW(filter_sites, filter_id, UINT64),
+    ROW(filter_sites, name, TEXT),
+    OPTIONAL(filter_sites, sites, site_set, has_sites, NULL),
+};
+static BINDING_TABLE(filter_sites, filter_sites, NULL);
+
+#define WIRE_site_page Orbloom__V1__SitePage
+static const struct binding site_page_rows[] = {
+    ROW(site_page, site, TEXT),
+    LIST(site_page, sites, nsites, site_summary, UNBOUNDED, STATUS_OK),
+    LIST(site_page, filters, nfilters, filter_sites, UNBOUNDED, STATUS_OK),
+    ROW(site_page, filters_left, UINT64),
+};
+static BINDING_TABLE(site_page, site_page, NULL);
+
 /* ---- the answer, all of it ---- */
+
+static bool says_sites(const void *ours)
+{
+    return ((const struct admin_reply *)ours)->sites.site != NULL;
+}
 
 static bool look_found(const void *ours)
 {
@@ -448,5 +500,6 @@ static const struct binding admin_reply_rows[] = {
     LIST(admin_reply, process_keys, nprocess_keys, process_key, ADMIN_MAX_PROCESS_KEYS,
          STATUS_MALFORMED),
     LIST(admin_reply, replicas, nreplicas, replica_report, UNBOUNDED, STATUS_OK),
+    OPTIONAL(admin_reply, sites, site_page, says_sites, NULL),
 };
 BINDING_TABLE(admin_reply, admin_reply, NULL);

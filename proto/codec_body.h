@@ -59,6 +59,9 @@ binding_table_fn binding_user_use;
 binding_table_fn binding_user_change;
 binding_table_fn binding_user_page;
 
+#define WIRE_site_set Orbloom__V1__SiteSet
+binding_table_fn binding_site_set;
+
 codec_put_fn codec_put_client_request;
 codec_put_fn codec_put_node_request;
 

@@ -1,6 +1,7 @@
 /* Filter documents, signed, and the content of their epochs: the bytes whose hash requests, quorums
  * and fences name. */
 #include "base/heap.h"
+#include "proto/codec_body.h"
 #include "proto/codec_field.h"
 #include "proto/codec_signed.h"
 
@@ -255,7 +256,6 @@ static const struct binding site_entry_rows[] = {
 };
 static BINDING_TABLE(site_entry, site_entry, NULL);
 
-#define WIRE_site_set Orbloom__V1__SiteSet
 static const struct binding site_set_rows[] = {
     ARRAY(site_set, entries, count, site_entry, STATUS_MALFORMED),
     ROW(site_set, own, UINT32),
@@ -263,7 +263,7 @@ static const struct binding site_set_rows[] = {
     ROW(site_set, says_absent, BOOL),
     ROW(site_set, settled, BOOL),
 };
-static BINDING_TABLE(site_set, site_set, NULL);
+BINDING_TABLE(site_set, site_set, NULL);
 
 /* Without sites the content has the bytes that it had before there were any. */
 static bool has_sites(const void *ours)

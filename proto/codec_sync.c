@@ -55,6 +55,29 @@ static bool is_node(const void *ours)
     return ((const struct sync_request *)ours)->role == SYNC_NODE;
 }
 
+#define WIRE_link_peer Orbloom__V1__LinkPeer
+static const struct binding link_peer_rows[] = {
+    ROW(link_peer, name, CHARS),
+    ROW_AS(link_peer, id.high, id_high, UINT64),
+    ROW_AS(link_peer, id.low, id_low, UINT64),
+    ROW(link_peer, connected, BOOL),
+    ROW(link_peer, round_trip_us, UINT64),
+};
+static BINDING_TABLE(link_peer, link_peer, NULL);
+
+#define WIRE_link_report Orbloom__V1__LinkReport
+static const struct binding link_report_rows[] = {
+    ROW_AS(link_report, id.high, id_high, UINT64),
+    ROW_AS(link_report, id.low, id_low, UINT64),
+    ARRAY(link_report, peers, npeers, link_peer, STATUS_MALFORMED),
+};
+static BINDING_TABLE(link_report, link_report, NULL);
+
+static bool is_link(const void *ours)
+{
+    return link_report_said(&((const struct sync_request *)ours)->link);
+}
+
 /* Is it a page at all? */
 static enum status get_held_bounds(struct codec_arena *arena, const void *wire, void *ours)
 {
@@ -140,6 +163,7 @@ static const struct binding sync_request_rows[] = {
     DOCUMENTS(sync_request, documents, ndocuments),
     OPTIONAL(sync_request, page, report_page, is_part, NULL),
     LIST(sync_request, replicas, nreplicas, replica_report, UNBOUNDED, STATUS_OK),
+    OPTIONAL(sync_request, link, link_report, is_link, NULL),
     LIST(sync_request, uses, nuses, user_use, CODEC_MAX_USES, STATUS_MALFORMED),
 };
 BINDING_TABLE(sync_request, sync_request, check_page);
@@ -161,6 +185,13 @@ static enum status check_secret(const void *ours)
 
 static BINDING_TABLE(sealed_secret, sealed_secret, check_secret);
 
+#define WIRE_link_place Orbloom__V1__LinkPlace
+static const struct binding link_place_rows[] = {
+    ROW(link_place, endpoint, TEXT),
+    ROW(link_place, curve, BOOL),
+};
+static BINDING_TABLE(link_place, link_place, NULL);
+
 #define WIRE_sync_reply Orbloom__V1__SyncReply
 static const struct binding sync_reply_rows[] = {
     ROW(sync_reply, status, STATUS),
@@ -178,6 +209,7 @@ static const struct binding sync_reply_rows[] = {
     ROW(sync_reply, message, MESSAGE),
     DOCUMENTS(sync_reply, documents, ndocuments),
     LIST(sync_reply, secrets, nsecrets, sealed_secret, UNBOUNDED, STATUS_OK),
+    LIST(sync_reply, links, nlinks, link_place, CODEC_MAX_LINKS, STATUS_MALFORMED),
 };
 BINDING_TABLE(sync_reply, sync_reply, NULL);
 

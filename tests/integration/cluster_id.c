@@ -147,8 +147,8 @@ Test(cluster_id, an_upgrade_tells_what_processes_know, .timeout = LIMIT_S)
     for (size_t i = 0; i < 3; i++) {
         char text[PATH_BYTES];
 
-        (void)snprintf(text, sizeof text, "node        %s: knows renames, windows, expiry, users, sites\n",
-                       nodes[i]);
+        (void)snprintf(text, sizeof text,
+                       "node        %s: knows renames, windows, expiry, users, sites\n", nodes[i]);
         cr_assert_not_null(strstr(command.output, text), "%s", command.output);
     }
     cr_assert_not_null(strstr(command.output, "router      router: knows"), "%s", command.output);

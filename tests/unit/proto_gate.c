@@ -234,7 +234,7 @@ static const struct {
     enum admin_action actions[12]; /* admins and who holds the cluster key: all */
 } allowed[] = {
     {PEER_CLIENT, {FILTERS, ADMIN_STATUS, ADMIN_LOOK, ADMIN_PROCESS_KEYS}},
-    {PEER_MONITOR, {ADMIN_STATUS, ADMIN_UPGRADE_STATUS, ADMIN_PROCESS_KEYS}},
+    {PEER_MONITOR, {ADMIN_STATUS, ADMIN_SITE, ADMIN_UPGRADE_STATUS, ADMIN_PROCESS_KEYS}},
     {PEER_ROUTER, {FILTERS, ADMIN_STATUS, ADMIN_LOOK, ADMIN_LOAD}},
     {PEER_NODE, {(enum admin_action)0}},
 };

@@ -1,0 +1,229 @@
+/* A table of what links have said, by the name of the process; sites are put together from it by
+ * their ids, and from the sets of sites in documents. */
+#include "coordinator/links.h"
+
+#include "base/heap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LISTED_SITES = 64,     /* in one answer; what is beyond is not told */
+    LISTED_FILTERS = 1024, /* ... of which it is told how many */
+    GAP_MOST_US = 600000000,
+};
+
+/* ---- what links say ---- */
+
+/* As routers are: see coordinator_follows_router(). */
+static bool lives(const struct coordinator *self, const struct link_heard *link, uint64_t now_us)
+{
+    return link->name[0] != '\0' && (coordinator_lately(self, now_us, link->last_us) ||
+                                     now_us - link->last_us <= 2 * link->gap_us);
+}
+
+/* The one of that name; else the place of the one that was heard of longest ago. */
+static struct link_heard *place_of(struct coordinator *self, const char *name)
+{
+    struct link_heard *oldest = &self->links[0];
+
+    for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
+        struct link_heard *one = &self->links[i];
+
+        if (strncmp(one->name, name, sizeof one->name) == 0) {
+            return one;
+        }
+        oldest = one->last_us < oldest->last_us ? one : oldest;
+    }
+    return oldest;
+}
+
+static uint64_t gap_of(const struct link_heard *one, uint64_t now_us)
+{
+    uint64_t gap_us = now_us > one->last_us ? now_us - one->last_us : 0;
+
+    gap_us = gap_us > one->gap_us ? gap_us : one->gap_us;
+    return gap_us < GAP_MOST_US ? gap_us : GAP_MOST_US;
+}
+
+/* Names and endpoints that no document could hold are nobody's. */
+static bool is_sound(const struct sync_request *request)
+{
+    size_t size = strlen(request->endpoint);
+
+    return document_name_valid(span_text(request->name)) && request->site != NULL &&
+           site_name_valid(span_text(request->site)) && size > 0 && size < DOCUMENT_TEXT_BYTES;
+}
+
+void links_note(struct coordinator *self, uint64_t now_us, const struct sync_request *request)
+{
+    struct link_heard *one;
+    bool again;
+
+    if (!link_report_said(&request->link) || !is_sound(request)) {
+        return;
+    }
+    one = place_of(self, request->name);
+    again = strncmp(one->name, request->name, sizeof one->name) == 0;
+    *one = (struct link_heard){.last_us = now_us,
+                               .gap_us = again ? gap_of(one, now_us) : 0,
+                               .curve = request->curve,
+                               .report = request->link};
+    (void)snprintf(one->name, sizeof one->name, "%s", request->name);
+    (void)snprintf(one->site, sizeof one->site, "%s", request->site);
+    (void)snprintf(one->endpoint, sizeof one->endpoint, "%s", request->endpoint);
+}
+
+size_t links_places(const struct coordinator *self, uint64_t now_us,
+                    struct link_place places[COORDINATOR_MAX_LINKS])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
+        const struct link_heard *one = &self->links[i];
+
+        if (lives(self, one, now_us)) {
+            places[count++] = (struct link_place){.endpoint = one->endpoint, .curve = one->curve};
+        }
+    }
+    return count;
+}
+
+/* ---- what is known of sites ---- */
+
+struct listing {
+    struct site_summary sites[LISTED_SITES];
+    size_t nsites;
+    struct filter_sites *filters;
+    size_t nfilters;
+    uint64_t left; /* filters that are not in it */
+};
+
+/* NULL: there is no room for one more. */
+static struct site_summary *site_of(struct listing *self, const struct site_id *id,
+                                    const char *name)
+{
+    for (size_t i = 0; i < self->nsites; i++) {
+        if (site_id_equal(&self->sites[i].id, id)) {
+            return &self->sites[i];
+        }
+    }
+    if (self->nsites == LISTED_SITES) {
+        return NULL;
+    }
+    self->sites[self->nsites] = (struct site_summary){.id = *id, .name = name};
+    return &self->sites[self->nsites++];
+}
+
+static void list_peer(struct listing *self, const struct link_peer *peer)
+{
+    struct site_summary *site = site_of(self, &peer->id, peer->name);
+
+    if (site == NULL || !peer->connected) {
+        return;
+    }
+    site->links++;
+    if (site->round_trip_us == 0 || peer->round_trip_us < site->round_trip_us) {
+        site->round_trip_us = peer->round_trip_us;
+    }
+}
+
+static void list_link(struct listing *self, const struct link_heard *link)
+{
+    struct site_summary *own = site_of(self, &link->report.id, link->site);
+
+    if (own != NULL) {
+        own->own = true;
+        own->links++;
+    }
+    for (uint32_t i = 0; i < link->report.npeers; i++) {
+        list_peer(self, &link->report.peers[i]);
+    }
+}
+
+static void list_filter(struct listing *self, const struct filter_document *document)
+{
+    const struct site_set *sites = &document->content.sites;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        const struct site_entry *entry = &sites->entries[i];
+        struct site_summary *site = entry->state != SITE_GONE
+                                        ? site_of(self, &entry->id, entry->name)
+                                        : NULL;
+
+        if (site != NULL && i == sites->own) {
+            site->own = true;
+        }
+    }
+    if (self->nfilters == LISTED_FILTERS) {
+        self->left++;
+        return;
+    }
+    self->filters[self->nfilters++] = (struct filter_sites){
+        .filter_id = document->id, .name = document->content.name, .sites = *sites};
+}
+
+static bool is_meant(const struct filter_document *document, const char *name)
+{
+    return document_has_sites(document) && document->content.state == FILTER_ACTIVE &&
+           (name[0] == '\0' || strcmp(document->content.name, name) == 0);
+}
+
+static void list_all(const struct coordinator *self, uint64_t now_us, const char *name,
+                     struct listing *listing)
+{
+    for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
+        if (lives(self, &self->links[i], now_us)) {
+            list_link(listing, &self->links[i]);
+        }
+    }
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+
+        if (is_meant(document, name)) {
+            list_filter(listing, document);
+        }
+    }
+}
+
+/* One filter is asked about: is it there? */
+static bool is_there(const struct coordinator *self, const char *name)
+{
+    const struct document_entry *entry = document_cache_find_name(&self->documents, name);
+
+    return entry != NULL && entry->document.content.state == FILTER_ACTIVE;
+}
+
+void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame)
+{
+    const char *name = frame->body.admin_request.name;
+    struct listing *listing = heap_zalloc(1, sizeof *listing);
+    struct filter_sites *filters = heap_alloc(LISTED_FILTERS, sizeof *filters);
+    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_ADMIN_REPLY};
+    char message[COORDINATOR_MESSAGE_BYTES] = "";
+
+    if (name[0] != '\0' && !is_there(self, name)) {
+        (void)snprintf(message, sizeof message, "there is no filter %.128s; see `orbloom info`",
+                       name);
+        coordinator_answer(self, from, frame->correlation, STATUS_NOT_FOUND, false, message);
+    } else if (listing == NULL || filters == NULL) {
+        coordinator_answer(self, from, frame->correlation, STATUS_NOMEM, false,
+                           "the coordinator is out of memory; retry");
+    } else {
+        listing->filters = filters;
+        list_all(self, now_us, name, listing);
+        answer.body.admin_reply = (struct admin_reply){
+            .message = "",
+            .sites = {.site = self->config.site,
+                      .sites = listing->sites,
+                      .nsites = listing->nsites,
+                      .filters = listing->filters,
+                      .nfilters = listing->nfilters,
+                      .filters_left = listing->left},
+        };
+        coordinator_reply(self, from, &answer);
+    }
+    heap_free(filters);
+    heap_free(listing);
+}

@@ -1,0 +1,27 @@
+/* links.h - the links that this coordinator hears of: which process links this site to others,
+ * where it is reached, and to which sites it is connected.
+ *
+ * Nothing of it is stored. A link asks each coordinator of its list in turn, as routers do, and is
+ * forgotten as they are; a router that asks another coordinator hears of it from there. Who knows
+ * of no link can't tell how far behind a site is, and so says less, but nothing wrong.
+ *
+ * Bounds:  COORDINATOR_MAX_LINKS, the one that was heard of longest ago goes; LINK_MAX_PEERS each.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_COORDINATOR_LINKS_H
+#define ORBLOOM_COORDINATOR_LINKS_H
+
+#include "coordinator/private.h"
+
+/* A router has asked: take down what it tells, if it is a link. */
+void links_note(struct coordinator *self, uint64_t now_us, const struct sync_request *request);
+
+/* Where those that live are reached; returns how many. Borrows from `self`. */
+size_t links_places(const struct coordinator *self, uint64_t now_us,
+                    struct link_place places[COORDINATOR_MAX_LINKS]);
+
+/* What they and the documents tell of sites: `orbloom site`. */
+void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame);
+
+#endif
