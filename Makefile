@@ -88,6 +88,7 @@ SRC_filter  := $(call sources_of,lib/filter)
 SRC_map     := $(call sources_of,lib/map)
 SRC_log     := $(call sources_of,lib/log)
 SRC_resp    := $(call sources_of,lib/resp)
+SRC_site    := $(call sources_of,lib/site)
 SRC_runtime := $(call sources_of,lib/runtime)
 SRC_proto   := $(call sources_of,proto)
 DAEMONS     := node router coordinator
@@ -159,7 +160,7 @@ FORCE:
 
 # Archives, one a layer. `q` keeps members that share a file name.
 
-LAYERS := base filter map log resp runtime proto client_core cli \
+LAYERS := base filter map log resp site runtime proto client_core cli \
     $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support simulator bench
 archives = $(patsubst %,$(BUILD)/obj/lib%.a,$(1))
 
@@ -231,7 +232,7 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 CORES       := node_core router_core coordinator_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
-TEST_ARCHIVES := $(call archives,simulator support bench cli $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp) \
+TEST_ARCHIVES := $(call archives,simulator support bench cli $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp site) \
     $(LIBORBLOOM)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
@@ -243,7 +244,7 @@ $(BUILD)/tests/unit/torture_healing: $(call objects,tests/torture/healing.c)
 # What they try is pure, so few layers suffice. A guided one holds libFuzzer without its main().
 $(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o \
     $(call objects,$(addprefix tests/support/,fuzz_loop.c fuzz_input.c fuzz_fields.c log_samples.c) $(SRC_disk)) \
-    $(call archives,cli client_core resp proto map filter log base)
+    $(call archives,cli client_core resp site proto map filter log base)
 	$(link)
 $(BUILD)/tests/fuzz/tls: $(call objects,lib/runtime/tls.c lib/runtime/file.c)
 $(FUZZ): LINK_LIBS = $(PURE_LIBS) $(if $(filter guided,$(VARIANT)), \
@@ -408,7 +409,7 @@ test-asan-run: test-variant
 # Benchmarks and the demonstration.
 
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
-$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench log) $(LIBORBLOOM)
+$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench log site) $(LIBORBLOOM)
 	$(link)
 $(BENCHES): LINK_LIBS = $(BENCH_LIBS)
 

@@ -66,6 +66,8 @@ static const struct {
     BOUND(STATS_REPLY, stats_reply, stats_reply),
     BOUND(PULL_REQUEST, pull_request, pull_request),
     BOUND(PULL_REPLY, pull_reply, pull_reply),
+    BOUND(SITE_CURSOR_REQUEST, site_cursor_request, site_cursor_request),
+    BOUND(SITE_CURSOR_REPLY, site_cursor_reply, site_cursor_reply),
     BOUND(ERROR, error_reply, error),
 };
 #undef BOUND

@@ -50,6 +50,8 @@ static const struct frame_row frames[] = {
     [FRAME_STATS_REPLY] = {"answers", {0, 0, 0}},
     [FRAME_PULL_REQUEST] = {"pulls", {0, ROUTER | NODE, 0}},
     [FRAME_PULL_REPLY] = {"answers", {0, 0, 0}},
+    [FRAME_SITE_CURSOR_REQUEST] = {"cursors of other sites", {0, ROUTER, 0}},
+    [FRAME_SITE_CURSOR_REPLY] = {"answers", {0, 0, 0}},
     [FRAME_ERROR] = {"refusals", {0, 0, 0}},
 };
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Who may include whom. Usage: tools/check-layers.sh [ROOT]; exit 1 naming file:line.
 #
-#   base <- filter <- map <- proto      base <- runtime      base <- log      base <- resp
+#   base <- filter <- map <- proto      map <- site      base <- runtime      base <- log      base <- resp
 #   node, router, coordinator and client may use all of these, and never each other
 #   cli uses client; tests may use anything; bench may use the libraries, proto, client and cli
 #   of the node: base <- store <- array <- sync      base <- pull <- array      all of them <- node itself
@@ -53,9 +53,10 @@ BEGIN {
     allow("map", "base filter map")
     allow("log", "base log")
     allow("resp", "base resp")
+    allow("site", "base filter map site")
     allow("proto", "base filter map proto")
     allow("runtime", "base runtime")
-    libraries = "base filter map log resp proto runtime"
+    libraries = "base filter map log resp site proto runtime"
     allow("node", libraries " node")
     allow("router", libraries " router")
     allow("coordinator", libraries " coordinator")
@@ -78,7 +79,7 @@ BEGIN {
     owner["time"] = "^(lib/runtime/|lib/base/log[.]c$|cli/bench/process_usage[.]c$)"
     owner["protobuf-c"] = "^proto/"
     owner["sodium"] = "^(lib/(filter|map|runtime)|router/resp)/"
-    owner["xxhash"] = "^(lib/(filter|map|log)|node)/"
+    owner["xxhash"] = "^(lib/(filter|map|log|site)|node)/"
     owner["hiredis"] = "^(cli/bench/re(dis|ply)|client/examples/resp_)"
     owner["jansson"] = "^(bench|coordinator/store/etcd)/"
     owner["openssl"] = "^lib/runtime/"

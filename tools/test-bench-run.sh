@@ -30,7 +30,10 @@ fake() {
 }
 
 fake build/bench/kernel \
-    'echo "{\"target\": \"kernel\", \"method\": \"line\", \"op\": \"check\", \"z\": 1, \"batch\": 1024, \"in_flight\": 1, \"size\": 1000000, \"keys_per_s\": 5e7}"'
+    'echo "{\"target\": \"kernel\", \"method\": \"line\", \"op\": \"check\", \"z\": 1, \"batch\": 1024, \"in_flight\": 1, \"size\": 1000000, \"keys_per_s\": 5e7}"' \
+    'for op in encode decode; do' \
+    '    echo "{\"target\": \"kernel\", \"method\": \"site batch\", \"op\": \"$op\", \"batch\": 1000, \"in_flight\": 1, \"size\": 0, \"keys_per_s\": 6e7, \"bits_per_key\": 55.6, \"value\": 7.25, \"unit\": \"B\"}"' \
+    'done'
 fake path/redis-server '[ "$1" != --version ] || { echo "Redis server v=7.0.0 sha=0"; exit; }' \
     'echo "$*" >"$FAKE/redis-words"; echo $$ >"$FAKE/redis-pid"; exec sleep 60'
 fake path/redis-cli '[ "${!#}" != ping ] || { [ -s "$FAKE/redis-pid" ] && echo PONG; }' \
@@ -156,6 +159,7 @@ cmp -s "$dir/got" "$dir/wanted" || complain "rows were not measured in turn:
 $(diff "$dir/wanted" "$dir/got" | head -n 20)"
 [ "$(sort -u "$dir/copies" | tr '\n' ' ')" = "check-bits-1000000 add-bits-1000000 check-bits-100000000 \
 add-bits-100000000 check-bits-5000000 add-bits-5000000 " ] || complain "bitmaps copied: $(cat "$dir/copies")"
+says '| 1,000 | 6.95 | 7.25 | 60.0 M | 60.0 M |'
 says "| 1000 | 64 | 2.00 M (1.00 M..3.00 M) | 2.00 M (1.00 M..3.00 M) | 2.00 M (1.00 M..3.00 M) | 1.00 x | 1.00 x |"
 says "not run: a set of this size takes about 10 GB"
 says "not run: too few keys to time adds"

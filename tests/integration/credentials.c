@@ -90,13 +90,29 @@ static struct credential credential_of(enum user_of_ours user)
 
 /* Field numbers of Frame's bodies, by kind. */
 static const uint32_t numbers[] = {
-    [FRAME_CLIENT_REQUEST] = 10, [FRAME_CLIENT_REPLY] = 11,  [FRAME_NODE_REQUEST] = 12,
-    [FRAME_NODE_REPLY] = 13,     [FRAME_DOCUMENTS] = 20,     [FRAME_SYNC_REQUEST] = 21,
-    [FRAME_SYNC_REPLY] = 22,     [FRAME_HINT] = 23,          [FRAME_FENCE_REQUEST] = 24,
-    [FRAME_FENCE_REPLY] = 25,    [FRAME_BOOT_REQUEST] = 26,  [FRAME_BOOT_REPLY] = 27,
-    [FRAME_ADMIN_REQUEST] = 40,  [FRAME_ADMIN_REPLY] = 41,   [FRAME_INFO_REQUEST] = 50,
-    [FRAME_INFO_REPLY] = 51,     [FRAME_STATS_REQUEST] = 52, [FRAME_STATS_REPLY] = 53,
-    [FRAME_PULL_REQUEST] = 60,   [FRAME_PULL_REPLY] = 61,    [FRAME_ERROR] = 59,
+    [FRAME_CLIENT_REQUEST] = 10,
+    [FRAME_CLIENT_REPLY] = 11,
+    [FRAME_NODE_REQUEST] = 12,
+    [FRAME_NODE_REPLY] = 13,
+    [FRAME_DOCUMENTS] = 20,
+    [FRAME_SYNC_REQUEST] = 21,
+    [FRAME_SYNC_REPLY] = 22,
+    [FRAME_HINT] = 23,
+    [FRAME_FENCE_REQUEST] = 24,
+    [FRAME_FENCE_REPLY] = 25,
+    [FRAME_BOOT_REQUEST] = 26,
+    [FRAME_BOOT_REPLY] = 27,
+    [FRAME_ADMIN_REQUEST] = 40,
+    [FRAME_ADMIN_REPLY] = 41,
+    [FRAME_INFO_REQUEST] = 50,
+    [FRAME_INFO_REPLY] = 51,
+    [FRAME_STATS_REQUEST] = 52,
+    [FRAME_STATS_REPLY] = 53,
+    [FRAME_PULL_REQUEST] = 60,
+    [FRAME_PULL_REPLY] = 61,
+    [FRAME_ERROR] = 59,
+    [FRAME_SITE_CURSOR_REQUEST] = 64,
+    [FRAME_SITE_CURSOR_REPLY] = 65,
 };
 
 /* A body without fields: whether it may come at all is what matters. */

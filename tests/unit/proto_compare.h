@@ -241,6 +241,8 @@ static inline void compare_by_hand(const struct frame *a, const struct frame *b)
     case FRAME_INFO_REQUEST:
     case FRAME_STATS_REQUEST:
     case FRAME_STATS_REPLY:
+    case FRAME_SITE_CURSOR_REQUEST:
+    case FRAME_SITE_CURSOR_REPLY:
     case FRAME_ERROR:
         break;
     }

@@ -215,6 +215,8 @@ static inline void sample_by_hand(enum sample_size size, struct frame *out)
     case FRAME_INFO_REQUEST:
     case FRAME_STATS_REQUEST:
     case FRAME_STATS_REPLY:
+    case FRAME_SITE_CURSOR_REQUEST:
+    case FRAME_SITE_CURSOR_REPLY:
     case FRAME_ERROR:
         break;
     }
