@@ -71,6 +71,7 @@ static bool let_go(void *context, struct document_entry *entry)
     if (is_in_use(self, entry->document.id)) {
         return false;
     }
+    site_cursors_forget(&self->site_cursors, entry->document.id);
     node_hosted_destroy(entry->attachment);
     return true;
 }

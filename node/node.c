@@ -123,6 +123,7 @@ void node_destroy(struct node **node)
     node_exchange_destroy(&self->exchange);
     node_drop_held(self);
     node_expansion_fini(self);
+    site_cursors_fini(&self->site_cursors);
     for (size_t i = 0; i < self->documents.count; i++) {
         node_hosted_destroy(self->documents.by_id[i]->attachment);
     }
@@ -216,6 +217,8 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
         node_on_pull_request(self->exchange, now_us, from, &frame);
     } else if (frame.kind == FRAME_SITE_TAIL_REQUEST) {
         node_on_site_tail_request(self->exchange, now_us, from, &frame);
+    } else if (frame.kind == FRAME_SITE_CURSOR_REQUEST) {
+        node_on_site_cursor_request(self, from, &frame);
     } else {
         refuse_frame(self, now_us, from, &frame, STATUS_INVALID);
     }

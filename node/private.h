@@ -14,6 +14,7 @@
 #include "node/former.h"
 #include "node/node.h"
 #include "node/replay_window.h"
+#include "node/site_cursors.h"
 #include "node/store/storage.h"
 #include "node/sync/sync.h"
 #include "node/vote_cache.h"
@@ -131,6 +132,7 @@ struct node {
     struct node_replay replay;
     struct node_expansion expansion;
     struct exchange *exchange; /* with other nodes */
+    struct site_cursors site_cursors;
 
     struct log_limit bad_frame_limit;
     struct log_limit coordinator_limit; /* of what it refuses */
@@ -215,6 +217,18 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
                            const struct frame *frame);
 void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame);
 void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame);
+
+/* Is what names this epoch served? OK · STALE · NEED_DOC · CONFLICT · NOT_READY · DROPPED. */
+enum status node_judge(const struct node *self, const struct document_entry *entry,
+                       const struct subrequest *subrequest);
+
+/* sites.c: cursors of other sites' logs; found in the log, repeated, and void when an incarnation
+ * begins. */
+void node_on_site_cursor_request(struct node *self, const struct peer *from,
+                                 const struct frame *frame);
+void node_site_cursor_found(struct node *self, struct span record);
+void node_site_cursors_forget(struct node *self);
+MUST_USE enum status node_site_cursors_checkpoint(const struct node *self);
 
 /* disk.c: what the slot group's share of the filter's sorted runs takes on the disk. */
 uint64_t node_disk_bytes(const struct node *self, const struct document_entry *entry,

@@ -53,8 +53,8 @@ static void hand_on(const struct node *self, struct answer *answer,
     }
 }
 
-static enum status judge(const struct node *self, const struct document_entry *entry,
-                         const struct subrequest *subrequest)
+enum status node_judge(const struct node *self, const struct document_entry *entry,
+                       const struct subrequest *subrequest)
 {
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
     enum status status;
@@ -310,7 +310,7 @@ static void serve_subrequest(struct node *self, uint64_t now_us,
 
     *reply = (struct subrequest_reply){.tag = subrequest->tag};
     node_count(self, NODE_segments_total);
-    reply->status = judge(self, entry, subrequest);
+    reply->status = node_judge(self, entry, subrequest);
     if (reply->status == STATUS_OK && subrequest->operation == OPERATION_ENDS) {
         tell_end(self, entry, subrequest, answer, reply);
     } else if (reply->status == STATUS_OK) {

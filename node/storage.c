@@ -76,6 +76,8 @@ static enum status on_found(void *context, enum record_type type, struct span re
     }
     if (type == RECORD_CURSOR) {
         node_pull_found(self->exchange, record);
+    } else if (type == RECORD_SITE_CURSOR) {
+        node_site_cursor_found(self, record);
     } else if (type == RECORD_PEER) {
         node_remember_found(self->exchange, record);
     }
@@ -127,6 +129,7 @@ static void begin_incarnation(struct node *self)
     self->life.identity.incarnation = draw(self);
     self->life.identity.nbefore = 0;
     node_pull_forget(self->exchange);
+    node_site_cursors_forget(self);
 }
 
 static void show_incarnation(struct node *self)
@@ -323,6 +326,9 @@ static enum status checkpoint(void *context)
             fence.epoch = hosted->fence.epoch;
             status = storage_put_fence(self->storage, &fence, &end);
         }
+    }
+    if (status == STATUS_OK) {
+        status = node_site_cursors_checkpoint(self);
     }
     if (status == STATUS_OK) {
         status = node_remember_checkpoint(self->exchange);

@@ -68,6 +68,8 @@ static const struct {
     BOUND(PULL_REPLY, pull_reply, pull_reply),
     BOUND(SITE_TAIL_REQUEST, site_tail_request, site_tail_request),
     BOUND(SITE_TAIL_REPLY, site_tail_reply, site_tail_reply),
+    BOUND(SITE_CURSOR_REQUEST, site_cursor_request, site_cursor_request),
+    BOUND(SITE_CURSOR_REPLY, site_cursor_reply, site_cursor_reply),
     BOUND(ERROR, error_reply, error),
     BOUND(SITE_HELLO, site_hello, site_hello),
     BOUND(SITE_OPEN, site_open, site_open),

@@ -5,6 +5,7 @@
  *
  *   client ------ client_request / client_reply, info_request / info_reply ------> router
  *   router ------ node_request / node_reply, documents, info_request ------------> node
+ *   router ------ site_cursor_request / site_cursor_reply -----------------------> node
  *   router, node  sync_request / sync_reply, <- hint ----------------------------> coordinator
  *   coordinator - fence_request / fence_reply, info_request / info_reply ---------> node
  *   node -------- pull_request / pull_reply, boot_request / boot_reply ------------> node
@@ -33,6 +34,7 @@
 
 #include "base/actor.h"
 #include "base/buffer.h"
+#include "base/site_cursor.h"
 #include "base/span.h"
 #include "base/status.h"
 #include "map/boot.h"
@@ -54,10 +56,11 @@ enum {
     CODEC_MAX_SUBREQUESTS = 4096,
     CODEC_MAX_DOCUMENTS = 4096, /* in one frame */
     CODEC_MAX_TEXT_BYTES = 1024,
-    CODEC_MAX_HELD = 4096,    /* documents that a node says it holds, on one page */
-    CODEC_MAX_WANTED = 256,   /* of them, asked for at once */
-    CODEC_MAX_RECORDS = 4096, /* of a store, in one frame */
-    CODEC_MAX_USES = 1024,    /* of users' credentials, told at once */
+    CODEC_MAX_HELD = 4096,         /* documents that a node says it holds, on one page */
+    CODEC_MAX_WANTED = 256,        /* of them, asked for at once */
+    CODEC_MAX_RECORDS = 4096,      /* of a store, in one frame */
+    CODEC_MAX_USES = 1024,         /* of users' credentials, told at once */
+    CODEC_MAX_SITE_CURSORS = 1024, /* of a slot group, in one frame */
 };
 
 /* Between routers and nodes a feed is an add to one keyset, and only they ask where logs end. */
@@ -155,6 +158,31 @@ struct node_reply {
     size_t nsubrequests;
     const struct span *documents; /* signed ones that the router lacks (after STALE) */
     size_t ndocuments;
+};
+
+/* Of cursors neither filter nor slot group is told: they are the message's. */
+struct site_cursor_request {
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint64_t epoch_hash;
+    uint32_t group;
+    bool put;                                 /* else they are asked for */
+    const struct record_site_cursor *cursors; /* decoded: see site_cursor_valid() */
+    size_t ncursors;
+};
+
+struct site_cursor_reply {
+    enum status status;
+    uint64_t filter_id;
+    uint64_t epoch; /* OK: the request's; else what the node holds, 0 for nothing */
+    uint64_t epoch_hash;
+    uint32_t group;
+    uint32_t node_id;
+    uint64_t incarnation;
+    enum replica_state state;
+    const struct record_site_cursor *cursors;
+    size_t ncursors;
+    struct span document; /* signed, with STALE; else empty */
 };
 
 /* Signed documents handed on. */
@@ -375,6 +403,8 @@ enum frame_kind {
     FRAME_SITE_CLOSE,
     FRAME_SITE_TAIL_REQUEST, /* see map/site_tail.h */
     FRAME_SITE_TAIL_REPLY,
+    FRAME_SITE_CURSOR_REQUEST,
+    FRAME_SITE_CURSOR_REPLY,
     FRAME_ERROR,
 };
 
@@ -404,6 +434,8 @@ struct frame {
         struct pull_reply pull_reply;
         struct site_tail_request site_tail_request;
         struct site_tail_reply site_tail_reply;
+        struct site_cursor_request site_cursor_request;
+        struct site_cursor_reply site_cursor_reply;
         struct error_reply error;
         struct site_hello site_hello;
         struct site_open site_open;

@@ -38,6 +38,8 @@ binding_table_fn binding_pull_request;
 binding_table_fn binding_pull_reply;
 binding_table_fn binding_site_tail_request;
 binding_table_fn binding_site_tail_reply;
+binding_table_fn binding_site_cursor_request;
+binding_table_fn binding_site_cursor_reply;
 binding_table_fn binding_error_reply;
 binding_table_fn binding_site_hello;
 binding_table_fn binding_site_open;
@@ -52,9 +54,13 @@ binding_table_fn binding_site_close;
 #define WIRE_replica_report Orbloom__V1__ReplicaReport
 binding_table_fn binding_filter_summary;
 binding_table_fn binding_replica_report;
-#define WIRE_user_use    Orbloom__V1__CredentialUse
-#define WIRE_user_change Orbloom__V1__UserChange
-#define WIRE_user_page   Orbloom__V1__UserPage
+#define WIRE_user_use           Orbloom__V1__CredentialUse
+#define WIRE_user_change        Orbloom__V1__UserChange
+#define WIRE_user_page          Orbloom__V1__UserPage
+#define WIRE_record_site_cursor Orbloom__V1__SiteCursor
+#define WIRE_record_site_source Orbloom__V1__SiteCursorSource
+binding_table_fn binding_record_site_cursor;
+binding_table_fn binding_record_site_source;
 binding_table_fn binding_user_use;
 binding_table_fn binding_user_change;
 binding_table_fn binding_user_page;

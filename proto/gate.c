@@ -59,6 +59,8 @@ static const struct frame_row frames[] = {
     [FRAME_SITE_CLOSE] = {"what links of other sites say", {0, 0, 0}},
     [FRAME_SITE_TAIL_REQUEST] = {"questions for the tail of a log", {0, ROUTER, 0}},
     [FRAME_SITE_TAIL_REPLY] = {"answers", {0, 0, 0}},
+    [FRAME_SITE_CURSOR_REQUEST] = {"cursors of other sites", {0, ROUTER, 0}},
+    [FRAME_SITE_CURSOR_REPLY] = {"answers", {0, 0, 0}},
     [FRAME_ERROR] = {"refusals", {0, 0, 0}},
 };
 

@@ -9,7 +9,7 @@
  *   monitor       stats                        stats                              status, stats
  *   admin         client requests, info, stats stats                              all, stats
  *   router        -                            node requests, documents, info,    sync, admin
- *                                              pulls (dumps)                      requests
+ *                                              pulls (dumps), cursors of sites    requests
  *   node          -                            boots, pulls, documents            sync
  *   coordinator   hints                        fences, hints, info, documents     admin requests
  *

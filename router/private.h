@@ -234,7 +234,9 @@ struct router {
     struct waiting waiting[ROUTER_MAX_WAITING];
     uint32_t nwaiting;
     struct info infos[ROUTER_MAX_INFOS];
-    struct dumps *dumps; /* see dump.h */
+    struct dumps *dumps;        /* see dump.h */
+    struct site_ask *site_asks; /* see site_cursors.h; those that came last first */
+    uint32_t nsite_asks;
     struct link_ring coordinators;
     uint64_t since;
     uint64_t store;      /* the name of the store that `since` is a change number of */

@@ -4,6 +4,7 @@
 #include "map/identity.h"
 #include "proto/answers.h"
 #include "router/dump.h"
+#include "router/site_cursors.h"
 
 #include <assert.h>
 
@@ -54,6 +55,7 @@ void router_destroy(struct router **router)
         return;
     }
     dumps_destroy(self);
+    site_asks_destroy(self);
     ops_fini(self);
     limits_fini(self);
     serve_fini(self);
@@ -192,6 +194,9 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     } else if (frame.kind == FRAME_PULL_REPLY) {
         (void)backend_heard(self, now_us, link, 0);
         dumps_on_reply(self, now_us, &frame);
+    } else if (frame.kind == FRAME_SITE_CURSOR_REPLY) {
+        (void)backend_heard(self, now_us, link, 0);
+        site_asks_on_reply(self, now_us, &frame);
     } else {
         router_refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
     }
@@ -204,7 +209,7 @@ static bool idle(const struct router *self)
             return false;
         }
     }
-    return !router_busy(self) && dumps_idle(self);
+    return !router_busy(self) && dumps_idle(self) && site_asks_idle(self);
 }
 
 static void turn(void *context, uint64_t now_us)
@@ -234,7 +239,8 @@ static bool let_go(void *context, struct document_entry *entry)
 {
     const struct router *self = context;
 
-    if (infos_use(self, entry->document.id) || dumps_use(self, entry->document.id)) {
+    if (infos_use(self, entry->document.id) || dumps_use(self, entry->document.id) ||
+        site_asks_use(self, entry->document.id)) {
         return false;
     }
     routed_filter_destroy(entry->attachment);
@@ -265,6 +271,7 @@ static void on_time(void *context, uint64_t now_us)
         serve_tick(self, now_us);
         infos_tick(self, now_us);
         dumps_tick(self, now_us);
+        site_asks_tick(self, now_us);
         backends_tick(self, now_us);
         backends_flush(self, now_us);
         hedge_learn(self, now_us);

@@ -17,6 +17,7 @@
 #include "base/buffer.h"
 #include "base/counter.h"
 #include "base/link_ring.h"
+#include "base/site_cursor.h"
 #include "map/document.h"
 #include "map/document_cache.h"
 #include "map/seal.h"
@@ -187,6 +188,39 @@ struct router_ends {
  * Under a newer epoch it begins anew. INVALID: its keys are not logged. NOT_READY, DROPPED: as of
  * router_relay(). */
 void router_ends(struct router *router, uint64_t now_us, const struct router_ends *question);
+
+/* OK. Else there are none, and `message` says why: UNAVAILABLE, who did not answer. INVALID,
+ * NOT_READY, DROPPED: as of router_ends(). */
+struct router_site_cursors_told {
+    enum status status;
+    const char *message;
+    uint64_t epoch; /* under which it was done */
+    uint64_t epoch_hash;
+    const struct record_site_cursor *cursors; /* got: until the callback returns, in no order */
+    size_t count;
+};
+
+/* Cursors of other sites' logs; see site/cursor.h. Filter and slot group are those of the question,
+ * whatever cursors say. `count`: to be put. */
+struct router_site_cursors {
+    uint64_t filter_id;
+    uint32_t group;
+    uint32_t timeout_ms;
+    const struct record_site_cursor *cursors;
+    size_t count;
+    void (*done)(void *owner, const struct router_site_cursors_told *told); /* once; or at once */
+    void *owner;
+};
+
+/* Into the logs of all replicas of the slot group: done once W of them, of one epoch, have it
+ * durably. At most CODEC_MAX_SITE_CURSORS. Put them after what they cover was acknowledged. */
+void router_site_cursors_put(struct router *router, uint64_t now_us,
+                             const struct router_site_cursors *question);
+
+/* What those of R FULL replicas of one epoch come to: so all that were put and acknowledged are in
+ * it. */
+void router_site_cursors_get(struct router *router, uint64_t now_us,
+                             const struct router_site_cursors *question);
 
 /* What an earlier router has kept, which is moved: for when no coordinator answers for
  * ROUTER_KEPT_US after the start. Before the first event. */

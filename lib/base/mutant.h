@@ -49,6 +49,9 @@
     X(PRESENT_IS_RELAYED)      \
     X(END_BEFORE_SYNC)         \
     X(ENDS_OF_FEWER)           \
+    X(SITE_CURSOR_BEFORE_SYNC) \
+    X(SITE_CURSOR_OUTLIVES)    \
+    X(SITE_CURSOR_OF_ONE)      \
     X(CUT_RUNS_UNPINNED)       \
     X(CUT_LOG_UNPINNED)        \
     X(LINES_ANY_GEOMETRY)      \

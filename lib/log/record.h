@@ -56,6 +56,7 @@
 #ifndef ORBLOOM_LOG_RECORD_H
 #define ORBLOOM_LOG_RECORD_H
 
+#include "base/site_cursor.h"
 #include "base/span.h"
 #include "base/status.h"
 
@@ -68,7 +69,6 @@ enum {
     RECORD_MAX_BYTES = 4 << 20,
     RECORD_MAX_TARGETS = 8,
     RECORD_MAX_BOOTS = 64,
-    RECORD_MAX_SOURCES = 16, /* all that a slot group may have while slots change */
 };
 
 enum record_type {
@@ -156,37 +156,6 @@ struct record_cursor {
     uint64_t source_incarnation;
     uint64_t offset; /* everything below is here */
     uint64_t epoch;  /* SYNC: complete for the document of this epoch; 0: a delta's cursor */
-};
-
-/* One continuous life of a site: numbers rise, and the tag tells two of one number apart. */
-struct record_site_life {
-    uint64_t number;
-    uint64_t tag;
-};
-
-/* A node of the other site, and how far its log has been applied here. */
-struct record_site_source {
-    uint64_t incarnation;
-    uint64_t boot;   /* the offset is of this one, or of what it continues */
-    uint64_t offset; /* everything below is here */
-    uint64_t epoch;  /* of the other site, under which the cursor began */
-    uint32_t node;
-};
-
-/* How far what a slot group of another site has logged of a filter and keyset is applied to a slot
- * group here: behind the keys that it covers, in the logs of W replicas. A missing one means that
- * the sites are compared, too low a one only repeats. */
-struct record_site_cursor {
-    uint64_t filter_id;
-    uint32_t group; /* here */
-    uint32_t keyset;
-    uint64_t site[2]; /* the other one */
-    struct record_site_life site_life;
-    struct record_site_life own_life;
-    uint64_t loss; /* of this group: a higher one voids those of lower ones */
-    uint32_t site_group;
-    uint32_t nsources; /* by rising nodes, each once */
-    struct record_site_source sources[RECORD_MAX_SOURCES];
 };
 
 /* This node has said yes to a boot of another one. */

@@ -113,6 +113,19 @@ enum status storage_put_cursor(struct storage *self, const struct record_cursor 
     return status;
 }
 
+enum status storage_put_site_cursor(struct storage *self, const struct record_site_cursor *cursor,
+                                    uint64_t *end)
+{
+    uint8_t *body;
+    enum status status = storage_append(self, RECORD_SITE_CURSOR, false,
+                                        record_site_cursor_size(cursor), &body, end);
+
+    if (status == STATUS_OK) {
+        record_site_cursor_put(body - RECORD_HEADER_BYTES, cursor);
+    }
+    return status;
+}
+
 enum status storage_put_peer(struct storage *self, const struct record_peer *peer, uint64_t *end)
 {
     uint8_t *body;

@@ -89,8 +89,8 @@ static void end_checkpoint(struct storage_recovery *self)
     }
 }
 
-/* Another incarnation lacks something, nobody knows what: how far it had taken over its peers' logs
- * says nothing any more. */
+/* Another incarnation lacks something, nobody knows what: how far it had taken over its peers'
+ * logs, or other sites', says nothing any more. */
 static void forget_cursors(struct storage_recovery *self)
 {
     struct buffer *state = &self->state;
@@ -102,7 +102,7 @@ static void forget_cursors(struct storage_recovery *self)
             return; /* It was read just now. */
         }
         self->checkpoint = at == self->checkpoint ? kept : self->checkpoint;
-        if (header.type != RECORD_CURSOR) {
+        if (header.type != RECORD_CURSOR && header.type != RECORD_SITE_CURSOR) {
             memmove(state->data + kept, state->data + at, header.size);
             kept += header.size;
         }
@@ -191,10 +191,9 @@ enum status storage_found(void *context, const struct record_header *header, str
     case RECORD_FENCE:
     case RECORD_DOCUMENT:
     case RECORD_CURSOR:
+    case RECORD_SITE_CURSOR:
     case RECORD_PEER:
         return buffer_append(&self->state, record);
-    case RECORD_SITE_CURSOR: /* No checkpoint repeats it: one that is missing makes sites compare.
-                              */
     case RECORD_CLEAN:
         break;
     }

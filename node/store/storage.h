@@ -135,6 +135,10 @@ MUST_USE enum status storage_put_fence(struct storage *self, const struct record
 MUST_USE enum status storage_put_cursor(struct storage *self, const struct record_cursor *cursor,
                                         uint64_t *end);
 
+MUST_USE enum status storage_put_site_cursor(struct storage *self,
+                                             const struct record_site_cursor *cursor,
+                                             uint64_t *end);
+
 MUST_USE enum status storage_put_peer(struct storage *self, const struct record_peer *peer,
                                       uint64_t *end);
 

@@ -82,6 +82,14 @@ static void collect(struct router_stage *self)
             note_told(self, &sent);
         } else if (sent.frame.kind == FRAME_NODE_REQUEST) {
             note_asked(self, &sent);
+        } else if (sent.frame.kind == FRAME_SITE_CURSOR_REQUEST) {
+            cr_assert_lt(self->nsite_asked, ROUTER_STAGE_SITE_ASKS);
+            self->site_asked[self->nsite_asked++] = (struct router_site_asked){
+                .node = node_of_link(self, sent.link),
+                .link = sent.link,
+                .correlation = sent.frame.correlation,
+                .request = sent.frame.body.site_cursor_request,
+            };
         } else if (sent.frame.kind == FRAME_DOCUMENTS) {
             self->handed[self->nhanded++] = node_of_link(self, sent.link);
         } else if (sent.frame.kind == FRAME_SYNC_REQUEST) {
@@ -338,4 +346,27 @@ struct router_told router_stage_told(struct router_stage *self)
 uint64_t router_stage_counter(struct router_stage *self, const char *name)
 {
     return fake_counter(&self->fake, &self->actor, self->now_us, STATS_PEER, name);
+}
+
+struct router_site_asked *router_stage_site_asked(struct router_stage *self, uint32_t node)
+{
+    for (size_t i = self->nsite_asked; i > 0; i--) {
+        if (self->site_asked[i - 1].node == node && !self->site_asked[i - 1].answered) {
+            return &self->site_asked[i - 1];
+        }
+    }
+    return NULL;
+}
+
+void router_stage_site_answer(struct router_stage *self, uint32_t node,
+                              const struct site_cursor_reply *reply)
+{
+    struct router_site_asked *asked = router_stage_site_asked(self, node);
+    struct frame frame = {.kind = FRAME_SITE_CURSOR_REPLY, .body.site_cursor_reply = *reply};
+
+    cr_assert_not_null(asked, "node %u was not asked", node);
+    asked->answered = true;
+    frame.correlation = asked->correlation;
+    fake_answer(&self->actor, self->now_us, asked->link, &frame);
+    collect(self);
 }

@@ -49,7 +49,16 @@ struct router_told {
     uint64_t absent;
 };
 
-enum { ROUTER_STAGE_USES = 4 };
+enum { ROUTER_STAGE_USES = 4, ROUTER_STAGE_SITE_ASKS = 256 };
+
+/* A question to a node about cursors of other sites; what it points to is gone. */
+struct router_site_asked {
+    uint32_t node;
+    uint32_t link;
+    uint64_t correlation;
+    struct site_cursor_request request;
+    bool answered;
+};
 
 struct router_stage {
     struct fake_effects fake;
@@ -68,6 +77,8 @@ struct router_stage {
     size_t nsyncs;
     struct user_use uses[ROUTER_STAGE_USES]; /* that it tells, the first of them */
     size_t nuses;
+    struct router_site_asked site_asked[ROUTER_STAGE_SITE_ASKS];
+    size_t nsite_asked;
     uint64_t position; /* where the logs of nodes end that answer */
 };
 
@@ -108,6 +119,11 @@ size_t router_stage_open(const struct router_stage *self);
  *   F nothing accepted, at capacity   f the same of a JOINING replica   1 ... the first key only
  *   S STALE with the stage's document  N NEED_DOC  R NOT_READY  C CONFLICT  O OVERLOADED */
 void router_stage_vote(struct router_stage *self, uint32_t node, char letter);
+
+/* The newest unanswered question to a node about cursors of other sites; NULL: there is none. */
+struct router_site_asked *router_stage_site_asked(struct router_stage *self, uint32_t node);
+void router_stage_site_answer(struct router_stage *self, uint32_t node,
+                              const struct site_cursor_reply *reply);
 
 /* The only answer told so far, which is then forgotten. */
 struct router_told router_stage_told(struct router_stage *self);
