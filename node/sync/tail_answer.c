@@ -40,7 +40,7 @@ const char *node_tail_why_not(const struct exchange *self, const struct site_tai
     return tail_place_why_not(&place, &life->identity, storage_end(self->storage));
 }
 
-/* Does the filter live in other sites, too? */
+/* Does the filter live in other sites, too? Without key log it can't. */
 static bool in_sites(const struct filter_document *document)
 {
     return document->keylog == KEYLOG_ON;
@@ -100,11 +100,10 @@ static void walk(struct tail_page *page, bool keep)
     page->nrefused = 0;
     for (size_t i = 0; i < list->count; i++) {
         struct site_tail_refusal refusal;
-
         enum status status = judge(page->exchange, &list->filters[i], page->request.from, &refusal);
 
         refusal.status = status;
-        if (refusal.status == STATUS_OK) {
+        if (status == STATUS_OK) {
             page->synced = page->synced || wants_sync(page->exchange, list->ids[i]);
             if (keep) {
                 page->served[served] = list->ids[i];
