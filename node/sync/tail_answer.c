@@ -94,11 +94,10 @@ static void walk(struct tail_page *page, bool keep)
     page->nrefused = 0;
     for (size_t i = 0; i < list->count; i++) {
         struct site_tail_refusal refusal;
-
         enum status status = judge(page->exchange, &list->filters[i], page->request.from, &refusal);
 
         refusal.status = status;
-        if (refusal.status == STATUS_OK) {
+        if (status == STATUS_OK) {
             page->synced = page->synced || wants_sync(page->exchange, list->ids[i]);
             if (keep) {
                 page->served[served] = list->ids[i];

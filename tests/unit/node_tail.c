@@ -433,6 +433,28 @@ Test(node_tail, as_many_links_as_there_is_room_for)
     cr_assert_not(circle->answered, "there is room again");
 }
 
+/* What a link is told counts for its rate, as what replicas are. */
+Test(node_tail, the_rate_is_bounded_for_each_link)
+{
+    struct frame frame = tail_question(log_end());
+    uint64_t start_us;
+
+    for (uint32_t i = 0; i < NBATCHES; i++) { /* 64 KB */
+        add(i);
+    }
+    circle_node(circle, 1)->exchange->config.gossip_rate = 64 << 10;
+    start_us = circle->now_us;
+    for (int i = 0; i < 3; i++) {
+        send_tail(&frame, 0);
+        cr_assert_eq(await_tail(10 * SECOND)->nrecords, NBATCHES);
+    }
+    cr_assert_gt(circle->now_us - start_us, SECOND);
+    send_tail(&frame, 1);
+    start_us = circle->now_us;
+    cr_assert_eq(await_tail(SECOND)->nrecords, NBATCHES);
+    cr_assert_lt(circle->now_us - start_us, SECOND / 10, "another one need not wait");
+}
+
 /* A node that goes while links wait, and while it reads for one. */
 Test(node_tail, an_end_in_the_middle_leaves_nothing_behind)
 {

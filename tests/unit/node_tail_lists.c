@@ -149,6 +149,28 @@ Test(node_tail_lists, what_the_node_does_not_know_needs_a_document)
     cr_assert_eq(reply->refusals[0].epoch, 0);
 }
 
+Test(node_tail_lists, a_longest_list_is_judged_and_told_of)
+{
+    static struct site_tail_filter many[SITE_TAIL_MAX_FILTERS];
+    uint64_t from = log_end();
+    struct frame frame = tail_question(from);
+    const struct site_tail_reply *reply;
+
+    add(0);
+    for (size_t i = 0; i < SITE_TAIL_MAX_FILTERS; i++) {
+        many[i] = (struct site_tail_filter){5 + i, 1, 1};
+    }
+    many[0] = followed;
+    frame.body.site_tail_request.filters = many;
+    frame.body.site_tail_request.nfilters = SITE_TAIL_MAX_FILTERS;
+    frame.body.site_tail_request.list = site_tail_list(many, SITE_TAIL_MAX_FILTERS);
+    reply = ask_tail(&frame);
+    cr_assert_eq(reply->status, STATUS_OK);
+    cr_assert_eq(reply->nrecords, 1);
+    cr_assert_eq(reply->nrefusals, SITE_TAIL_MAX_FILTERS - 1);
+    cr_assert_eq(reply->refusals[SITE_TAIL_MAX_FILTERS - 2].filter_id, many[4095].filter_id);
+}
+
 Test(node_tail_lists, a_filter_without_key_log_is_in_no_other_site)
 {
     struct frame frame;
