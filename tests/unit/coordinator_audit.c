@@ -106,6 +106,22 @@ Test(coordinator_audit, a_refused_command_is_noted_with_its_code)
     coordinator_stage_report(&stage, 3, 0, 0, REPLICA_NONE);
     command(&drop);
     EXPECT_LINE(2, "\"action\":\"drop\",\"filter\":\"urls\"", "\"outcome\":\"NOT_FOUND\"");
+    cr_assert_null(strstr(log_file.lines[1], "scope"));
+    close_stage();
+}
+
+Test(coordinator_audit, where_a_filter_in_several_sites_is_dropped_is_noted)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    open_stage();
+    coordinator_stage_report(&stage, 3, 0, 0, REPLICA_NONE);
+    drop.scope = DROP_HERE;
+    command(&drop);
+    EXPECT_LINE(1, "\"action\":\"drop\",\"filter\":\"urls\",\"scope\":\"here\"");
+    drop.scope = DROP_EVERYWHERE;
+    command(&drop);
+    EXPECT_LINE(2, "\"scope\":\"everywhere\"");
     close_stage();
 }
 
