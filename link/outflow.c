@@ -1,7 +1,8 @@
 /* Streams that are sent. What readers bring of the filter is gathered, a key that several replicas
- * tell once, sorted, and sent as batches; the last batch of what was gathered says how far each log
- * is covered by it and those before. A replica whose place is not known, or not to be gone on from,
- * is copied first: fill.c. */
+ * tell once. From time to time what was gathered becomes a section: it is sorted and sent as batches,
+ * and the last one of them says how far each log was covered when the section began. What comes
+ * meanwhile waits for the next one, so that a backlog never keeps places and marks from being told.
+ * A replica whose place is not known, or not to be gone on from, is copied first: fill.c. */
 #include "base/heap.h"
 #include "link/private.h"
 #include "log/run_merge.h"
@@ -14,8 +15,9 @@
 enum {
     PENDING_MAX_KEYS = 2 * SITE_BATCH_MAX_KEYS, /* nothing more is read beyond it */
     ALIVE_US = 1000000,
-    ENDS_MS = 2000, /* for R replicas to tell how long their logs are */
-    ENDS_AGAIN_US = 20000,
+    PLACES_US = 10000000, /* places that have moved are told so often, if no keys are */
+    ENDS_MS = 2000,       /* for R replicas to tell how long their logs are */
+    ENDS_AGAIN_US = 200000,
 };
 
 /* ---- what has been sent ---- */
@@ -29,6 +31,12 @@ static bool is_repeat(struct outflow *outflow, const struct site_tail_record *re
 
     if (record->producer_id == 0) {
         return false; /* Without a number nothing tells it apart. */
+    }
+    if (outflow->memory == NULL) {
+        outflow->memory = heap_zalloc(OUTFLOW_MEMORY, sizeof *outflow->memory);
+    }
+    if (outflow->memory == NULL) {
+        return false;
     }
     place = &outflow->memory[(record->producer_id ^ record->number * UINT64_C(0x9e3779b97f4a7c15)) %
                              OUTFLOW_MEMORY];
@@ -85,6 +93,41 @@ static void stall_if_full(struct outflow *outflow)
     }
 }
 
+/* The follows that an answer speaks of: those whose place is in it. One that was begun from a lower
+ * place since the question went out is not among them. Of another boot than it knew, a place within
+ * the answer may be one of records that are not there any more. */
+static bool is_told(struct follow *follow, const struct reading *reading,
+                    const struct site_tail_reply *reply)
+{
+    if (follow->fills || follow->source.node != reading->member.node ||
+        follow->source.offset < reply->from) {
+        return false;
+    }
+    if (follow->source.boot != reply->boot) {
+        follow->source.offset = reply->from;
+    }
+    return true;
+}
+
+static bool read_record(struct link *self, struct outflow *outflow, const struct reading *reading,
+                        const struct site_tail_reply *reply, const struct site_tail_record *record,
+                        const uint64_t *keys)
+{
+    struct follow *follow = record->filter_id == outflow->filter_id
+                                ? follow_of(outflow, record->group, reading->member.node)
+                                : NULL;
+
+    if (follow == NULL || !is_told(follow, reading, reply) ||
+        record->offset < follow->source.offset || !is_wanted(outflow, record)) {
+        return true;
+    }
+    if (is_repeat(outflow, record)) {
+        link_count(self, LINK_site_repeats_total, 1);
+        return true;
+    }
+    return gather_keys(outflow, keys, record->count);
+}
+
 /* Everything of the answer below `next` is read. Copies are behind their views' ends: what those
  * have is not read again. */
 void outflow_read(struct link *self, uint64_t now_us, struct reading *reading,
@@ -94,28 +137,19 @@ void outflow_read(struct link *self, uint64_t now_us, struct reading *reading,
     const uint64_t *keys = reply->fingerprints;
 
     for (size_t i = 0; i < reply->nrecords; i++) {
-        const struct site_tail_record *record = &reply->records[i];
-        const struct follow *follow = record->filter_id == outflow->filter_id
-                                          ? follow_of(outflow, record->group, reading->member.node)
-                                          : NULL;
-
-        if (follow != NULL && !follow->fills && record->offset >= follow->source.offset &&
-            is_wanted(outflow, record)) {
-            if (is_repeat(outflow, record)) {
-                link_count(self, LINK_site_repeats_total, 1);
-            } else if (!gather_keys(outflow, keys, record->count)) {
-                outflow_close(self, outflow, STATUS_NOMEM, "out of memory");
-                return;
-            }
+        if (!read_record(self, outflow, reading, reply, &reply->records[i], keys)) {
+            outflow_close(self, outflow, STATUS_NOMEM, "out of memory");
+            return;
         }
-        keys += record->count;
+        keys += reply->records[i].count;
     }
     for (size_t i = 0; i < outflow->nfollows; i++) {
         struct follow *follow = &outflow->follows[i];
 
-        if (follow->source.node == reading->member.node && !follow->fills &&
-            follow->source.offset < reply->next) {
-            follow->source.offset = reply->next;
+        if (is_told(follow, reading, reply) &&
+            (follow->source.offset < reply->next || follow->source.boot != reply->boot)) {
+            follow->source.offset = reply->next > follow->source.offset ? reply->next
+                                                                        : follow->source.offset;
             follow->source.boot = reply->boot;
             outflow->moved = true;
         }
@@ -211,15 +245,19 @@ static struct reading *reading_of(struct outflow *outflow, uint32_t node)
 
 /* From the lowest place that any of its slot groups has in that log; places of different
  * incarnations of a node are of different logs. */
-static bool read_on(struct link *self, struct outflow *outflow, const struct follow *follow)
+static bool read_on(struct link *self, struct outflow *outflow, struct follow *follow)
 {
     struct reading *reading = reading_of(outflow, follow->source.node);
     bool same = reading->reader != NULL &&
                 reading->member.incarnation == follow->source.incarnation;
 
+    if (same && follow->source.boot != reading->boot) {
+        follow->fills = true; /* One place is asked from, and judged: it says nothing of this one. */
+        return true;
+    }
     if (same && follow->source.offset < reading->at) {
         reading->at = follow->source.offset;
-        reading->boot = follow->source.boot;
+        reading->asked = false; /* The answer under way begins behind it. */
         reader_stir(reading->reader);
     }
     if (same) {
@@ -284,7 +322,7 @@ void outflow_filled(struct link *self, struct outflow *outflow, const struct sit
     }
     follow->source = *source;
     follow->fills = false;
-    outflow->moved = true;
+    outflow->moved = outflow->flush_now = true; /* So that a break does not begin it anew. */
     link_count(self, LINK_site_copies_total, 1);
     if (!read_on(self, outflow, follow)) {
         outflow_close(self, outflow, STATUS_NOMEM, "out of memory");
@@ -373,11 +411,49 @@ static bool note_sent(struct outflow *outflow, size_t bytes)
     return true;
 }
 
-/* The first `count` of the sorted keys; `last`: nothing is left, so the places of the logs are told
- * with it. */
-static bool send_batch(struct link *self, uint64_t now_us, struct outflow *outflow,
-                       const uint64_t *keys, size_t count, bool last)
+static bool may_send(const struct outflow *outflow)
 {
+    return outflow->kept.size == 0 && outflow->flying < outflow->room;
+}
+
+/* What was gathered, sorted, each once; and where the logs are read to. False: memory is out, and
+ * it is tried again. */
+static bool begin_section(struct link *self, struct outflow *outflow)
+{
+    struct section *section = &outflow->section;
+    uint64_t *keys = section->keys;
+    size_t room = section->room;
+
+    if (!heap_grow(&self->spare, &self->spare_capacity, outflow->npending, sizeof *self->spare) ||
+        !heap_grow(&section->cursors, &section->cursors_room, outflow->nfollows,
+                   sizeof *section->cursors)) {
+        return false;
+    }
+    section->ncursors = list_cursors(outflow, section->cursors);
+    qsort(section->cursors, section->ncursors, sizeof *section->cursors, by_node);
+    section->nkeys = outflow->npending > 1
+                         ? run_sort(outflow->pending, self->spare, outflow->npending)
+                         : outflow->npending;
+    section->keys = outflow->pending;
+    section->room = outflow->pending_capacity;
+    section->at = 0;
+    section->active = true;
+    section->number++;
+    outflow->pending = keys;
+    outflow->pending_capacity = room;
+    outflow->npending = 0;
+    outflow->since_us = 0;
+    outflow->moved = outflow->flush_now = false;
+    return true;
+}
+
+/* The next batch of the section; with the last one the places are told. */
+static bool send_batch(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    struct section *section = &outflow->section;
+    size_t left = section->nkeys - section->at;
+    size_t count = left < SITE_BATCH_MAX_KEYS ? left : SITE_BATCH_MAX_KEYS;
+    bool last = count == left;
     struct site_batch batch = {
         .uid = outflow->uid,
         .sender = outflow->own_life,
@@ -385,67 +461,50 @@ static bool send_batch(struct link *self, uint64_t now_us, struct outflow *outfl
         .nkeysets = 1,
         .keysets = {outflow->keyset},
         .nkeys = (uint32_t)count,
+        .ncursors = last ? (uint32_t)section->ncursors : 0,
     };
-    struct site_batch_cursor *cursors = heap_alloc(outflow->nfollows + 1, sizeof *cursors);
     uint8_t *out;
-    enum status status = STATUS_NOMEM;
 
-    assert(outflow->kept.size == 0);
-    if (cursors != NULL) {
-        batch.ncursors = last ? (uint32_t)list_cursors(outflow, cursors) : 0;
-        qsort(cursors, batch.ncursors, sizeof *cursors, by_node);
-        status = buffer_extend(&outflow->kept, site_batch_room(&batch), &out);
+    assert(section->active && may_send(outflow));
+    if (buffer_extend(&outflow->kept, site_batch_room(&batch), &out) != STATUS_OK) {
+        return false;
     }
-    if (status == STATUS_OK) {
-        outflow->kept.size = site_batch_encode(&batch, keys, cursors, out);
-        status = note_sent(outflow, outflow->kept.size) ? STATUS_OK : STATUS_NOMEM;
-    }
-    heap_free(cursors);
-    if (status != STATUS_OK) {
+    outflow->kept.size = site_batch_encode(&batch, section->keys + section->at, section->cursors,
+                                           out);
+    if (!note_sent(outflow, outflow->kept.size)) {
         buffer_clear(&outflow->kept);
         return false;
     }
     outflow->number++;
+    section->at += count;
+    section->active = !last;
     link_count(self, LINK_site_keys_total, count);
     link_count(self, LINK_site_wire_bytes_total, outflow->kept.size);
     send_kept(self, now_us, outflow);
     return true;
 }
 
-static void drop_first(struct outflow *outflow, size_t count)
+static bool is_due(const struct link *self, const struct outflow *outflow, uint64_t now_us)
 {
-    outflow->npending -= count;
-    memmove(outflow->pending, outflow->pending + count,
-            outflow->npending * sizeof *outflow->pending);
+    return outflow->flush_now || outflow->npending >= SITE_BATCH_MAX_KEYS ||
+           (outflow->npending > 0 && now_us - outflow->since_us >= self->config.flush_us) ||
+           (outflow->moved && now_us - outflow->placed_us >= PLACES_US);
 }
 
-/* Sorted, each once; as many batches as the other side has room for. */
+/* As far as the other side has room. */
 static void flush(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
-    bool more = outflow->npending > 0 || outflow->moved;
-
-    if (outflow->npending > 1) {
-        if (!heap_grow(&self->spare, &self->spare_capacity, outflow->npending,
-                       sizeof *self->spare)) {
-            return;
+    send_kept(self, now_us, outflow);
+    while (may_send(outflow)) {
+        if (!outflow->section.active) {
+            if (!is_due(self, outflow, now_us) || !begin_section(self, outflow)) {
+                break;
+            }
+            outflow->placed_us = now_us;
         }
-        outflow->npending = run_sort(outflow->pending, self->spare, outflow->npending);
-    }
-    while (more && outflow->kept.size == 0 && outflow->flying < outflow->room) {
-        size_t count = outflow->npending < SITE_BATCH_MAX_KEYS ? outflow->npending
-                                                               : SITE_BATCH_MAX_KEYS;
-        bool last = count == outflow->npending;
-
-        if (!send_batch(self, now_us, outflow, outflow->pending, count, last)) {
-            return;
+        if (!send_batch(self, now_us, outflow)) {
+            break;
         }
-        drop_first(outflow, count);
-        if (last) {
-            outflow->moved = false;
-            outflow->since_us = 0;
-            outflow->flush_now = false;
-        }
-        more = !last;
     }
     stall_if_full(outflow);
 }
@@ -514,39 +573,77 @@ static void ask_ends(struct link *self, uint64_t now_us, struct outflow *outflow
     router_ends(self->router, now_us, &question);
 }
 
-static bool has_passed(struct outflow *outflow, const struct router_end *end)
+/* Of the log that is followed; else that end is never passed. */
+static bool is_followed(const struct follow *follow, const struct router_end *end)
 {
-    const struct follow *follow = follow_of(outflow, end->group, end->node);
-
     return follow != NULL && !follow->fills && follow->source.incarnation == end->incarnation &&
-           follow->source.boot == end->boot && follow->source.offset >= end->position;
+           follow->source.boot == end->boot;
 }
 
-/* Are R of them, for each slot group, read to the end that they told? */
-static bool is_through(struct link *self, struct outflow *outflow, const struct outmark *mark)
+/* The node may keep its answer for what routers add, and what moves its log's end may be none of
+ * that. */
+static void hurry(struct outflow *outflow, uint64_t now_us, uint32_t node)
+{
+    struct reading *reading = reading_of(outflow, node);
+
+    if (reading->reader != NULL) {
+        reader_hurry(reading->reader, now_us);
+    }
+}
+
+enum passage { PASSED, NOT_YET, LOST };
+
+/* Are R of them read to the end that they told? LOST: so many never will be. */
+static enum passage passage_of(struct outflow *outflow, uint64_t now_us,
+                               const struct outmark *mark, uint32_t group, uint32_t needed)
+{
+    uint32_t passed = 0;
+    uint32_t followed = 0;
+
+    for (size_t i = 0; i < mark->nends; i++) {
+        const struct router_end *end = &mark->ends[i];
+        const struct follow *follow = end->group == group ? follow_of(outflow, group, end->node)
+                                                          : NULL;
+
+        if (is_followed(follow, end)) {
+            followed++;
+            passed += follow->source.offset >= end->position;
+            if (follow->source.offset < end->position) {
+                hurry(outflow, now_us, end->node);
+            }
+        }
+    }
+    return passed >= needed ? PASSED : followed >= needed ? NOT_YET : LOST;
+}
+
+static enum passage look_at(struct link *self, uint64_t now_us, struct outflow *outflow,
+                            const struct outmark *mark)
 {
     const struct document_entry *entry = document_of(self, outflow);
+    enum passage all = PASSED;
 
-    if (entry == NULL || mark->nends == 0 || mark->epoch != entry->document.epoch) {
-        return false;
+    if (entry == NULL || mark->nends == 0 || mark->epoch != outflow->epoch ||
+        entry->document.epoch != outflow->epoch) {
+        return LOST;
     }
     for (uint32_t group = 0; group < entry->document.content.ngroups; group++) {
-        uint32_t passed = 0;
+        enum passage one = passage_of(outflow, now_us, mark, group,
+                                      entry->document.content.rule.read);
 
-        for (size_t i = 0; i < mark->nends; i++) {
-            passed += mark->ends[i].group == group && has_passed(outflow, &mark->ends[i]);
-        }
-        if (passed < entry->document.content.rule.read) {
-            return false;
-        }
+        all = one > all ? one : all;
     }
-    return true;
+    return all;
 }
 
-/* Ends that were told may be of replicas that are not followed yet, or have gone: asked anew by and
- * by. A later answer only makes a mark promise more. */
-static void pump_mark(struct link *self, uint64_t now_us, struct outflow *outflow,
-                      struct outmark *mark)
+/* All that it takes is read: what of that is still gathered is in the next section. */
+static void await_section(struct outflow *outflow, struct outmark *mark)
+{
+    mark->read = true;
+    mark->section = outflow->section.number + (outflow->npending > 0);
+    outflow->flush_now |= outflow->npending > 0;
+}
+
+static void answer_mark(struct link *self, struct outflow *outflow, struct outmark *mark)
 {
     struct channel *channel = channel_find(self, outflow->channel);
     const struct frame frame = {
@@ -556,20 +653,37 @@ static void pump_mark(struct link *self, uint64_t now_us, struct outflow *outflo
                              .number = outflow->number},
     };
 
+    if (channel != NULL && channel_send(self, channel, &frame)) {
+        link_count(self, LINK_site_marks_total, 1);
+        mark->used = false;
+    }
+}
+
+static bool is_sent(const struct outflow *outflow, uint64_t section)
+{
+    return outflow->section.number > section ||
+           (outflow->section.number == section && !outflow->section.active);
+}
+
+/* The ends stay what they are, so that they are reached; unless that can't be any more. */
+static void pump_mark(struct link *self, uint64_t now_us, struct outflow *outflow,
+                      struct outmark *mark)
+{
+    enum passage passage;
+
     if (mark->asking) {
         return;
     }
-    if (!is_through(self, outflow, mark)) {
-        if (now_us >= mark->again_us) {
+    if (!mark->read) {
+        passage = look_at(self, now_us, outflow, mark);
+        if (passage == PASSED) {
+            await_section(outflow, mark);
+        } else if (passage == LOST && now_us >= mark->again_us) {
             ask_ends(self, now_us, outflow, mark);
         }
-        return;
     }
-    if (outflow->npending > 0) {
-        outflow->flush_now = true; /* What was read is not all sent yet. */
-    } else if (channel != NULL && channel_send(self, channel, &frame)) {
-        link_count(self, LINK_site_marks_total, 1);
-        mark->used = false;
+    if (mark->read && is_sent(outflow, mark->section)) {
+        answer_mark(self, outflow, mark);
     }
 }
 
@@ -586,6 +700,7 @@ void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel
 
         if (!mark->used) {
             mark->used = true;
+            mark->read = false;
             mark->mark = message->mark;
             mark->nends = 0;
             ask_ends(self, now_us, outflow, mark);
@@ -616,6 +731,10 @@ static void forget(struct link *self, struct outflow *outflow)
     }
     heap_free(outflow->follows);
     heap_free(outflow->readings);
+    heap_free(outflow->memory);
+    heap_free(outflow->section.keys);
+    heap_free(outflow->section.cursors);
+    heap_free(outflow->taken);
     heap_free(outflow->pending);
     heap_free(outflow->sent);
     buffer_fini(&outflow->kept);
@@ -770,18 +889,9 @@ static bool refresh(struct link *self, struct outflow *outflow)
     return done;
 }
 
-static bool is_due(const struct link *self, const struct outflow *outflow, uint64_t now_us)
-{
-    return outflow->flush_now || outflow->npending >= SITE_BATCH_MAX_KEYS ||
-           (outflow->npending > 0 && now_us - outflow->since_us >= self->config.flush_us);
-}
-
 static void serve(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
-    send_kept(self, now_us, outflow);
-    if (is_due(self, outflow, now_us)) {
-        flush(self, now_us, outflow);
-    }
+    flush(self, now_us, outflow);
     for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
         if (outflow->marks[i].used) {
             pump_mark(self, now_us, outflow, &outflow->marks[i]);
@@ -826,6 +936,29 @@ void outflows_tick(struct link *self)
     self->counters[LINK_site_pending_keys] = keys;
 }
 
+static uint64_t due_us(const struct link *self, const struct outflow *outflow)
+{
+    uint64_t next_us = outflow->said_us + ALIVE_US;
+
+    if (may_send(outflow) && outflow->npending > 0) {
+        next_us = outflow->since_us + self->config.flush_us;
+    }
+    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
+        const struct outmark *mark = &outflow->marks[i];
+
+        if (mark->used && !mark->asking && !mark->read && mark->again_us > self->now_us &&
+            mark->again_us < next_us) {
+            next_us = mark->again_us;
+        }
+    }
+    if (!outflow->fill.asking && outflow->fill.again_us > self->now_us &&
+        outflow->fill.again_us < next_us) {
+        next_us = outflow->fill.again_us;
+    }
+    return next_us;
+}
+
+/* Whatever is due and could not be done is done after what it waits for, or with the next tick. */
 uint64_t outflows_next_us(const struct link *self)
 {
     const struct outflow *outflow;
@@ -833,16 +966,11 @@ uint64_t outflows_next_us(const struct link *self)
 
     TAILQ_FOREACH(outflow, &self->outflows, link)
     {
-        uint64_t at_us = outflow->npending > 0 ? outflow->since_us + self->config.flush_us
-                                               : ACTOR_NEVER;
+        uint64_t at_us = outflow->over ? ACTOR_NEVER : due_us(self, outflow);
 
-        for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
-            if (outflow->marks[i].used && !outflow->marks[i].asking &&
-                outflow->marks[i].again_us < at_us) {
-                at_us = outflow->marks[i].again_us;
-            }
+        if (at_us > self->now_us && at_us < next_us) {
+            next_us = at_us;
         }
-        next_us = at_us < next_us ? at_us : next_us;
     }
     return next_us;
 }

@@ -134,6 +134,8 @@ struct reader {
     bool list_lost;
     bool ahead;   /* who is furthest ahead was asked for last */
     bool waits;   /* the question under way may be kept until there is something to tell */
+    bool hurried; /* the next one is to be answered at once */
+    uint64_t hurried_us;
     bool stirred; /* somebody waits whom the question under way is not about */
 };
 
@@ -145,6 +147,7 @@ TAILQ_HEAD(reader_list, reader);
 struct follow {
     struct site_source source;
     bool fills;
+    uint64_t again_us; /* to be copied: it could not, and is not asked before that */
 };
 
 struct sent_record {
@@ -153,10 +156,25 @@ struct sent_record {
     uint64_t digest;
 };
 
+/* What was gathered up to a moment, on its way. */
+struct section {
+    uint64_t number; /* of this one or, unless it is active, the last one */
+    bool active;     /* some of it is not sent */
+    uint64_t *keys;
+    size_t nkeys;
+    size_t room;
+    size_t at;                         /* so many are sent */
+    struct site_batch_cursor *cursors; /* how far the logs were read then */
+    size_t ncursors;
+    size_t cursors_room;
+};
+
 /* A mark that was asked for. */
 struct outmark {
     bool used;
     bool asking;
+    bool read; /* enough logs are read to their ends; answered once this section is sent: */
+    uint64_t section;
     uint64_t mark;
     uint64_t again_us;
     uint64_t epoch; /* under which the ends were told */
@@ -206,6 +224,8 @@ struct outflow {
     uint64_t since_us; /* the oldest of them; 0: there are none */
     bool moved;        /* a place has, and was not told yet */
     bool flush_now;
+    uint64_t placed_us; /* when places were told last */
+    struct section section;
 
     uint64_t number;    /* of the last batch */
     struct buffer kept; /* ... which could not be sent yet */
@@ -217,7 +237,11 @@ struct outflow {
     uint64_t room;
     uint64_t said_us;
     struct outmark marks[OUTFLOW_MARKS];
-    struct sent_record memory[OUTFLOW_MEMORY];
+    struct sent_record *memory; /* OUTFLOW_MEMORY of them; NULL until one is needed */
+    struct site_batch_cursor *taken; /* where the logs are applied at the other site */
+    size_t ntaken;
+    size_t taken_room;
+    uint64_t taken_number; /* ... once this batch is applied; 0: they are */
 };
 
 TAILQ_HEAD(outflow_list, outflow);
@@ -237,7 +261,7 @@ struct link {
     uint64_t last_number; /* of channels, streams, questions */
     uint64_t next_tick_us;
 
-    struct dialed dialed[LINK_MAX_PEERS];
+    struct dialed dialed[LINK_MAX_SITES];
     struct channel channels[LINK_MAX_CHANNELS];
     struct log_limit refused_log;
 
@@ -356,6 +380,9 @@ MUST_USE bool reader_join(struct link *self, struct reading *reading);
 
 /* Somebody is to be asked for that the question under way is not about. */
 void reader_stir(struct reader *reader);
+
+/* ... and the node is not to keep its answer. */
+void reader_hurry(struct reader *reader, uint64_t now_us);
 
 /* Of none: nothing. */
 void reader_leave(struct reading *reading);
