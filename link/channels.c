@@ -121,7 +121,7 @@ static struct frame greeting(const struct link *self, bool answer)
 
 /* NULL, or why its greeting is refused: cause and remedy. */
 static const char *fault_of(const struct link *self, const struct site_hello *hello,
-                            const struct link_peer *peer, char text[256])
+                            const struct other_site *peer, char text[256])
 {
     if (hello->version != SITE_LINK_VERSION) {
         (void)snprintf(text, 256,

@@ -198,7 +198,7 @@ enum status link_create(const struct link_config *config, const struct effects *
 {
     struct link *self = heap_zalloc(1, sizeof *self);
 
-    assert(config->npeers <= LINK_MAX_PEERS);
+    assert(config->npeers <= LINK_MAX_SITES);
     if (self == NULL || codec_arena_create(ARENA_BYTES, &self->arena) != STATUS_OK ||
         codec_arena_create(ARENA_BYTES, &self->reply_arena) != STATUS_OK) {
         link_destroy(&self);

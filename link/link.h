@@ -38,13 +38,13 @@
 #include "router/router.h"
 
 enum {
-    LINK_MAX_PEERS = SITE_SET_MAX_LIVE - 1,
+    LINK_MAX_SITES = SITE_SET_MAX_LIVE - 1,
     LINK_HELLO_US = 1000000,
     LINK_SILENT_US = 5000000, /* who says nothing for so long is gone */
 };
 
 /* Another site. */
-struct link_peer {
+struct other_site {
     char name[SITE_NAME_BYTES];
     struct site_id id;                  /* made of the key that is pinned for it */
     char endpoint[DOCUMENT_TEXT_BYTES]; /* of its links; "": it dials */
@@ -54,7 +54,7 @@ struct link_config {
     char name[DOCUMENT_NAME_BYTES]; /* of the process */
     char site[SITE_NAME_BYTES];     /* its own one */
     struct site_id id;
-    struct link_peer peers[LINK_MAX_PEERS];
+    struct other_site peers[LINK_MAX_SITES];
     uint32_t npeers;
     uint64_t flush_us; /* what is to be sent waits so long for more */
     uint64_t window;   /* bytes of batches that a stream may be sent before they are applied */

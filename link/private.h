@@ -237,7 +237,7 @@ struct link {
     uint64_t last_number; /* of channels, streams, questions */
     uint64_t next_tick_us;
 
-    struct dialed dialed[LINK_MAX_PEERS];
+    struct dialed dialed[LINK_MAX_SITES];
     struct channel channels[LINK_MAX_CHANNELS];
     struct log_limit refused_log;
 
