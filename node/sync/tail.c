@@ -16,6 +16,10 @@ enum { MAX_ROUNDS = 64 /* reads for one answer that find nothing */ };
 
 #define MS_US UINT64_C(1000)
 
+static const char not_kept[] =
+    "this node's log is not kept so far back (site_retain); compare the sites' replicas, and begin "
+    "where that view ends";
+
 /* ---- looking and reading ---- */
 
 static size_t room_of(const struct tail_page *page)
@@ -45,7 +49,7 @@ static void begin_read(struct tail_page *page, uint64_t limit)
     page->reading = true;
     status = storage_read(page->exchange->storage, &page->read);
     if (status == STATUS_STALE) {
-        node_tail_give_up(page, STATUS_STALE, node_tail_not_kept);
+        node_tail_give_up(page, STATUS_STALE, not_kept);
     } else if (status != STATUS_OK) {
         node_tail_give_up(page, STATUS_OVERLOADED, "no memory to read the log with; ask again");
     }
@@ -92,7 +96,7 @@ static void look(struct tail_page *page, uint64_t now_us)
 static void read_failed(struct tail_page *page, uint64_t now_us, enum status status)
 {
     if (status == STATUS_STALE) {
-        node_tail_give_up(page, STATUS_STALE, node_tail_not_kept);
+        node_tail_give_up(page, STATUS_STALE, not_kept);
     } else if (status == STATUS_NOT_FOUND) {
         node_tail_give_up(page, STATUS_INVALID,
                           "one of the places wanted is not where a record of an add of these "
@@ -317,7 +321,7 @@ void node_on_site_tail_request(struct exchange *self, uint64_t now_us, const str
         note_taken(self, request);
         if (!storage_keeps(self->storage, request->from)) {
             status = STATUS_STALE;
-            why = node_tail_not_kept;
+            why = not_kept;
         }
     }
     if (why != NULL) {

@@ -45,8 +45,6 @@ struct tails {
     bool moved; /* the log has, while some page waited */
 };
 
-extern const char node_tail_not_kept[];
-
 /* tail_answer.c: may anything be told now? NULL: yes; else why not, and *status. */
 const char *node_tail_why_not(const struct exchange *self, const struct site_tail_request *request,
                               enum status *status);

@@ -9,10 +9,6 @@
 
 enum { DOCUMENT_BYTES = 2 << 20 /* in one answer, at most: with all else it fits a frame */ };
 
-const char node_tail_not_kept[] =
-    "this node's log is not kept so far back (site_retain); compare the sites' replicas, and begin "
-    "where that view ends";
-
 /* ---- whether ---- */
 
 const char *node_tail_why_not(const struct exchange *self, const struct site_tail_request *request,
