@@ -169,18 +169,32 @@ static void refuse(struct link *self, uint64_t now_us, const struct peer *from, 
     }
 }
 
-/* The one that it is, or a free place; NULL: all are taken. */
-static struct channel *place_of(struct link *self, const struct peer *from, uint32_t link)
+/* The one that it is, or a free place; of a site that has as many as it may the one that was heard
+ * of longest ago gives way, so that none takes the places of others. */
+static struct channel *place_of(struct link *self, const struct peer *from, uint32_t link,
+                                uint32_t peer)
 {
     struct channel *place = link != 0 ? channel_of_answer(self, link)
                                       : channel_of_request(self, from);
+    struct channel *free_place = NULL;
+    struct channel *oldest = NULL;
+    size_t count = 0;
 
     for (size_t i = 0; place == NULL && i < LINK_MAX_CHANNELS; i++) {
-        if (self->channels[i].number == 0) {
-            place = &self->channels[i];
+        struct channel *one = &self->channels[i];
+
+        if (one->number == 0) {
+            free_place = one;
+        } else if (one->peer == peer) {
+            count++;
+            oldest = oldest == NULL || one->heard_us < oldest->heard_us ? one : oldest;
         }
     }
-    return place;
+    if (place == NULL && count >= LINK_MAX_CHANNELS / LINK_MAX_SITES) {
+        *oldest = (struct channel){0};
+        return oldest;
+    }
+    return place != NULL ? place : free_place;
 }
 
 static void take(struct link *self, uint64_t now_us, struct channel *place, uint32_t peer,
@@ -191,8 +205,8 @@ static void take(struct link *self, uint64_t now_us, struct channel *place, uint
             ++self->last_number; /* Another link: what was said to the former is void. */
         place->peer = peer;
         place->boot = hello->boot;
-        log_line(LOG_INFO, "a link of site %s is there (%016llx)", channel_site(self, place),
-                 (unsigned long long)hello->boot);
+        log_limited(&self->greeted_log, now_us, LOG_INFO, "a link of site %s is there (%016llx)",
+                    channel_site(self, place), (unsigned long long)hello->boot);
     }
     place->heard_us = now_us;
 }
@@ -217,7 +231,7 @@ void channel_greeted(struct link *self, uint64_t now_us, const struct site_hello
         return;
     }
     fault = fault_of(self, hello, &self->config.peers[peer], text);
-    place = fault == NULL ? place_of(self, from, link) : NULL;
+    place = fault == NULL ? place_of(self, from, link, peer) : NULL;
     if (fault != NULL) {
         refuse(self, now_us, from, link, fault);
         return;

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { PAGE_US = 10000000, AGAIN_US = 500000 };
+enum { PAGE_US = 4000000, AGAIN_US = 200000 };
 
 void fill_forget(struct outflow *outflow)
 {
@@ -16,25 +16,32 @@ void fill_forget(struct outflow *outflow)
     outflow->fill = (struct fill){0};
 }
 
-static bool is_needed(const struct outflow *outflow, uint32_t group)
+static bool is_due(const struct follow *follow, uint64_t now_us)
 {
-    for (size_t i = 0; i < outflow->nfollows; i++) {
-        if (outflow->follows[i].fills && outflow->follows[i].source.group == group) {
-            return true;
-        }
-    }
-    return false;
+    return follow->fills && follow->again_us <= now_us;
 }
 
-static bool find_group(const struct outflow *outflow, uint32_t *group)
+/* The next slot group behind the last one that has a replica to be copied, so that one that can't
+ * be has no other wait. */
+static bool find_group(const struct outflow *outflow, uint64_t now_us, uint32_t last,
+                       uint32_t *group)
 {
+    bool found = false;
+    bool behind = false;
+
     for (size_t i = 0; i < outflow->nfollows; i++) {
-        if (outflow->follows[i].fills) {
-            *group = outflow->follows[i].source.group;
-            return true;
+        uint32_t one = outflow->follows[i].source.group;
+
+        if (!is_due(&outflow->follows[i], now_us)) {
+            continue;
         }
+        if (!found || (one > last && !behind) || ((one > last) == behind && one < *group)) {
+            *group = one;
+            behind = one > last;
+        }
+        found = true;
     }
-    return false;
+    return found;
 }
 
 /* The first shard of the group from that one on. False: there is none. */
@@ -81,7 +88,8 @@ static void keep_sources(struct fill *fill, const struct router_copied *copied)
     fill->nsources = kept;
 }
 
-static void finish_group(struct link *self, struct outflow *outflow)
+/* Who has not told all of it is asked again later. */
+static void finish_group(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
     struct fill *fill = &outflow->fill;
 
@@ -97,12 +105,13 @@ static void finish_group(struct link *self, struct outflow *outflow)
 
         outflow_filled(self, outflow, &source);
     }
-    *fill = (struct fill){.again_us = fill->again_us};
+    outflow_unfilled(outflow, now_us, fill->group);
+    *fill = (struct fill){.group = fill->group, .again_us = fill->again_us};
 }
 
 static void begin_again(struct fill *fill, uint64_t again_us)
 {
-    *fill = (struct fill){.again_us = again_us};
+    *fill = (struct fill){.group = fill->group, .again_us = again_us};
 }
 
 static void on_page(void *owner, const struct router_copied *copied)
@@ -121,6 +130,9 @@ static void on_page(void *owner, const struct router_copied *copied)
     if (copied->status != STATUS_OK || copied->group != fill->group ||
         copied->epoch != outflow->epoch || entry->document.epoch != outflow->epoch ||
         (fill->epoch != 0 && fill->epoch != copied->epoch)) {
+        if (copied->status == STATUS_DEADLINE) {
+            outflow_unfilled(outflow, copied->now_us, fill->group);
+        }
         begin_again(fill, copied->now_us + AGAIN_US);
         return;
     }
@@ -135,7 +147,7 @@ static void on_page(void *owner, const struct router_copied *copied)
         return;
     }
     if (copied->last == UINT64_MAX) {
-        finish_group(self, outflow);
+        finish_group(self, copied->now_us, outflow);
         return;
     }
     fill->from = copied->last + 1;
@@ -144,18 +156,25 @@ static void on_page(void *owner, const struct router_copied *copied)
         return;
     }
     if (!next_shard(&entry->document.content, fill->group, &shard)) {
-        finish_group(self, outflow);
+        finish_group(self, copied->now_us, outflow);
     } else {
         fill->from = first_of(&entry->document.content, shard);
     }
 }
 
-static bool begin_group(struct outflow *outflow, const struct epoch_content *content)
+static bool begin_group(struct outflow *outflow, uint64_t now_us,
+                        const struct epoch_content *content)
 {
     struct fill *fill = &outflow->fill;
+    uint32_t group;
     uint32_t shard = 0;
 
-    if (!find_group(outflow, &fill->group) || !next_shard(content, fill->group, &shard)) {
+    if (!find_group(outflow, now_us, fill->group, &group)) {
+        return false;
+    }
+    fill->group = group;
+    if (!next_shard(content, group, &shard)) {
+        outflow_unfilled(outflow, now_us, group); /* It has no shards, so nobody adds to it. */
         return false;
     }
     fill->from = first_of(content, shard);
@@ -163,9 +182,21 @@ static bool begin_group(struct outflow *outflow, const struct epoch_content *con
     return true;
 }
 
-/* Only those are asked: who is followed already, or was copied before, need not tell all again. */
-static uint32_t needed_slots(const struct outflow *outflow, const struct epoch_content *content,
-                             uint32_t group)
+/* Has it told all of the group so far? */
+static bool is_source(const struct fill *fill, const struct member *member)
+{
+    for (uint32_t i = 0; i < fill->nsources; i++) {
+        if (member_equal(&fill->sources[i].member, member)) {
+            return true;
+        }
+    }
+    return !fill->begun;
+}
+
+/* Only those are asked: who is followed already, or was copied before, need not tell all again; and
+ * who has left one range out does not finish this time. */
+static uint32_t needed_slots(const struct outflow *outflow, uint64_t now_us,
+                             const struct epoch_content *content, uint32_t group)
 {
     uint32_t slots = 0;
 
@@ -175,8 +206,8 @@ static uint32_t needed_slots(const struct outflow *outflow, const struct epoch_c
         for (size_t i = 0; i < outflow->nfollows; i++) {
             const struct follow *follow = &outflow->follows[i];
 
-            if (follow->fills && follow->source.group == group &&
-                follow->source.node == reader->node) {
+            if (is_due(follow, now_us) && follow->source.group == group &&
+                follow->source.node == reader->node && is_source(&outflow->fill, reader)) {
                 slots |= UINT32_C(1) << slot;
             }
         }
@@ -199,15 +230,18 @@ void fill_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
     if (fill->asking || now_us < fill->again_us || entry == NULL || !outflow_has_room(outflow)) {
         return;
     }
-    if (fill->active && (!is_needed(outflow, fill->group) ||
-                         (fill->epoch != 0 && fill->epoch != entry->document.epoch))) {
+    if (fill->active && fill->epoch != 0 && fill->epoch != entry->document.epoch) {
         begin_again(fill, now_us);
     }
-    if (!fill->active && !begin_group(outflow, &entry->document.content)) {
+    if (!fill->active && !begin_group(outflow, now_us, &entry->document.content)) {
+        return;
+    }
+    question.from = fill->from;
+    question.slots = needed_slots(outflow, now_us, &entry->document.content, fill->group);
+    if (question.slots == 0) {
+        begin_again(fill, now_us + AGAIN_US); /* They are no readers any more. */
         return;
     }
     fill->asking = true;
-    question.from = fill->from;
-    question.slots = needed_slots(outflow, &entry->document.content, fill->group);
     router_copy(self->router, now_us, &question);
 }

@@ -13,6 +13,9 @@ enum {
     APPLY_TIMEOUT_MS = 5000,
     AGAIN_FIRST_US = 20000,
     AGAIN_MAX_US = 1000000,
+    OPEN_MAX_US = 16000000,
+    HELD_WINDOWS =
+        4, /* of memory: keys that are hashes take less than twice the bytes of a batch */
 };
 
 /* ---- batches ---- */
@@ -49,6 +52,15 @@ static void stop(struct link *self, struct inflow *inflow)
     forget_batches(self, inflow);
 }
 
+/* One that ends again and again is begun more and more seldom. */
+static void put_off_opening(struct inflow *inflow, uint64_t now_us)
+{
+    uint64_t wait_us = (uint64_t)AGAIN_FIRST_US << (inflow->failures < 10 ? inflow->failures : 10);
+
+    inflow->failures++;
+    inflow->open_us = now_us + (wait_us < OPEN_MAX_US ? wait_us : OPEN_MAX_US);
+}
+
 static void close_stream(struct link *self, struct inflow *inflow, enum status status,
                          const char *cause)
 {
@@ -59,46 +71,43 @@ static void close_stream(struct link *self, struct inflow *inflow, enum status s
     };
 
     link_count(self, LINK_site_closed_total, 1);
-    log_line(LOG_WARN, "begins to receive filter %016llx of site %s anew: %s",
-             (unsigned long long)inflow->filter_id, self->config.peers[inflow->peer].name, cause);
+    log_limited(&inflow->waits_log, self->now_us, LOG_WARN,
+                "begins to receive filter %016llx of site %s anew: %s",
+                (unsigned long long)inflow->filter_id, self->config.peers[inflow->peer].name,
+                cause);
     if (channel != NULL) {
         (void)channel_send(self, channel, &frame);
     }
     stop(self, inflow);
+    put_off_opening(inflow, self->now_us);
 }
 
 /* ---- how far all is here ---- */
 
-static struct site_source *source_of(struct inflow *inflow, const struct site_batch_cursor *cursor)
+/* What a batch tells of places is all that is followed. False: memory is out; the places stay what
+ * they were, and the stream begins anew from there. */
+static bool note_places(struct inflow *inflow, const struct arrival *arrival)
 {
-    for (size_t i = 0; i < inflow->nsources; i++) {
-        if (inflow->sources[i].group == cursor->group && inflow->sources[i].node == cursor->node) {
-            return &inflow->sources[i];
-        }
+    if (arrival->ncursors == 0) {
+        return true;
     }
-    return NULL;
-}
-
-/* False: memory is out; the place stays where it was, and the stream begins anew from there. */
-static bool note_cursor(struct inflow *inflow, const struct site_batch_cursor *cursor)
-{
-    struct site_source *source = source_of(inflow, cursor);
-
-    if (source == NULL) {
-        if (!heap_grow(&inflow->sources, &inflow->sources_capacity, inflow->nsources + 1,
-                       sizeof *inflow->sources)) {
-            return false;
-        }
-        source = &inflow->sources[inflow->nsources++];
+    if (!heap_grow(&inflow->sources, &inflow->sources_capacity, arrival->ncursors,
+                   sizeof *inflow->sources)) {
+        return false;
     }
-    *source = (struct site_source){
-        .group = cursor->group,
-        .node = cursor->node,
-        .incarnation = cursor->incarnation,
-        .boot = cursor->boot,
-        .offset = cursor->offset,
-        .epoch = cursor->epoch,
-    };
+    for (size_t i = 0; i < arrival->ncursors; i++) {
+        const struct site_batch_cursor *cursor = &arrival->cursors[i];
+
+        inflow->sources[i] = (struct site_source){
+            .group = cursor->group,
+            .node = cursor->node,
+            .incarnation = cursor->incarnation,
+            .boot = cursor->boot,
+            .offset = cursor->offset,
+            .epoch = cursor->epoch,
+        };
+    }
+    inflow->nsources = arrival->ncursors;
     return true;
 }
 
@@ -108,16 +117,15 @@ static void advance(struct link *self, struct inflow *inflow)
     struct arrival *first;
 
     while ((first = TAILQ_FIRST(&inflow->arrivals)) != NULL && first->applied) {
-        for (size_t i = 0; i < first->ncursors; i++) {
-            if (!note_cursor(inflow, &first->cursors[i])) {
-                close_stream(self, inflow, STATUS_NOMEM, "out of memory");
-                return;
-            }
+        if (!note_places(inflow, first)) {
+            close_stream(self, inflow, STATUS_NOMEM, "out of memory");
+            return;
         }
         assert(first->number == inflow->applied + 1);
         inflow->applied = first->number;
         inflow->held -= first->bytes;
         inflow->untold = true;
+        inflow->failures = 0;
         link_count(self, LINK_site_applied_keys_total, first->nkeys);
         TAILQ_REMOVE(&inflow->arrivals, first, link);
         forget_batch(self, first);
@@ -210,6 +218,9 @@ static const char *fault_of(const struct inflow *inflow, const struct site_batch
         site_life_compare(&batch->receiver, &inflow->own_life) != 0) {
         return "a batch is of another life of one of the sites";
     }
+    if (batch->flags != 0 || batch->ncursors > SITE_MAX_SOURCES) {
+        return "a batch is of a kind that is not known here";
+    }
     if (batch->nkeysets != 1 || batch->keysets[0] != inflow->keyset) {
         return "a batch is of another keyset";
     }
@@ -253,12 +264,26 @@ static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow
     }
     arrival->inflow = inflow;
     arrival->number = message->number;
-    arrival->bytes = message->batch.size;
+    arrival->bytes = sizeof *arrival + arrival->nkeys * sizeof *arrival->keys +
+                     arrival->ncursors * sizeof *arrival->cursors;
     inflow->held += arrival->bytes;
     inflow->received = arrival->number;
     TAILQ_INSERT_TAIL(&inflow->arrivals, arrival, link);
     apply(self, now_us, inflow, arrival);
     advance(self, inflow);
+}
+
+/* Whoever sends it has not heard that it is over. */
+static void say_unknown(struct link *self, struct channel *channel, uint64_t stream)
+{
+    const struct frame frame = {
+        .kind = FRAME_SITE_CLOSE,
+        .body.site_close = {.stream = stream,
+                            .status = STATUS_NOT_FOUND,
+                            .message = "there is no such stream here any more"},
+    };
+
+    (void)channel_send(self, channel, &frame);
 }
 
 void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel,
@@ -268,7 +293,8 @@ void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel
     uint64_t next;
 
     if (inflow == NULL) {
-        return; /* Of a stream that is over. */
+        say_unknown(self, channel, message->stream);
+        return;
     }
     inflow->heard_us = now_us;
     next = inflow->received + 1;
@@ -276,9 +302,10 @@ void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel
         if (message->number != inflow->received) {
             close_stream(self, inflow, STATUS_IO, "batches were lost on their way");
         }
+        inflow->untold = true; /* What was told before may have been lost. */
     } else if (message->number != next) {
         close_stream(self, inflow, STATUS_IO, "a batch was lost on its way");
-    } else if (inflow->held + message->batch.size > self->config.window + SITE_BATCH_MAX_BYTES) {
+    } else if (inflow->held > HELD_WINDOWS * self->config.window + SITE_BATCH_MAX_BYTES) {
         close_stream(self, inflow, STATUS_OVERLOADED, "more came than was asked for");
     } else {
         take_batch(self, now_us, inflow, message);
@@ -298,7 +325,7 @@ void inflow_on_close(struct link *self, uint64_t now_us, struct channel *channel
                 (unsigned long long)inflow->filter_id, status_code(message->status),
                 message->message);
     stop(self, inflow);
-    inflow->open_us = now_us + AGAIN_MAX_US;
+    put_off_opening(inflow, now_us);
 }
 
 /* ---- opening ---- */

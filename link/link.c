@@ -205,6 +205,9 @@ enum status link_create(const struct link_config *config, const struct effects *
         return STATUS_NOMEM;
     }
     self->config = *config;
+    self->config.window = config->window < LINK_WINDOW_MIN   ? LINK_WINDOW_MIN
+                          : config->window > LINK_WINDOW_MAX ? LINK_WINDOW_MAX
+                                                             : config->window;
     self->inner = *inner;
     self->outer = *outer;
     self->router_effects = (struct effects){

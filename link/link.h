@@ -41,6 +41,8 @@ enum {
     LINK_MAX_SITES = SITE_SET_MAX_LIVE - 1,
     LINK_HELLO_US = 1000000,
     LINK_SILENT_US = 5000000, /* who says nothing for so long is gone */
+    LINK_WINDOW_MIN = 1 << 16,
+    LINK_WINDOW_MAX = 1 << 30,
 };
 
 /* Another site. */

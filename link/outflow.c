@@ -1,8 +1,8 @@
 /* Streams that are sent. What readers bring of the filter is gathered, a key that several replicas
- * tell once. From time to time what was gathered becomes a section: it is sorted and sent as batches,
- * and the last one of them says how far each log was covered when the section began. What comes
- * meanwhile waits for the next one, so that a backlog never keeps places and marks from being told.
- * A replica whose place is not known, or not to be gone on from, is copied first: fill.c. */
+ * tell once. From time to time what was gathered becomes a section: it is sorted and sent as
+ * batches, and the last one of them says how far each log was covered when the section began. What
+ * comes meanwhile waits for the next one, so that a backlog never keeps places and marks from being
+ * told. A replica whose place is not known, or not to be gone on from, is copied first: fill.c. */
 #include "base/heap.h"
 #include "link/private.h"
 #include "log/run_merge.h"
@@ -18,6 +18,7 @@ enum {
     PLACES_US = 10000000, /* places that have moved are told so often, if no keys are */
     ENDS_MS = 2000,       /* for R replicas to tell how long their logs are */
     ENDS_AGAIN_US = 200000,
+    UNFILLED_US = 5000000,
 };
 
 /* ---- what has been sent ---- */
@@ -202,6 +203,7 @@ static void add_follow(struct outflow *outflow, uint32_t group, const struct slo
     };
     if (source != NULL) {
         follow->source = *source;
+        follow->taken = source->offset;
     }
 }
 
@@ -252,7 +254,8 @@ static bool read_on(struct link *self, struct outflow *outflow, struct follow *f
                 reading->member.incarnation == follow->source.incarnation;
 
     if (same && follow->source.boot != reading->boot) {
-        follow->fills = true; /* One place is asked from, and judged: it says nothing of this one. */
+        follow->fills =
+            true; /* One place is asked from, and judged: it says nothing of this one. */
         return true;
     }
     if (same && follow->source.offset < reading->at) {
@@ -321,11 +324,22 @@ void outflow_filled(struct link *self, struct outflow *outflow, const struct sit
         return; /* Another one has its place by now. */
     }
     follow->source = *source;
+    follow->taken = source->offset;
     follow->fills = false;
     outflow->moved = outflow->flush_now = true; /* So that a break does not begin it anew. */
     link_count(self, LINK_site_copies_total, 1);
     if (!read_on(self, outflow, follow)) {
         outflow_close(self, outflow, STATUS_NOMEM, "out of memory");
+    }
+}
+
+/* Others have their turn first. */
+void outflow_unfilled(struct outflow *outflow, uint64_t now_us, uint32_t group)
+{
+    for (size_t i = 0; i < outflow->nfollows; i++) {
+        if (outflow->follows[i].fills && outflow->follows[i].source.group == group) {
+            outflow->follows[i].again_us = now_us + UNFILLED_US;
+        }
     }
 }
 
@@ -447,6 +461,20 @@ static bool begin_section(struct link *self, struct outflow *outflow)
     return true;
 }
 
+/* Where the logs will be taken at the other site, once all that was sent is applied. */
+static void note_places(struct outflow *outflow)
+{
+    const struct section *section = &outflow->section;
+
+    if (outflow->taken_number != 0 || !heap_grow(&outflow->taken, &outflow->taken_room,
+                                                 section->ncursors + 1, sizeof *outflow->taken)) {
+        return; /* Those before are waited for; the next section tells more. */
+    }
+    memcpy(outflow->taken, section->cursors, section->ncursors * sizeof *outflow->taken);
+    outflow->ntaken = section->ncursors;
+    outflow->taken_number = outflow->number;
+}
+
 /* The next batch of the section; with the last one the places are told. */
 static bool send_batch(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
@@ -478,6 +506,9 @@ static bool send_batch(struct link *self, uint64_t now_us, struct outflow *outfl
     outflow->number++;
     section->at += count;
     section->active = !last;
+    if (last) {
+        note_places(outflow);
+    }
     link_count(self, LINK_site_keys_total, count);
     link_count(self, LINK_site_wire_bytes_total, outflow->kept.size);
     send_kept(self, now_us, outflow);
@@ -539,6 +570,40 @@ void outflow_on_applied(struct link *self, struct channel *channel,
     memmove(outflow->sent, outflow->sent + count, outflow->nsent * sizeof *outflow->sent);
     outflow->applied = message->number;
     outflow->room = message->room;
+    if (outflow->taken_number != 0 && outflow->taken_number <= outflow->applied) {
+        for (size_t i = 0; i < outflow->ntaken; i++) {
+            struct follow *follow = follow_of(outflow, outflow->taken[i].group,
+                                              outflow->taken[i].node);
+
+            if (follow != NULL && follow->source.incarnation == outflow->taken[i].incarnation) {
+                follow->taken = outflow->taken[i].offset;
+            }
+        }
+        outflow->taken_number = 0;
+    }
+}
+
+/* What the log of that node is still needed for: from where it is not applied, or is being copied.
+ */
+uint64_t outflow_needs(const struct outflow *outflow, uint32_t node)
+{
+    uint64_t from = UINT64_MAX;
+
+    for (size_t i = 0; i < outflow->nfollows; i++) {
+        const struct follow *follow = &outflow->follows[i];
+
+        if (follow->source.node == node && !follow->fills && follow->taken < from) {
+            from = follow->taken;
+        }
+    }
+    for (uint32_t i = 0; i < outflow->fill.nsources; i++) {
+        const struct router_copy_source *source = &outflow->fill.sources[i];
+
+        if (source->member.node == node && source->end < from) {
+            from = source->end;
+        }
+    }
+    return from;
 }
 
 /* ---- marks ---- */
@@ -594,8 +659,8 @@ static void hurry(struct outflow *outflow, uint64_t now_us, uint32_t node)
 enum passage { PASSED, NOT_YET, LOST };
 
 /* Are R of them read to the end that they told? LOST: so many never will be. */
-static enum passage passage_of(struct outflow *outflow, uint64_t now_us,
-                               const struct outmark *mark, uint32_t group, uint32_t needed)
+static enum passage passage_of(struct outflow *outflow, uint64_t now_us, const struct outmark *mark,
+                               uint32_t group, uint32_t needed)
 {
     uint32_t passed = 0;
     uint32_t followed = 0;

@@ -56,7 +56,7 @@ struct arrival {
     size_t nkeys;
     struct site_batch_cursor *cursors;
     size_t ncursors;
-    size_t bytes; /* as it came */
+    size_t bytes; /* that all of it takes */
     bool asked;
     bool applied; /* W replicas have all of it */
     uint64_t asked_us;
@@ -80,8 +80,9 @@ struct inflow {
     size_t nsources;
     size_t sources_capacity;
 
-    uint64_t stream;  /* 0: none is open, and then: */
-    uint64_t open_us; /* not before that */
+    uint64_t stream;   /* 0: none is open, and then: */
+    uint64_t open_us;  /* not before that */
+    unsigned failures; /* streams that ended since a batch was applied */
     uint64_t channel;
     uint64_t heard_us;
     uint64_t received; /* number of the last batch that came */
@@ -121,9 +122,11 @@ struct reading {
     uint64_t again_us;
 };
 
+TAILQ_HEAD(reading_list, reading);
+
 struct reader {
     TAILQ_ENTRY(reader) link;
-    TAILQ_HEAD(, reading) readings;
+    struct reading_list readings;
     uint32_t node;
     uint32_t channel; /* link to it; 0: none yet */
     char address[NODE_ADDRESS_BYTES];
@@ -147,6 +150,7 @@ TAILQ_HEAD(reader_list, reader);
 struct follow {
     struct site_source source;
     bool fills;
+    uint64_t taken;    /* what is below is applied at the other site */
     uint64_t again_us; /* to be copied: it could not, and is not asked before that */
 };
 
@@ -187,8 +191,8 @@ struct outmark {
 struct fill {
     bool active;
     bool asking;
-    bool begun; /* a range was told */
-    uint32_t group;
+    bool begun;     /* a range was told */
+    uint32_t group; /* under way, or the last one */
     uint64_t from;  /* where the next range begins */
     uint64_t epoch; /* of the first one */
     uint64_t again_us;
@@ -237,7 +241,7 @@ struct outflow {
     uint64_t room;
     uint64_t said_us;
     struct outmark marks[OUTFLOW_MARKS];
-    struct sent_record *memory; /* OUTFLOW_MEMORY of them; NULL until one is needed */
+    struct sent_record *memory;      /* OUTFLOW_MEMORY of them; NULL until one is needed */
     struct site_batch_cursor *taken; /* where the logs are applied at the other site */
     size_t ntaken;
     size_t taken_room;
@@ -264,6 +268,7 @@ struct link {
     struct dialed dialed[LINK_MAX_SITES];
     struct channel channels[LINK_MAX_CHANNELS];
     struct log_limit refused_log;
+    struct log_limit greeted_log;
 
     struct inflow_list inflows;
     struct number_table inflows_by_stream;
@@ -362,6 +367,12 @@ void outflow_read(struct link *self, uint64_t now_us, struct reading *reading,
 
 /* Its log does not go on from there; the reading ends. */
 void outflow_lost(struct reading *reading);
+
+/* The lowest place of that node's log that is needed; UINT64_MAX: none is. */
+uint64_t outflow_needs(const struct outflow *outflow, uint32_t node);
+
+/* A replica could not be copied, and waits for a while. */
+void outflow_unfilled(struct outflow *outflow, uint64_t now_us, uint32_t group);
 
 /* fill.c has a range of a copy; false: no memory. And a replica is copied. */
 bool outflow_gather(struct outflow *outflow, uint64_t now_us, const uint64_t *keys, size_t count);

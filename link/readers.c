@@ -11,6 +11,7 @@ enum {
     WAIT_MS = 2000, /* a node may keep a question for so long while there is nothing to tell */
     PATIENCE_US = 5000000,
     AGAIN_US = 50000, /* after an answer that tells nothing, as something is wrong */
+    HURRY_US = 5000,  /* between two questions for the sake of marks */
     MAX_BYTES = 1 << 20,
 };
 
@@ -54,6 +55,14 @@ static void connect_to(struct link *self, struct reader *reader)
 void reader_stir(struct reader *reader)
 {
     reader->stirred = true;
+}
+
+void reader_hurry(struct reader *reader, uint64_t now_us)
+{
+    if (now_us - reader->hurried_us >= HURRY_US) {
+        reader->hurried_us = now_us;
+        reader->hurried = reader->stirred = true;
+    }
 }
 
 bool reader_join(struct link *self, struct reading *reading)
@@ -160,37 +169,47 @@ static int by_id(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* All that go on from the same place as `first`. False: memory is out. */
-static bool gather(struct link *self, struct reader *reader, struct reading *first, uint64_t now_us)
+/* In the list, perhaps twice. False: memory is out, or its document is gone. */
+static bool list_filter(struct link *self, uint64_t filter_id)
 {
-    struct reading *reading;
+    const struct document_entry *entry = document_cache_find(router_documents(self->router),
+                                                             filter_id);
+
+    if (entry == NULL || !heap_grow(&self->filters, &self->filters_capacity, self->nfilters + 1,
+                                    sizeof *self->filters)) {
+        return false;
+    }
+    self->filters[self->nfilters++] = (struct site_tail_filter){
+        .filter_id = filter_id,
+        .epoch = entry->document.epoch,
+        .epoch_hash = entry->document.epoch_hash,
+    };
+    return true;
+}
+
+/* All that go on from the same place as `first`; where they are too many for one question those who
+ * are asked go behind the others. */
+static void gather(struct link *self, struct reader *reader, const struct reading *first,
+                   uint64_t now_us)
+{
+    struct reading *last = TAILQ_LAST(&reader->readings, reading_list);
+    struct reading *reading = TAILQ_FIRST(&reader->readings);
+    bool more = true;
 
     self->nfilters = 0;
-    TAILQ_FOREACH(reading, &reader->readings, link)
-    {
-        const struct document_entry *entry;
+    while (more) {
+        struct reading *next = TAILQ_NEXT(reading, link);
 
+        more = reading != last;
         reading->asked = may_ask(reading, now_us) && reading->at == first->at &&
-                         same_log(reading, first) && self->nfilters < SITE_TAIL_MAX_FILTERS;
-        if (!reading->asked) {
-            continue;
+                         same_log(reading, first) && self->nfilters < SITE_TAIL_MAX_FILTERS &&
+                         list_filter(self, reading->filter_id);
+        if (reading->asked && next != NULL) {
+            TAILQ_REMOVE(&reader->readings, reading, link);
+            TAILQ_INSERT_TAIL(&reader->readings, reading, link);
         }
-        entry = document_cache_find(router_documents(self->router), reading->filter_id);
-        if (entry == NULL) {
-            reading->asked = false;
-            continue;
-        }
-        if (!heap_grow(&self->filters, &self->filters_capacity, self->nfilters + 1,
-                       sizeof *self->filters)) {
-            return false;
-        }
-        self->filters[self->nfilters++] = (struct site_tail_filter){
-            .filter_id = reading->filter_id,
-            .epoch = entry->document.epoch,
-            .epoch_hash = entry->document.epoch_hash,
-        };
+        reading = next;
     }
-    return true;
 }
 
 /* A filter may be sent to several sites: its readings are one line of the list. */
@@ -207,28 +226,70 @@ static void put_in_order(struct link *self)
     self->nfilters = kept;
 }
 
+/* How far each other site has the node's log, by the streams that there are. */
+static size_t list_taken(const struct link *self, uint32_t node,
+                         struct site_taken taken[LINK_MAX_SITES])
+{
+    size_t count = 0;
+
+    for (uint32_t peer = 0; peer < self->config.npeers; peer++) {
+        const struct outflow *outflow;
+        uint64_t from = UINT64_MAX;
+        bool any = false;
+
+        TAILQ_FOREACH(outflow, &self->outflows, link)
+        {
+            if (outflow->peer == peer && !outflow->over) {
+                uint64_t needs = outflow_needs(outflow, node);
+
+                any = true;
+                from = needs < from ? needs : from;
+            }
+        }
+        if (any && from != UINT64_MAX) {
+            taken[count++] = (struct site_taken){
+                .site_high = self->config.peers[peer].id.high,
+                .site_low = self->config.peers[peer].id.low,
+                .offset = from,
+            };
+        }
+    }
+    return count;
+}
+
 static void ask(struct link *self, uint64_t now_us, struct reader *reader)
 {
     bool alone;
     struct reading *first = choose(reader, now_us, &alone);
     struct frame frame = {.kind = FRAME_SITE_TAIL_REQUEST};
     struct site_tail_request *request = &frame.body.site_tail_request;
+    struct site_taken taken[LINK_MAX_SITES];
     struct span bytes;
 
-    if (first == NULL || reader->channel == 0 || !gather(self, reader, first, now_us)) {
+    if (first == NULL) {
         return;
     }
+    reader->again_us = now_us + AGAIN_US; /* Unless it is asked now. */
+    if (reader->channel == 0) {
+        return;
+    }
+    gather(self, reader, first, now_us);
     put_in_order(self);
+    if (self->nfilters == 0) {
+        return;
+    }
     frame.correlation = ++self->last_number;
     *request = (struct site_tail_request){
         .source = first->member,
         .boot = first->boot,
         .from = first->at,
         .max_bytes = MAX_BYTES,
-        .wait_ms = alone ? WAIT_MS : 0,
+        .wait_ms = alone && !reader->hurried ? WAIT_MS : 0,
         .list = site_tail_list(self->filters, self->nfilters),
         .filters = self->filters,
         .nfilters = self->nfilters,
+        .taken = taken,
+        .ntaken = list_taken(self, reader->node, taken),
     };
     if (request->list == reader->list && !reader->list_lost) {
         request->nfilters = 0; /* The node knows it. */
@@ -238,11 +299,9 @@ static void ask(struct link *self, uint64_t now_us, struct reader *reader)
         reader->number = frame.correlation;
         reader->asked_us = now_us;
         reader->list = request->list;
-        reader->list_lost = false;
-        reader->stirred = false;
+        reader->list_lost = reader->stirred = reader->hurried = false;
         reader->waits = request->wait_ms > 0;
-    } else {
-        reader->again_us = now_us + AGAIN_US;
+        reader->again_us = 0;
     }
 }
 
@@ -283,6 +342,9 @@ static void tell(struct link *self, uint64_t now_us, struct reading *reading,
 {
     const struct site_tail_refusal *refusal = refusal_of(reply, reading->filter_id);
 
+    if (reply->from != reading->at) {
+        return; /* It is to be read from elsewhere by now. */
+    }
     if (refusal != NULL) {
         reading->again_us = now_us + AGAIN_US;
         if (refusal->compare) {
@@ -297,7 +359,7 @@ static void tell(struct link *self, uint64_t now_us, struct reading *reading,
 
 /* Who has caught up with another one goes on from that one's place: what is told twice by that is
  * not sent twice. */
-static void join_places(struct reader *reader)
+static void join_places(struct reader *reader, uint64_t now_us)
 {
     struct reading *moved;
     struct reading *other;
@@ -306,7 +368,7 @@ static void join_places(struct reader *reader)
     {
         TAILQ_FOREACH(other, &reader->readings, link)
         {
-            if (moved->asked && !other->asked && !other->stalled && same_log(moved, other) &&
+            if (moved->asked && !other->asked && may_ask(other, now_us) && same_log(moved, other) &&
                 other->at < moved->at && other->at >= moved->from) {
                 moved->at = other->at;
             }
@@ -365,7 +427,7 @@ bool readers_on_answer(struct link *self, uint64_t now_us, uint32_t link, struct
         reader->again_us = now_us + AGAIN_US;
     }
     take(self, now_us, reader, reply);
-    join_places(reader);
+    join_places(reader, now_us);
     return true;
 }
 
@@ -381,7 +443,7 @@ static uint64_t due_us(const struct reader *reader)
             next_us = reading->again_us;
         }
     }
-    return next_us > reader->again_us ? next_us : reader->again_us;
+    return next_us == ACTOR_NEVER || next_us > reader->again_us ? next_us : reader->again_us;
 }
 
 uint64_t readers_next_us(const struct link *self)
