@@ -200,7 +200,7 @@ PROGRAMS := $(foreach d,$(DAEMONS),$(if $(wildcard $(d)/main.c),$(BUILD)/bin/orb
 
 define daemon
 $(BUILD)/bin/orbloom-$(1): $(call objects,$(1)/main.c) \
-    $(call archives,$(1)_shell $(1)_core runtime resp proto map filter log base)
+    $(call archives,$(1)_shell $(1)_core runtime resp site proto map filter log base)
 	$$(link)
 endef
 $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
@@ -230,7 +230,7 @@ PROPERTY    := $(call tests_of,property)
 INTEGRATION := $(call tests_of,integration)
 FUZZ        := $(call tests_of,fuzz)
 SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
-CORES       := node_core router_core coordinator_core client_core
+CORES       := node_core router_core coordinator_core link_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
 TEST_ARCHIVES := $(call archives,simulator support bench cli link_core $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp site) \
@@ -257,14 +257,14 @@ $(TORTURE): $(call objects,$(SRC_torture)) $(LIBORBLOOM) | $(PROGRAMS)
 	$(link)
 $(TORTURE): LINK_LIBS = $(DAEMON_LIBS)
 
-# The simulator holds every object of the four cores and neither lib/runtime nor its
+# The simulator holds every object of the five cores and neither lib/runtime nor its
 # libraries: that it links is the proof that the cores are pure.
-$(BUILD)/tests/sim: $(call objects,$(SRC_sim) $(SIM_SUPPORT)) $(call archives,$(CORES) resp proto map filter log base)
+$(BUILD)/tests/sim: $(call objects,$(SRC_sim) $(SIM_SUPPORT)) $(call archives,$(CORES) resp site proto map filter log base)
 	@mkdir -p $(@D)
 	@echo "LD $@"
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) \
 	    -Wl,--whole-archive $(call archives,$(CORES)) -Wl,--no-whole-archive \
-	    $(call archives,resp proto map filter log base) $(PURE_LIBS)
+	    $(call archives,resp site proto map filter log base) $(PURE_LIBS)
 
 # A mutant is the simulator with the sources that ask MUTANT(<NAME>) compiled anew as that one
 # (lib/base/mutant.h); their objects come before the archives and so replace the members.
@@ -278,7 +278,7 @@ $(MUTANT_OBJ): $(MUTANT_DIR)/%.o: %.c $(BUILD)/flags | $(GEN_H)
 	@echo "CC $< (mutant $(MUTANT))"
 	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DORBLOOM_MUTANT=MUTANT_$(MUTANT) -MMD -MP -c -o $@ $<
 $(MUTANT_DIR)/sim: $(call objects,$(SRC_sim) $(SIM_SUPPORT)) $(MUTANT_OBJ) \
-    $(call archives,$(CORES) resp proto map filter log base)
+    $(call archives,$(CORES) resp site proto map filter log base)
 	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source asks MUTANT($(MUTANT))))
 	$(link)
 $(MUTANT_DIR)/sim: LINK_LIBS = $(PURE_LIBS)
