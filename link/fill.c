@@ -166,7 +166,7 @@ static bool begin_group(struct outflow *outflow, uint64_t now_us,
                         const struct epoch_content *content)
 {
     struct fill *fill = &outflow->fill;
-    uint32_t group;
+    uint32_t group = 0;
     uint32_t shard = 0;
 
     if (!find_group(outflow, now_us, fill->group, &group)) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARENA_BYTES = 64 << 20, DIALED = 7, NODES = 3, FLUSH_US = 50000, WINDOW = 1 << 20 };
+enum { ARENA_BYTES = 64 << 20, DIALED = 7, FLUSH_US = 50000, WINDOW = 1 << 20 };
 
 static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
 
@@ -146,7 +146,7 @@ void site_pair_link_start(struct site_pair *self, uint32_t site)
         .id = sample_site_id(site),
         .npeers = 1,
         .flush_us = FLUSH_US,
-        .window = WINDOW,
+        .window = self->window,
     };
     struct actor core;
     struct actor inner;
@@ -193,18 +193,20 @@ static void side_init(struct site_pair *self, uint32_t site)
         .send = outer_send,
         .random = outer_random,
     };
-    circle_init(&side->circle, NODES);
+    circle_init(&side->circle, self->nnodes);
     side->circle.random += site; /* No boot of one site is one of the other's. */
-    circle_document(&side->circle, SITE_PAIR_FILTER, &rule, NODES, &side->document);
+    circle_document(&side->circle, SITE_PAIR_FILTER, &rule, self->nnodes, &side->document);
     sample_sites(site, &side->document);
     side->circle.stored = &side->document;
     site_pair_hand(self, site);
     site_pair_link_start(self, site);
 }
 
-void site_pair_init(struct site_pair *self)
+void site_pair_init(struct site_pair *self, uint32_t nnodes)
 {
     memset(self, 0, sizeof *self);
+    self->nnodes = nnodes;
+    self->window = WINDOW;
     self->delay_us = 40000;
     cr_assert_eq(codec_arena_create(ARENA_BYTES, &self->arena), STATUS_OK);
     side_init(self, 0);
@@ -239,12 +241,43 @@ void site_pair_add(struct site_pair *self, uint32_t site, unsigned nodes, const 
     struct site_pair_side *side = &self->sides[site];
 
     side->batch++;
-    for (uint32_t id = 1; id <= NODES; id++) {
+    for (uint32_t id = 1; id <= self->nnodes; id++) {
         if ((nodes >> id & 1) != 0) {
             cr_assert_eq(circle_add(&side->circle, id, &side->document, side->batch, keys, count),
                          STATUS_OK);
         }
     }
+}
+
+static uint32_t reader_of(const struct site_pair_side *side, uint32_t group, uint32_t slot)
+{
+    return slot_reader(&side->document.content.groups[group].slots[slot % 3])->node;
+}
+
+void site_pair_add_group(struct site_pair *self, uint32_t site, uint32_t group, uint32_t first,
+                         const uint64_t *keys, uint32_t count)
+{
+    struct site_pair_side *side = &self->sides[site];
+    unsigned nodes = 0;
+
+    nodes |= 1U << reader_of(side, group, first);
+    nodes |= 1U << reader_of(side, group, first + 1);
+    site_pair_add(self, site, nodes, keys, count);
+}
+
+uint32_t site_pair_copies(struct site_pair *self, uint32_t site, uint32_t group,
+                          const uint64_t *keys, uint32_t count)
+{
+    struct site_pair_side *side = &self->sides[site];
+    uint32_t copies = 0;
+
+    for (uint32_t slot = 0; slot < 3; slot++) {
+        uint32_t node = reader_of(side, group, slot);
+
+        copies += circle_node(&side->circle, node) != NULL &&
+                  site_pair_count(self, site, node, keys, count) == (int)count;
+    }
+    return copies;
 }
 
 int site_pair_count(struct site_pair *self, uint32_t site, uint32_t node, const uint64_t *keys,

@@ -46,6 +46,8 @@ struct site_pair_side {
 
 struct site_pair {
     struct site_pair_side sides[2];
+    uint32_t nnodes; /* of each site */
+    uint64_t window; /* of links that are started */
     uint64_t now_us;
     uint64_t delay_us;
     bool cut[2];            /* nothing gets to that site */
@@ -59,19 +61,29 @@ struct site_pair {
     struct codec_arena *arena;
 };
 
-void site_pair_init(struct site_pair *self);
+/* On 3 nodes each there is one slot group, on 4 or 5 as many as nodes. */
+void site_pair_init(struct site_pair *self, uint32_t nnodes);
 void site_pair_fini(struct site_pair *self);
 
 /* Both sites, and what goes between them. */
 void site_pair_run(struct site_pair *self, uint64_t us);
 
-/* Until they have settled: everything that was added at one is at the other, or the test fails. */
+/* A link is killed, and another one is started. */
 void site_pair_link_stop(struct site_pair *self, uint32_t site);
 void site_pair_link_start(struct site_pair *self, uint32_t site);
 
 /* As a router of that site: to a set of its nodes (bits 1 to 3). */
 void site_pair_add(struct site_pair *self, uint32_t site, unsigned nodes, const uint64_t *keys,
                    uint32_t count);
+
+/* As a router of that site: keys of one slot group, to the readers of two of its slots, from
+ * `first` on. */
+void site_pair_add_group(struct site_pair *self, uint32_t site, uint32_t group, uint32_t first,
+                         const uint64_t *keys, uint32_t count);
+
+/* How many replicas of a slot group have all of them. */
+uint32_t site_pair_copies(struct site_pair *self, uint32_t site, uint32_t group,
+                          const uint64_t *keys, uint32_t count);
 
 /* How many of them a check by that node finds. */
 int site_pair_count(struct site_pair *self, uint32_t site, uint32_t node, const uint64_t *keys,

@@ -1,5 +1,6 @@
 /* Keys travel from one site to another: two sites of three nodes each, with real nodes, routers'
  * cores and links, and a network between them that is late, cut, and loses what is on it. */
+#include "tests/support/sample_cluster.h"
 #include "tests/support/site_pair.h"
 
 #include <criterion/criterion.h>
@@ -12,11 +13,16 @@ TestSuite(link_stream, .timeout = 120);
 
 static struct site_pair *pair;
 
-static void begin(void)
+static void begin_on(uint32_t nnodes)
 {
     pair = malloc(sizeof *pair);
     cr_assert_not_null(pair);
-    site_pair_init(pair);
+    site_pair_init(pair, nnodes);
+}
+
+static void begin(void)
+{
+    begin_on(3);
 }
 
 static void end(void)
@@ -340,5 +346,257 @@ Test(link_stream, a_mark_takes_enough_replicas)
     circle_start(&pair->sides[EU].circle, 2);
     site_pair_run(pair, 15 * SECOND);
     cr_assert_eq(marked.mark, 2, "it is answered once they are back");
+    end();
+}
+
+/* What moves the end of a log may be another site's, of which nobody is told: a mark does not wait
+ * until something else comes. */
+Test(link_stream, a_mark_of_an_idle_site_is_prompt)
+{
+    begin();
+    pair->spy = watch;
+    connect_both();
+    make_keys(2, other_keys, MANY);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        site_pair_add(pair, US, ALL, other_keys + i * BATCH, BATCH);
+        site_pair_run(pair, 120000); /* Applied at EU, whose logs end elsewhere now. */
+        ask_mark(i + 1);
+        site_pair_run(pair, 200000);
+        cr_assert_eq(marked.mark, i + 1, "mark %u is late", i + 1);
+    }
+    end();
+}
+
+/* While adds go on and on, the ends that were told first are the ones that are reached. */
+Test(link_stream, a_mark_is_answered_while_adds_go_on)
+{
+    enum { FEW = 10, STEPS = 200 };
+    uint32_t answered = 0;
+
+    begin();
+    pair->spy = watch;
+    connect_both();
+    make_keys(1, one_keys, MANY);
+    ask_mark(1);
+    for (uint32_t i = 0; i < STEPS; i++) {
+        site_pair_add(pair, EU, ALL, one_keys + i * FEW, FEW);
+        site_pair_run(pair, 5000);
+        if (marked.mark == answered + 1) {
+            answered++;
+            ask_mark(answered + 1);
+        }
+    }
+    cr_assert_geq(answered, 5, "%u marks", answered);
+    end();
+}
+
+/* ---- several slot groups, so that a node's log is followed from several places ---- */
+
+enum { GROUPS = 4, GROUP_ROUNDS = 10 };
+
+static uint64_t group_keys[GROUPS][GROUP_ROUNDS * BATCH];
+
+static void make_group_keys(void)
+{
+    for (uint32_t group = 0; group < GROUPS; group++) {
+        for (uint32_t i = 0; i < GROUP_ROUNDS; i++) {
+            sample_fingerprints(&pair->sides[EU].document, group, 1000 * group + i + 1, BATCH,
+                                group_keys[group] + i * BATCH);
+        }
+    }
+}
+
+static void add_groups(uint32_t round)
+{
+    for (uint32_t group = 0; group < GROUPS; group++) {
+        site_pair_add_group(pair, EU, group, round, group_keys[group] + round * BATCH, BATCH);
+    }
+}
+
+static void expect_groups(uint32_t rounds)
+{
+    for (uint32_t group = 0; group < GROUPS; group++) {
+        for (uint32_t i = 0; i < rounds; i++) {
+            cr_assert_geq(site_pair_copies(pair, US, group, group_keys[group] + i * BATCH, BATCH),
+                          2, "round %u of group %u", i, group);
+        }
+    }
+}
+
+/* Groups are copied one after the other while the logs of their nodes are read for those before. */
+Test(link_stream, adds_go_on_while_groups_are_copied)
+{
+    begin_on(4);
+    make_group_keys();
+    add_groups(0);
+    for (uint32_t i = 1; i < GROUP_ROUNDS; i++) {
+        site_pair_run(pair, 333000);
+        add_groups(i);
+    }
+    site_pair_run(pair, 10 * SECOND);
+    expect_groups(GROUP_ROUNDS);
+    end();
+}
+
+/* A replica that can't be copied keeps no other group from being sent. */
+Test(link_stream, a_node_that_is_down_delays_no_group)
+{
+    begin_on(4);
+    make_group_keys();
+    add_groups(0);
+    circle_stop(&pair->sides[EU].circle, 1);
+    site_pair_run(pair, 30 * SECOND);
+    for (uint32_t group = 0; group < GROUPS; group++) {
+        cr_assert_geq(site_pair_copies(pair, US, group, group_keys[group], BATCH), 2,
+                      "group %u was not sent", group);
+    }
+    circle_start(&pair->sides[EU].circle, 1);
+    site_pair_run(pair, 10 * SECOND);
+    add_groups(1);
+    site_pair_run(pair, 10 * SECOND);
+    expect_groups(2);
+    end();
+}
+
+/* ---- a small window, and words that are lost ---- */
+
+static uint64_t words_lost;
+
+static bool lose_applied(struct site_pair *self, uint32_t to, const struct frame *frame)
+{
+    (void)self;
+    (void)to;
+    if (frame->kind == FRAME_SITE_APPLIED && words_lost < 3) {
+        words_lost++;
+        return false;
+    }
+    return true;
+}
+
+Test(link_stream, a_full_window_opens_again_when_words_are_lost)
+{
+    enum { LARGE = 40000 };
+    uint64_t *keys = malloc(LARGE * sizeof *keys);
+
+    begin();
+    pair->window = 1;
+    for (uint32_t site = EU; site <= US; site++) {
+        site_pair_link_stop(pair, site);
+        site_pair_link_start(pair, site);
+    }
+    connect_both();
+    make_keys(1, keys, LARGE);
+    pair->spy = lose_applied;
+    for (uint32_t i = 0; i < LARGE; i += LARGE / 4) {
+        site_pair_add(pair, EU, N1 | N2, keys + i, LARGE / 4);
+        site_pair_run(pair, SECOND);
+    }
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_eq(words_lost, 3);
+    for (uint32_t i = 0; i < LARGE; i += LARGE / 4) {
+        expect_all(US, keys + i, LARGE / 4);
+    }
+    free(keys);
+    end();
+}
+
+/* Who receives says that a stream is over; that is lost, and the source goes on sending. */
+static bool lose_closes(struct site_pair *self, uint32_t to, const struct frame *frame)
+{
+    (void)self;
+    return !(to == EU && frame->kind == FRAME_SITE_CLOSE && words_lost++ < 1);
+}
+
+Test(link_stream, a_stream_that_is_over_is_not_sent_for_ever)
+{
+    begin();
+    connect_both();
+    site_pair_link_stop(pair, US);
+    site_pair_link_start(pair, US);
+    pair->spy = lose_closes;
+    site_pair_run(pair, 12 * SECOND);
+    cr_assert_eq(site_pair_counter(pair, EU, "site_streams_out"), 1);
+    end();
+}
+
+/* ---- what a peer may say ---- */
+
+/* To a link's outer face, as its peer. */
+static void say(uint32_t site, const struct frame *frame)
+{
+    struct site_pair_side *side = &pair->sides[site];
+    const struct peer from = {.size = 1, .id = {1}, .user = 1};
+    struct buffer bytes;
+
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(frame, &bytes), STATUS_OK);
+    if (site == EU) {
+        side->face.on_answer(side->face.self, side->circle.now_us, 7, buffer_span(&bytes));
+    } else {
+        side->face.on_request(side->face.self, side->circle.now_us, &from, buffer_span(&bytes));
+    }
+    buffer_fini(&bytes);
+}
+
+/* Places that nobody can have been told are taken for unknown ones. */
+Test(link_stream, places_that_can_not_be_are_copied)
+{
+    const struct filter_document *document;
+    struct site_source sources[3] = {{.node = 1, .offset = 7, .boot = 1, .epoch = 1},
+                                     {.node = 2, .offset = UINT64_MAX - 7, .boot = 1, .epoch = 1},
+                                     {.node = 3, .offset = 8, .boot = 0, .epoch = UINT64_MAX}};
+    struct frame frame = {.kind = FRAME_SITE_OPEN};
+    struct site_open *open = &frame.body.site_open;
+
+    begin();
+    connect_both();
+    document = &pair->sides[EU].document;
+    for (uint32_t i = 0; i < 3; i++) {
+        sources[i].incarnation = slot_reader(&document->content.groups[0].slots[i])->incarnation;
+    }
+    *open = (struct site_open){.stream = 77,
+                               .uid = document->content.uid,
+                               .source_life = {1, 10},
+                               .own_life = {1, 11},
+                               .keyset = document->content.keysets[0].id,
+                               .room = UINT64_MAX,
+                               .sources = sources,
+                               .nsources = 3};
+    say(EU, &frame);
+    site_pair_run(pair, 5 * SECOND);
+    make_keys(1, one_keys, BATCH);
+    site_pair_add(pair, EU, N1 | N2, one_keys, BATCH);
+    site_pair_run(pair, 5 * SECOND);
+    expect_all(US, one_keys, BATCH);
+    end();
+}
+
+/* Streams that nobody opened, numbers out of order, batches of nothing: said, and harmless. */
+Test(link_stream, words_out_of_place_do_no_harm)
+{
+    static const uint8_t garbage[200] = {1, 2, 3};
+    const struct frame frames[] = {
+        {.kind = FRAME_SITE_BATCH,
+         .body.site_batch = {.stream = 5, .number = 1, .batch = {garbage, sizeof garbage}}},
+        {.kind = FRAME_SITE_APPLIED,
+         .body.site_applied = {.stream = 5, .number = UINT64_MAX, .room = UINT64_MAX}},
+        {.kind = FRAME_SITE_MARK, .body.site_mark = {.stream = 5, .mark = 1}},
+        {.kind = FRAME_SITE_MARKED, .body.site_marked = {.stream = 5, .mark = 1, .number = 9}},
+        {.kind = FRAME_SITE_CLOSE, .body.site_close = {.stream = 5, .message = "no"}},
+        {.kind = FRAME_SITE_OPEN, .body.site_open = {.stream = 6}},
+        {.kind = FRAME_SITE_HELLO, .body.site_hello = {.version = 2, .site = "eu", .boot = 3}},
+        {.kind = FRAME_SITE_HELLO, .body.site_hello = {.version = 1, .site = "asia", .boot = 3}},
+        {.kind = FRAME_STATS_REQUEST},
+    };
+
+    begin();
+    connect_both();
+    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
+        say(EU, &frames[i]);
+        say(US, &frames[i]);
+    }
+    add_rounds(one_keys, other_keys, 100000);
+    site_pair_run(pair, 5 * SECOND);
+    expect_rounds(one_keys, other_keys);
     end();
 }
