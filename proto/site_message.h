@@ -41,7 +41,7 @@ struct site_source {
 
 /* Send what is acknowledged at your site of this filter, from these places on. */
 struct site_open {
-    uint64_t stream;              /* random; names it from here on */
+    uint64_t stream; /* random; names it from here on */
     struct filter_uid uid;
     struct site_life source_life; /* as the asker knows them */
     struct site_life own_life;

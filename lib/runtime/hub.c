@@ -150,8 +150,8 @@ static uint64_t next_event_us(const struct hub *hub)
     return next_us;
 }
 
-/* libuv hands a loop's new descriptors to the kernel when that loop runs: until then the driver would
- * not be told of them. */
+/* libuv hands a loop's new descriptors to the kernel when that loop runs: until then the driver
+ * would not be told of them. */
 static void look_at_rider(const struct hub *hub)
 {
     if (hub->rider != NULL) {

@@ -86,8 +86,7 @@ static bool cursors_rise(const struct site_batch_cursor *one, const struct site_
 static bool same_source(const struct site_batch_cursor *one, const struct site_batch_cursor *other)
 {
     return one->node == other->node && one->incarnation == other->incarnation &&
-           one->boot == other->boot && one->offset == other->offset &&
-           one->epoch == other->epoch;
+           one->boot == other->boot && one->offset == other->offset && one->epoch == other->epoch;
 }
 
 /* ---- writing ---- */

@@ -18,9 +18,9 @@
  *   112       code      of all fingerprints but the first, as rice.h has it
  *   ...       sources   see below; the batch ends where they do
  *
- * Cursors are told by source: u64 incarnation, u64 boot, u64 offset, u64 epoch, u32 node, u32 number
- * of slot groups (1 or more), then so many u32: the groups, rising. A node's groups that are the
- * same in all of these and follow each other are one source, so a link that reads each log once
+ * Cursors are told by source: u64 incarnation, u64 boot, u64 offset, u64 epoch, u32 node, u32
+ * number of slot groups (1 or more), then so many u32: the groups, rising. A node's groups that are
+ * the same in all of these and follow each other are one source, so a link that reads each log once
  * tells 40 bytes a node, and 4 a group. Sources are by rising nodes, those of one node by their
  * groups. So of each batch there is one encoding, given the parameter.
  *
