@@ -600,3 +600,74 @@ Test(link_stream, words_out_of_place_do_no_harm)
     expect_rounds(one_keys, other_keys);
     end();
 }
+
+/* ---- replicas that are late ---- */
+
+/* What one replica has durably only later was told by another one before, under the same number. */
+Test(link_stream, what_a_late_replica_tells_is_not_sent_again)
+{
+    begin();
+    connect_both();
+    pair->sides[EU].circle.nodes[2].frozen = true;
+    make_keys(1, one_keys, MANY);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        struct circle *circle = &pair->sides[EU].circle;
+
+        pair->sides[EU].batch++;
+        for (uint32_t node = 1; node <= 2; node++) {
+            cr_assert_eq(circle_add(circle, node, &pair->sides[EU].document, pair->sides[EU].batch,
+                                    one_keys + i * BATCH, BATCH),
+                         STATUS_OK);
+        }
+        circle->nodes[2].frozen = false;
+        cr_assert_eq(circle_add(circle, 3, &pair->sides[EU].document, pair->sides[EU].batch,
+                                one_keys + i * BATCH, BATCH),
+                     STATUS_OK);
+        circle->nodes[2].frozen = true;
+        site_pair_run(pair, 300000);
+    }
+    pair->sides[EU].circle.nodes[2].frozen = false;
+    site_pair_run(pair, 2 * SECOND);
+    cr_assert_eq(site_pair_counter(pair, EU, "site_keys_total"), MANY);
+    cr_assert_gt(site_pair_counter(pair, EU, "site_repeats_total"), 0);
+    end();
+}
+
+/* ---- more than one batch at once ---- */
+
+static uint64_t batches_seen;
+
+/* Only the first batch of EU arrives. */
+static bool lose_later_batches(struct site_pair *self, uint32_t to, const struct frame *frame)
+{
+    (void)self;
+    return !(to == US && frame->kind == FRAME_SITE_BATCH && frame->body.site_batch.batch.size > 0 &&
+             batches_seen++ > 0);
+}
+
+/* Places are told with the last of the batches that they cover: whoever has only the first one does
+ * not go on behind all of them. */
+Test(link_stream, a_section_that_breaks_off_is_begun_again)
+{
+    enum { PART = 40000, PARTS = 3 };
+    uint64_t *keys = malloc((size_t)PART * PARTS * sizeof *keys);
+
+    begin();
+    connect_both();
+    make_keys(1, keys, PART * PARTS);
+    pair->spy = lose_later_batches;
+    for (uint32_t i = 0; i < PARTS; i++) {
+        site_pair_add(pair, EU, N1 | N2, keys + i * PART, PART);
+    }
+    site_pair_run(pair, 2 * SECOND);
+    cr_assert_gt(batches_seen, 1);
+    site_pair_link_stop(pair, EU);
+    pair->spy = NULL;
+    site_pair_link_start(pair, EU);
+    site_pair_run(pair, 20 * SECOND);
+    for (uint32_t i = 0; i < PARTS; i++) {
+        expect_all(US, keys + i * PART, PART);
+    }
+    free(keys);
+    end();
+}
