@@ -61,6 +61,9 @@ static struct follow *follow_of(struct outflow *outflow, uint32_t group, uint32_
 
 static bool gather_keys(struct outflow *outflow, const uint64_t *keys, size_t count)
 {
+    if (count == 0) {
+        return true;
+    }
     if (!heap_grow(&outflow->pending, &outflow->pending_capacity, outflow->npending + count,
                    sizeof *outflow->pending)) {
         return false;
@@ -444,7 +447,9 @@ static bool begin_section(struct link *self, struct outflow *outflow)
         return false;
     }
     section->ncursors = list_cursors(outflow, section->cursors);
-    qsort(section->cursors, section->ncursors, sizeof *section->cursors, by_node);
+    if (section->ncursors > 1) {
+        qsort(section->cursors, section->ncursors, sizeof *section->cursors, by_node);
+    }
     section->nkeys = outflow->npending > 1
                          ? run_sort(outflow->pending, self->spare, outflow->npending)
                          : outflow->npending;
@@ -470,7 +475,9 @@ static void note_places(struct outflow *outflow)
                                                  section->ncursors + 1, sizeof *outflow->taken)) {
         return; /* Those before are waited for; the next section tells more. */
     }
-    memcpy(outflow->taken, section->cursors, section->ncursors * sizeof *outflow->taken);
+    if (section->ncursors > 0) {
+        memcpy(outflow->taken, section->cursors, section->ncursors * sizeof *outflow->taken);
+    }
     outflow->ntaken = section->ncursors;
     outflow->taken_number = outflow->number;
 }
@@ -567,7 +574,9 @@ void outflow_on_applied(struct link *self, struct channel *channel,
         outflow->flying -= outflow->sent[i];
     }
     outflow->nsent -= count;
-    memmove(outflow->sent, outflow->sent + count, outflow->nsent * sizeof *outflow->sent);
+    if (outflow->nsent > 0) {
+        memmove(outflow->sent, outflow->sent + count, outflow->nsent * sizeof *outflow->sent);
+    }
     outflow->applied = message->number;
     outflow->room = message->room;
     if (outflow->taken_number != 0 && outflow->taken_number <= outflow->applied) {
@@ -618,7 +627,9 @@ static void on_ends(void *owner, const struct router_ends_told *told)
         !heap_grow(&mark->ends, &mark->ends_capacity, told->count + 1, sizeof *mark->ends)) {
         return; /* Asked again. */
     }
-    memcpy(mark->ends, told->ends, told->count * sizeof *mark->ends);
+    if (told->count > 0) {
+        memcpy(mark->ends, told->ends, told->count * sizeof *mark->ends);
+    }
     mark->nends = told->count;
     mark->epoch = told->epoch;
 }

@@ -274,10 +274,10 @@ static void ask(struct link *self, uint64_t now_us, struct reader *reader)
         return;
     }
     gather(self, reader, first, now_us);
-    put_in_order(self);
     if (self->nfilters == 0) {
         return;
     }
+    put_in_order(self);
     frame.correlation = ++self->last_number;
     *request = (struct site_tail_request){
         .source = first->member,

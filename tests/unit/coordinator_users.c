@@ -3,6 +3,8 @@
  * used, and how much users may have. */
 #include "coordinator_users.h"
 
+#include "map/feature.h"
+
 TestSuite(coordinator_users, .init = setup, .fini = teardown);
 
 Test(coordinator_users, are_made_changed_and_deleted)
@@ -445,7 +447,7 @@ Test(coordinator_users, followers_get_the_record)
                                          .endpoint = "",
                                          .host = "",
                                          .zone = "",
-                                         .features = 31,
+                                         .features = features_known(),
                                          .since = stage.coordinator->change};
     struct coordinator_synced synced;
 
