@@ -36,6 +36,13 @@ const char *node_tail_why_not(const struct exchange *self, const struct site_tai
     return tail_place_why_not(&place, &life->identity, storage_end(self->storage));
 }
 
+/* May the filter live in other sites, too? Whether it does is the asker's to know: nobody but a link
+ * asks, and to tell more harms nothing. */
+static bool may_have_sites(const struct filter_document *document)
+{
+    return document_logs_keys(document);
+}
+
 /* As a check is judged; and by what this replica may lack, without anybody telling it. */
 static enum status judge(const struct exchange *self, const struct site_tail_filter *filter,
                          uint64_t from, struct site_tail_refusal *out)
@@ -64,7 +71,7 @@ static enum status judge(const struct exchange *self, const struct site_tail_fil
     if (status != STATUS_OK) {
         return status;
     }
-    if (!document_has_sites(&entry->document)) {
+    if (!may_have_sites(&entry->document)) {
         return STATUS_NOT_FOUND;
     }
     if (hosted->set == NULL || hosted->doubted) {

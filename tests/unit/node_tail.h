@@ -20,7 +20,6 @@ static inline const struct node *asked(void)
 static inline void open_tail(void)
 {
     make_circle(3);
-    sample_sites(0, &document);
     circle_hand(circle, &document, 0);
     circle_run(circle, 3 * SECOND);
     circle->nodes[1].cut = circle->nodes[2].cut = true;

@@ -171,18 +171,16 @@ Test(node_tail_lists, a_longest_list_is_judged_and_told_of)
     cr_assert_eq(reply->refusals[SITE_TAIL_MAX_FILTERS - 2].filter_id, many[4095].filter_id);
 }
 
-Test(node_tail_lists, a_filter_of_one_site_is_in_no_other)
+Test(node_tail_lists, a_filter_without_key_log_is_in_no_other_site)
 {
     struct frame frame;
     struct filter_document *entry;
-    uint32_t count;
 
     entry = &document_cache_find(&circle_node(circle, 1)->documents, 5)->document;
-    count = entry->content.sites.count;
-    entry->content.sites.count = 0;
+    entry->keylog = KEYLOG_OFF;
     frame = tail_question(log_end());
     cr_assert_eq(only_refusal(ask_tail(&frame))->status, STATUS_NOT_FOUND);
-    entry->content.sites.count = count;
+    entry->keylog = KEYLOG_ON;
 }
 
 Test(node_tail_lists, a_dropped_filter_is_dropped)

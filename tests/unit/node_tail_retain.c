@@ -30,10 +30,7 @@ static void open_stage(uint64_t site_retain_bytes)
     stage.config.retain_bytes = 0;
     stage.config.site_retain_bytes = site_retain_bytes;
     cr_assert_eq(node_stage_open(&stage), 0);
-    node_stage_make_filter(&stage, 5, DURABILITY_SYNC, &document);
-    sample_sites(0, &document);
-    node_stage_hand(&stage, &document);
-    node_stage_settle(&stage);
+    node_stage_filter(&stage, 5, DURABILITY_SYNC, &document);
     sample_fingerprints(&document, 0, 1, POOL, keys);
     nadded = 0;
 }
