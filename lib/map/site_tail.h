@@ -86,8 +86,8 @@ struct site_tail_record {
 /* A filter of the list of which nothing is told, and why. */
 struct site_tail_refusal {
     uint64_t filter_id;
-    enum status status; /* STALE · NEED_DOC · CONFLICT · NOT_READY · DROPPED · NOT_FOUND (by the
-                           node's document it is in no other site) */
+    enum status status; /* STALE · NEED_DOC · CONFLICT · NOT_READY · DROPPED · NOT_FOUND (without
+                           a log of keys on a disk it is in no other site) */
     bool compare;       /* STALE, for the place is not to be gone on from */
     uint64_t epoch;     /* that the node has; 0: no document */
     uint64_t epoch_hash;
