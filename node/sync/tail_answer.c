@@ -36,8 +36,8 @@ const char *node_tail_why_not(const struct exchange *self, const struct site_tai
     return tail_place_why_not(&place, &life->identity, storage_end(self->storage));
 }
 
-/* May the filter live in other sites, too? Whether it does is the asker's to know: nobody but a link
- * asks, and to tell more harms nothing. */
+/* May the filter live in other sites, too? Whether it does is the asker's to know: nobody but a
+ * link asks, and to tell more harms nothing. */
 static bool may_have_sites(const struct filter_document *document)
 {
     return document_logs_keys(document);
