@@ -5,7 +5,6 @@
  * told. A replica whose place is not known, or not to be gone on from, is copied first: fill.c. */
 #include "base/heap.h"
 #include "link/private.h"
-#include "log/run_merge.h"
 #include "map/reader.h"
 #include "site/batch.h"
 
@@ -14,11 +13,7 @@
 
 enum {
     PENDING_MAX_KEYS = 2 * SITE_BATCH_MAX_KEYS, /* nothing more is read beyond it */
-    ALIVE_US = 1000000,
-    PLACES_US = 10000000, /* places that have moved are told so often, if no keys are */
-    ENDS_MS = 2000,       /* for R replicas to tell how long their logs are */
-    ENDS_AGAIN_US = 200000,
-    UNFILLED_US = 5000000,
+    UNFILLED_US = 5000000,                      /* a replica that can't be copied is left alone */
 };
 
 /* ---- what has been sent ---- */
@@ -49,7 +44,7 @@ static bool is_repeat(struct outflow *outflow, const struct site_tail_record *re
 
 /* ---- reading ---- */
 
-static struct follow *follow_of(struct outflow *outflow, uint32_t group, uint32_t node)
+struct follow *outflow_follow(struct outflow *outflow, uint32_t group, uint32_t node)
 {
     for (size_t i = 0; i < outflow->nfollows; i++) {
         if (outflow->follows[i].source.group == group && outflow->follows[i].source.node == node) {
@@ -83,7 +78,7 @@ static bool is_wanted(const struct outflow *outflow, const struct site_tail_reco
     return false;
 }
 
-static void stall_if_full(struct outflow *outflow)
+void outflow_stall_if_full(struct outflow *outflow)
 {
     bool full = outflow->npending >= PENDING_MAX_KEYS;
 
@@ -118,7 +113,7 @@ static bool read_record(struct link *self, struct outflow *outflow, const struct
                         const uint64_t *keys)
 {
     struct follow *follow = record->filter_id == outflow->filter_id
-                                ? follow_of(outflow, record->group, reading->member.node)
+                                ? outflow_follow(outflow, record->group, reading->member.node)
                                 : NULL;
 
     if (follow == NULL || !is_told(follow, reading, reply) ||
@@ -161,12 +156,12 @@ void outflow_read(struct link *self, uint64_t now_us, struct reading *reading,
     if (outflow->npending > 0 && outflow->since_us == 0) {
         outflow->since_us = now_us;
     }
-    stall_if_full(outflow);
+    outflow_stall_if_full(outflow);
 }
 
 /* ---- who is followed ---- */
 
-static const struct document_entry *document_of(struct link *self, const struct outflow *outflow)
+const struct document_entry *outflow_document(struct link *self, const struct outflow *outflow)
 {
     return document_cache_find(router_documents(self->router), outflow->filter_id);
 }
@@ -236,8 +231,7 @@ static bool find_follows(struct outflow *outflow, const struct filter_document *
     return true;
 }
 
-/* The one of that node; a new one is in no reader yet. */
-static struct reading *reading_of(struct outflow *outflow, uint32_t node)
+struct reading *outflow_reading(struct outflow *outflow, uint32_t node)
 {
     for (size_t i = 0; i < outflow->nreadings; i++) {
         if (outflow->readings[i].member.node == node) {
@@ -252,7 +246,7 @@ static struct reading *reading_of(struct outflow *outflow, uint32_t node)
  * incarnations of a node are of different logs. */
 static bool read_on(struct link *self, struct outflow *outflow, struct follow *follow)
 {
-    struct reading *reading = reading_of(outflow, follow->source.node);
+    struct reading *reading = outflow_reading(outflow, follow->source.node);
     bool same = reading->reader != NULL &&
                 reading->member.incarnation == follow->source.incarnation;
 
@@ -321,7 +315,7 @@ void outflow_lost(struct reading *reading)
 /* A replica is copied: from here on its log is read. */
 void outflow_filled(struct link *self, struct outflow *outflow, const struct site_source *source)
 {
-    struct follow *follow = follow_of(outflow, source->group, source->node);
+    struct follow *follow = outflow_follow(outflow, source->group, source->node);
 
     if (follow == NULL || !follow->fills || follow->source.incarnation != source->incarnation) {
         return; /* Another one has its place by now. */
@@ -353,243 +347,13 @@ bool outflow_gather(struct outflow *outflow, uint64_t now_us, const uint64_t *ke
         return false;
     }
     outflow->since_us = outflow->since_us == 0 && count > 0 ? now_us : outflow->since_us;
-    stall_if_full(outflow);
+    outflow_stall_if_full(outflow);
     return true;
 }
 
 bool outflow_has_room(const struct outflow *outflow)
 {
     return outflow->npending < PENDING_MAX_KEYS;
-}
-
-/* ---- sending ---- */
-
-static size_t list_cursors(const struct outflow *outflow, struct site_batch_cursor *cursors)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < outflow->nfollows; i++) {
-        const struct site_source *source = &outflow->follows[i].source;
-
-        if (outflow->follows[i].fills) {
-            continue;
-        }
-        cursors[count++] = (struct site_batch_cursor){
-            .node = source->node,
-            .group = source->group,
-            .incarnation = source->incarnation,
-            .boot = source->boot,
-            .offset = source->offset,
-            .epoch = source->epoch,
-        };
-    }
-    return count;
-}
-
-static int by_node(const void *a, const void *b)
-{
-    const struct site_batch_cursor *left = a;
-    const struct site_batch_cursor *right = b;
-
-    if (left->node != right->node) {
-        return left->node < right->node ? -1 : 1;
-    }
-    return left->group < right->group ? -1 : left->group > right->group;
-}
-
-static bool send_bytes(struct link *self, struct outflow *outflow, struct span bytes)
-{
-    struct channel *channel = channel_find(self, outflow->channel);
-    const struct frame frame = {
-        .kind = FRAME_SITE_BATCH,
-        .body.site_batch = {.stream = outflow->stream, .number = outflow->number, .batch = bytes},
-    };
-
-    return channel != NULL && channel_send(self, channel, &frame);
-}
-
-/* What could not be sent is kept, and nothing overtakes it. */
-static void send_kept(struct link *self, uint64_t now_us, struct outflow *outflow)
-{
-    if (outflow->kept.size > 0 && send_bytes(self, outflow, buffer_span(&outflow->kept))) {
-        buffer_clear(&outflow->kept);
-        outflow->said_us = now_us;
-    }
-}
-
-static bool note_sent(struct outflow *outflow, size_t bytes)
-{
-    if (!heap_grow(&outflow->sent, &outflow->sent_capacity, outflow->nsent + 1,
-                   sizeof *outflow->sent)) {
-        return false;
-    }
-    outflow->sent[outflow->nsent++] = bytes;
-    outflow->flying += bytes;
-    return true;
-}
-
-static bool may_send(const struct outflow *outflow)
-{
-    return outflow->kept.size == 0 && outflow->flying < outflow->room;
-}
-
-/* What was gathered, sorted, each once; and where the logs are read to. False: memory is out, and
- * it is tried again. */
-static bool begin_section(struct link *self, struct outflow *outflow)
-{
-    struct section *section = &outflow->section;
-    uint64_t *keys = section->keys;
-    size_t room = section->room;
-
-    if (!heap_grow(&self->spare, &self->spare_capacity, outflow->npending, sizeof *self->spare) ||
-        !heap_grow(&section->cursors, &section->cursors_room, outflow->nfollows,
-                   sizeof *section->cursors)) {
-        return false;
-    }
-    section->ncursors = list_cursors(outflow, section->cursors);
-    if (section->ncursors > 1) {
-        qsort(section->cursors, section->ncursors, sizeof *section->cursors, by_node);
-    }
-    section->nkeys = outflow->npending > 1
-                         ? run_sort(outflow->pending, self->spare, outflow->npending)
-                         : outflow->npending;
-    section->keys = outflow->pending;
-    section->room = outflow->pending_capacity;
-    section->at = 0;
-    section->active = true;
-    section->number++;
-    outflow->pending = keys;
-    outflow->pending_capacity = room;
-    outflow->npending = 0;
-    outflow->since_us = 0;
-    outflow->moved = outflow->flush_now = false;
-    return true;
-}
-
-/* Where the logs will be taken at the other site, once all that was sent is applied. */
-static void note_places(struct outflow *outflow)
-{
-    const struct section *section = &outflow->section;
-
-    if (outflow->taken_number != 0 || !heap_grow(&outflow->taken, &outflow->taken_room,
-                                                 section->ncursors + 1, sizeof *outflow->taken)) {
-        return; /* Those before are waited for; the next section tells more. */
-    }
-    if (section->ncursors > 0) {
-        memcpy(outflow->taken, section->cursors, section->ncursors * sizeof *outflow->taken);
-    }
-    outflow->ntaken = section->ncursors;
-    outflow->taken_number = outflow->number;
-}
-
-/* The next batch of the section; with the last one the places are told. */
-static bool send_batch(struct link *self, uint64_t now_us, struct outflow *outflow)
-{
-    struct section *section = &outflow->section;
-    size_t left = section->nkeys - section->at;
-    size_t count = left < SITE_BATCH_MAX_KEYS ? left : SITE_BATCH_MAX_KEYS;
-    bool last = count == left;
-    struct site_batch batch = {
-        .uid = outflow->uid,
-        .sender = outflow->own_life,
-        .receiver = outflow->peer_life,
-        .nkeysets = 1,
-        .keysets = {outflow->keyset},
-        .nkeys = (uint32_t)count,
-        .ncursors = last ? (uint32_t)section->ncursors : 0,
-    };
-    uint8_t *out;
-
-    assert(section->active && may_send(outflow));
-    if (buffer_extend(&outflow->kept, site_batch_room(&batch), &out) != STATUS_OK) {
-        return false;
-    }
-    outflow->kept.size = site_batch_encode(&batch, section->keys + section->at, section->cursors,
-                                           out);
-    if (!note_sent(outflow, outflow->kept.size)) {
-        buffer_clear(&outflow->kept);
-        return false;
-    }
-    outflow->number++;
-    section->at += count;
-    section->active = !last;
-    if (last) {
-        note_places(outflow);
-    }
-    link_count(self, LINK_site_keys_total, count);
-    link_count(self, LINK_site_wire_bytes_total, outflow->kept.size);
-    send_kept(self, now_us, outflow);
-    return true;
-}
-
-static bool is_due(const struct link *self, const struct outflow *outflow, uint64_t now_us)
-{
-    return outflow->flush_now || outflow->npending >= SITE_BATCH_MAX_KEYS ||
-           (outflow->npending > 0 && now_us - outflow->since_us >= self->config.flush_us) ||
-           (outflow->moved && now_us - outflow->placed_us >= PLACES_US);
-}
-
-/* As far as the other side has room. */
-static void flush(struct link *self, uint64_t now_us, struct outflow *outflow)
-{
-    send_kept(self, now_us, outflow);
-    while (may_send(outflow)) {
-        if (!outflow->section.active) {
-            if (!is_due(self, outflow, now_us) || !begin_section(self, outflow)) {
-                break;
-            }
-            outflow->placed_us = now_us;
-        }
-        if (!send_batch(self, now_us, outflow)) {
-            break;
-        }
-    }
-    stall_if_full(outflow);
-}
-
-/* So that the other side knows of a loss of what was sent last, and that it is still there. */
-static void say_alive(struct link *self, uint64_t now_us, struct outflow *outflow)
-{
-    if (outflow->kept.size == 0 && now_us - outflow->said_us >= ALIVE_US &&
-        send_bytes(self, outflow, span_of(NULL, 0))) {
-        outflow->said_us = now_us;
-    }
-}
-
-void outflow_on_applied(struct link *self, struct channel *channel,
-                        const struct site_applied *message)
-{
-    struct outflow *outflow = outflow_of(self, channel, message->stream);
-    size_t count;
-
-    if (outflow == NULL) {
-        return;
-    }
-    if (message->number < outflow->applied || message->number > outflow->number) {
-        outflow_close(self, outflow, STATUS_MALFORMED, "more was applied than was sent");
-        return;
-    }
-    count = (size_t)(message->number - outflow->applied);
-    for (size_t i = 0; i < count; i++) {
-        outflow->flying -= outflow->sent[i];
-    }
-    outflow->nsent -= count;
-    if (outflow->nsent > 0) {
-        memmove(outflow->sent, outflow->sent + count, outflow->nsent * sizeof *outflow->sent);
-    }
-    outflow->applied = message->number;
-    outflow->room = message->room;
-    if (outflow->taken_number != 0 && outflow->taken_number <= outflow->applied) {
-        for (size_t i = 0; i < outflow->ntaken; i++) {
-            struct follow *follow = follow_of(outflow, outflow->taken[i].group,
-                                              outflow->taken[i].node);
-
-            if (follow != NULL && follow->source.incarnation == outflow->taken[i].incarnation) {
-                follow->taken = outflow->taken[i].offset;
-            }
-        }
-        outflow->taken_number = 0;
-    }
 }
 
 /* What the log of that node is still needed for: from where it is not applied, or is being copied.
@@ -613,176 +377,6 @@ uint64_t outflow_needs(const struct outflow *outflow, uint32_t node)
         }
     }
     return from;
-}
-
-/* ---- marks ---- */
-
-static void on_ends(void *owner, const struct router_ends_told *told)
-{
-    struct outmark *mark = owner;
-
-    mark->asking = false;
-    mark->nends = 0;
-    if (told->status != STATUS_OK ||
-        !heap_grow(&mark->ends, &mark->ends_capacity, told->count + 1, sizeof *mark->ends)) {
-        return; /* Asked again. */
-    }
-    if (told->count > 0) {
-        memcpy(mark->ends, told->ends, told->count * sizeof *mark->ends);
-    }
-    mark->nends = told->count;
-    mark->epoch = told->epoch;
-}
-
-static void ask_ends(struct link *self, uint64_t now_us, struct outflow *outflow,
-                     struct outmark *mark)
-{
-    const struct router_ends question = {
-        .filter_id = outflow->filter_id,
-        .timeout_ms = ENDS_MS,
-        .done = on_ends,
-        .owner = mark,
-    };
-
-    mark->asking = true;
-    mark->again_us = now_us + ENDS_AGAIN_US;
-    router_ends(self->router, now_us, &question);
-}
-
-/* Of the log that is followed; else that end is never passed. */
-static bool is_followed(const struct follow *follow, const struct router_end *end)
-{
-    return follow != NULL && !follow->fills && follow->source.incarnation == end->incarnation &&
-           follow->source.boot == end->boot;
-}
-
-/* The node may keep its answer for what routers add, and what moves its log's end may be none of
- * that. */
-static void hurry(struct outflow *outflow, uint64_t now_us, uint32_t node)
-{
-    struct reading *reading = reading_of(outflow, node);
-
-    if (reading->reader != NULL) {
-        reader_hurry(reading->reader, now_us);
-    }
-}
-
-enum passage { PASSED, NOT_YET, LOST };
-
-/* Are R of them read to the end that they told? LOST: so many never will be. */
-static enum passage passage_of(struct outflow *outflow, uint64_t now_us, const struct outmark *mark,
-                               uint32_t group, uint32_t needed)
-{
-    uint32_t passed = 0;
-    uint32_t followed = 0;
-
-    for (size_t i = 0; i < mark->nends; i++) {
-        const struct router_end *end = &mark->ends[i];
-        const struct follow *follow = end->group == group ? follow_of(outflow, group, end->node)
-                                                          : NULL;
-
-        if (is_followed(follow, end)) {
-            followed++;
-            passed += follow->source.offset >= end->position;
-            if (follow->source.offset < end->position) {
-                hurry(outflow, now_us, end->node);
-            }
-        }
-    }
-    return passed >= needed ? PASSED : followed >= needed ? NOT_YET : LOST;
-}
-
-static enum passage look_at(struct link *self, uint64_t now_us, struct outflow *outflow,
-                            const struct outmark *mark)
-{
-    const struct document_entry *entry = document_of(self, outflow);
-    enum passage all = PASSED;
-
-    if (entry == NULL || mark->nends == 0 || mark->epoch != outflow->epoch ||
-        entry->document.epoch != outflow->epoch) {
-        return LOST;
-    }
-    for (uint32_t group = 0; group < entry->document.content.ngroups; group++) {
-        enum passage one = passage_of(outflow, now_us, mark, group,
-                                      entry->document.content.rule.read);
-
-        all = one > all ? one : all;
-    }
-    return all;
-}
-
-/* All that it takes is read: what of that is still gathered is in the next section. */
-static void await_section(struct outflow *outflow, struct outmark *mark)
-{
-    mark->read = true;
-    mark->section = outflow->section.number + (outflow->npending > 0);
-    outflow->flush_now |= outflow->npending > 0;
-}
-
-static void answer_mark(struct link *self, struct outflow *outflow, struct outmark *mark)
-{
-    struct channel *channel = channel_find(self, outflow->channel);
-    const struct frame frame = {
-        .kind = FRAME_SITE_MARKED,
-        .body.site_marked = {.stream = outflow->stream,
-                             .mark = mark->mark,
-                             .number = outflow->number},
-    };
-
-    if (channel != NULL && channel_send(self, channel, &frame)) {
-        link_count(self, LINK_site_marks_total, 1);
-        mark->used = false;
-    }
-}
-
-static bool is_sent(const struct outflow *outflow, uint64_t section)
-{
-    return outflow->section.number > section ||
-           (outflow->section.number == section && !outflow->section.active);
-}
-
-/* The ends stay what they are, so that they are reached; unless that can't be any more. */
-static void pump_mark(struct link *self, uint64_t now_us, struct outflow *outflow,
-                      struct outmark *mark)
-{
-    enum passage passage;
-
-    if (mark->asking) {
-        return;
-    }
-    if (!mark->read) {
-        passage = look_at(self, now_us, outflow, mark);
-        if (passage == PASSED) {
-            await_section(outflow, mark);
-        } else if (passage == LOST && now_us >= mark->again_us) {
-            ask_ends(self, now_us, outflow, mark);
-        }
-    }
-    if (mark->read && is_sent(outflow, mark->section)) {
-        answer_mark(self, outflow, mark);
-    }
-}
-
-void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel,
-                     const struct site_mark *message)
-{
-    struct outflow *outflow = outflow_of(self, channel, message->stream);
-
-    if (outflow == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
-        struct outmark *mark = &outflow->marks[i];
-
-        if (!mark->used) {
-            mark->used = true;
-            mark->read = false;
-            mark->mark = message->mark;
-            mark->nends = 0;
-            ask_ends(self, now_us, outflow, mark);
-            return;
-        }
-    }
 }
 
 /* ---- life ---- */
@@ -938,7 +532,7 @@ void outflow_on_open(struct link *self, uint64_t now_us, struct channel *channel
 /* Another epoch may have other readers, and others may be read since. */
 static bool refresh(struct link *self, struct outflow *outflow)
 {
-    const struct document_entry *entry = document_of(self, outflow);
+    const struct document_entry *entry = outflow_document(self, outflow);
     struct site_source *sources;
     size_t count = 0;
     bool done;
@@ -967,14 +561,14 @@ static bool refresh(struct link *self, struct outflow *outflow)
 
 static void serve(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
-    flush(self, now_us, outflow);
+    section_flush(self, now_us, outflow);
     for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
         if (outflow->marks[i].used) {
-            pump_mark(self, now_us, outflow, &outflow->marks[i]);
+            outmark_turn(self, now_us, outflow, &outflow->marks[i]);
         }
     }
     fill_turn(self, now_us, outflow);
-    say_alive(self, now_us, outflow);
+    section_say_alive(self, now_us, outflow);
 }
 
 void outflows_turn(struct link *self, uint64_t now_us)
@@ -1014,9 +608,9 @@ void outflows_tick(struct link *self)
 
 static uint64_t due_us(const struct link *self, const struct outflow *outflow)
 {
-    uint64_t next_us = outflow->said_us + ALIVE_US;
+    uint64_t next_us = outflow->said_us + OUTFLOW_ALIVE_US;
 
-    if (may_send(outflow) && outflow->npending > 0) {
+    if (section_may_send(outflow) && outflow->npending > 0) {
         next_us = outflow->since_us + self->config.flush_us;
     }
     for (size_t i = 0; i < OUTFLOW_MARKS; i++) {

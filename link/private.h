@@ -3,7 +3,9 @@
  *   link.c      the two faces, the clock, which filters are sent and received
  *   channels.c  who of other sites is there
  *   inflow.c    streams that are received: batches applied in order, as far as all is here
- *   outflow.c   streams that are sent: batches made of what readers bring
+ *   outflow.c   streams that are sent: who is followed, what readers bring
+ *   section.c   ... what was gathered, on its way as batches
+ *   marks.c     ... which batch all that was acknowledged is in
  *   fill.c      ... and of copies of replicas
  *   readers.c   the tails of nodes' logs
  */
@@ -26,8 +28,9 @@
 
 enum {
     LINK_MAX_CHANNELS = 64,
-    OUTFLOW_MEMORY = 1 << 14, /* records of which a stream remembers that they were sent */
-    OUTFLOW_MARKS = 8,        /* under way of one stream; more are not answered */
+    OUTFLOW_MEMORY = 1 << 14,   /* records of which a stream remembers that they were sent */
+    OUTFLOW_ALIVE_US = 1000000, /* a stream says so often that it goes on */
+    OUTFLOW_MARKS = 8,          /* under way of one stream; more are not answered */
 };
 
 /* A connection to a link of another site that has greeted us. */
@@ -351,10 +354,6 @@ void outflow_close(struct link *self, struct outflow *outflow, enum status statu
                    const char *cause);
 void outflow_on_open(struct link *self, uint64_t now_us, struct channel *channel,
                      const struct site_open *open);
-void outflow_on_applied(struct link *self, struct channel *channel,
-                        const struct site_applied *message);
-void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel,
-                     const struct site_mark *message);
 void outflow_on_close(struct link *self, struct channel *channel, const struct site_close *message);
 void outflows_turn(struct link *self, uint64_t now_us);
 void outflows_tick(struct link *self);
@@ -378,6 +377,37 @@ void outflow_unfilled(struct outflow *outflow, uint64_t now_us, uint32_t group);
 bool outflow_gather(struct outflow *outflow, uint64_t now_us, const uint64_t *keys, size_t count);
 bool outflow_has_room(const struct outflow *outflow);
 void outflow_filled(struct link *self, struct outflow *outflow, const struct site_source *source);
+
+/* NULL: that replica is not followed. */
+struct follow *outflow_follow(struct outflow *outflow, uint32_t group, uint32_t node);
+
+/* The one of that node; a new one is in no reader yet. */
+struct reading *outflow_reading(struct outflow *outflow, uint32_t node);
+const struct document_entry *outflow_document(struct link *self, const struct outflow *outflow);
+
+/* Read on, or not, by how much is gathered. */
+void outflow_stall_if_full(struct outflow *outflow);
+
+/* ---- section.c ---- */
+
+/* Is there room for another batch at the other side, and none that could not be sent? */
+bool section_may_send(const struct outflow *outflow);
+
+/* What is due, as far as the other side has room. */
+void section_flush(struct link *self, uint64_t now_us, struct outflow *outflow);
+
+/* So that the other side knows of a loss of what was sent last, and that it is still there. */
+void section_say_alive(struct link *self, uint64_t now_us, struct outflow *outflow);
+void outflow_on_applied(struct link *self, struct channel *channel,
+                        const struct site_applied *message);
+
+/* ---- marks.c ---- */
+
+/* It is used, and is looked at once more. */
+void outmark_turn(struct link *self, uint64_t now_us, struct outflow *outflow,
+                  struct outmark *mark);
+void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel,
+                     const struct site_mark *message);
 
 /* ---- fill.c ---- */
 

@@ -1,0 +1,180 @@
+/* Marks that the other side asks for. R replicas of each slot group tell where their logs end; once
+ * enough of these are read to there, and what was read is sent, the mark is the number of the last
+ * batch. The ends stay what they were told first, however many adds come meanwhile. */
+#include "base/heap.h"
+#include "link/private.h"
+
+#include <string.h>
+
+enum {
+    ENDS_MS = 2000, /* for R replicas to tell how long their logs are */
+    ENDS_AGAIN_US = 200000,
+};
+
+static void on_ends(void *owner, const struct router_ends_told *told)
+{
+    struct outmark *mark = owner;
+
+    mark->asking = false;
+    mark->nends = 0;
+    if (told->status != STATUS_OK ||
+        !heap_grow(&mark->ends, &mark->ends_capacity, told->count + 1, sizeof *mark->ends)) {
+        return; /* Asked again. */
+    }
+    if (told->count > 0) {
+        memcpy(mark->ends, told->ends, told->count * sizeof *mark->ends);
+    }
+    mark->nends = told->count;
+    mark->epoch = told->epoch;
+}
+
+static void ask_ends(struct link *self, uint64_t now_us, struct outflow *outflow,
+                     struct outmark *mark)
+{
+    const struct router_ends question = {
+        .filter_id = outflow->filter_id,
+        .timeout_ms = ENDS_MS,
+        .done = on_ends,
+        .owner = mark,
+    };
+
+    mark->asking = true;
+    mark->again_us = now_us + ENDS_AGAIN_US;
+    router_ends(self->router, now_us, &question);
+}
+
+/* Of the log that is followed; else that end is never passed. */
+static bool is_followed(const struct follow *follow, const struct router_end *end)
+{
+    return follow != NULL && !follow->fills && follow->source.incarnation == end->incarnation &&
+           follow->source.boot == end->boot;
+}
+
+/* The node may keep its answer for what routers add, and what moves its log's end may be none of
+ * that. */
+static void hurry(struct outflow *outflow, uint64_t now_us, uint32_t node)
+{
+    struct reading *reading = outflow_reading(outflow, node);
+
+    if (reading->reader != NULL) {
+        reader_hurry(reading->reader, now_us);
+    }
+}
+
+enum passage { PASSED, NOT_YET, LOST };
+
+/* Are R of them read to the end that they told? LOST: so many never will be. */
+static enum passage passage_of(struct outflow *outflow, uint64_t now_us, const struct outmark *mark,
+                               uint32_t group, uint32_t needed)
+{
+    uint32_t passed = 0;
+    uint32_t followed = 0;
+
+    for (size_t i = 0; i < mark->nends; i++) {
+        const struct router_end *end = &mark->ends[i];
+        const struct follow *follow = end->group == group
+                                          ? outflow_follow(outflow, group, end->node)
+                                          : NULL;
+
+        if (is_followed(follow, end)) {
+            followed++;
+            passed += follow->source.offset >= end->position;
+            if (follow->source.offset < end->position) {
+                hurry(outflow, now_us, end->node);
+            }
+        }
+    }
+    return passed >= needed ? PASSED : followed >= needed ? NOT_YET : LOST;
+}
+
+static enum passage look_at(struct link *self, uint64_t now_us, struct outflow *outflow,
+                            const struct outmark *mark)
+{
+    const struct document_entry *entry = outflow_document(self, outflow);
+    enum passage all = PASSED;
+
+    if (entry == NULL || mark->nends == 0 || mark->epoch != outflow->epoch ||
+        entry->document.epoch != outflow->epoch) {
+        return LOST;
+    }
+    for (uint32_t group = 0; group < entry->document.content.ngroups; group++) {
+        enum passage one = passage_of(outflow, now_us, mark, group,
+                                      entry->document.content.rule.read);
+
+        all = one > all ? one : all;
+    }
+    return all;
+}
+
+/* All that it takes is read: what of that is still gathered is in the next section. */
+static void await_section(struct outflow *outflow, struct outmark *mark)
+{
+    mark->read = true;
+    mark->section = outflow->section.number + (outflow->npending > 0);
+    outflow->flush_now |= outflow->npending > 0;
+}
+
+static void answer_mark(struct link *self, struct outflow *outflow, struct outmark *mark)
+{
+    struct channel *channel = channel_find(self, outflow->channel);
+    const struct frame frame = {
+        .kind = FRAME_SITE_MARKED,
+        .body.site_marked = {.stream = outflow->stream,
+                             .mark = mark->mark,
+                             .number = outflow->number},
+    };
+
+    if (channel != NULL && channel_send(self, channel, &frame)) {
+        link_count(self, LINK_site_marks_total, 1);
+        mark->used = false;
+    }
+}
+
+static bool is_sent(const struct outflow *outflow, uint64_t section)
+{
+    return outflow->section.number > section ||
+           (outflow->section.number == section && !outflow->section.active);
+}
+
+/* The ends stay what they are, so that they are reached; unless that can't be any more. */
+void outmark_turn(struct link *self, uint64_t now_us, struct outflow *outflow, struct outmark *mark)
+{
+    enum passage passage;
+
+    if (mark->asking) {
+        return;
+    }
+    if (!mark->read) {
+        passage = look_at(self, now_us, outflow, mark);
+        if (passage == PASSED) {
+            await_section(outflow, mark);
+        } else if (passage == LOST && now_us >= mark->again_us) {
+            ask_ends(self, now_us, outflow, mark);
+        }
+    }
+    if (mark->read && is_sent(outflow, mark->section)) {
+        answer_mark(self, outflow, mark);
+    }
+}
+
+void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel,
+                     const struct site_mark *message)
+{
+    struct outflow *outflow = outflow_of(self, channel, message->stream);
+
+    if (outflow == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
+        struct outmark *mark = &outflow->marks[i];
+
+        if (!mark->used) {
+            mark->used = true;
+            mark->read = false;
+            mark->mark = message->mark;
+            mark->nends = 0;
+            ask_ends(self, now_us, outflow, mark);
+            return;
+        }
+    }
+}

@@ -1,0 +1,237 @@
+/* Sections: what was gathered up to a moment, sorted, and sent as batches with rising numbers, as
+ * far as the other side has room. The last batch of a section says how far each log was read when
+ * it began, so that nobody goes on behind keys that are not all there. */
+#include "base/heap.h"
+#include "link/private.h"
+#include "log/run_merge.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { PLACES_US = 10000000 /* places that have moved are told so often, if no keys are */ };
+
+static size_t list_cursors(const struct outflow *outflow, struct site_batch_cursor *cursors)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < outflow->nfollows; i++) {
+        const struct site_source *source = &outflow->follows[i].source;
+
+        if (outflow->follows[i].fills) {
+            continue;
+        }
+        cursors[count++] = (struct site_batch_cursor){
+            .node = source->node,
+            .group = source->group,
+            .incarnation = source->incarnation,
+            .boot = source->boot,
+            .offset = source->offset,
+            .epoch = source->epoch,
+        };
+    }
+    return count;
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct site_batch_cursor *left = a;
+    const struct site_batch_cursor *right = b;
+
+    if (left->node != right->node) {
+        return left->node < right->node ? -1 : 1;
+    }
+    return left->group < right->group ? -1 : left->group > right->group;
+}
+
+static bool send_bytes(struct link *self, struct outflow *outflow, struct span bytes)
+{
+    struct channel *channel = channel_find(self, outflow->channel);
+    const struct frame frame = {
+        .kind = FRAME_SITE_BATCH,
+        .body.site_batch = {.stream = outflow->stream, .number = outflow->number, .batch = bytes},
+    };
+
+    return channel != NULL && channel_send(self, channel, &frame);
+}
+
+/* What could not be sent is kept, and nothing overtakes it. */
+static void send_kept(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    if (outflow->kept.size > 0 && send_bytes(self, outflow, buffer_span(&outflow->kept))) {
+        buffer_clear(&outflow->kept);
+        outflow->said_us = now_us;
+    }
+}
+
+static bool note_sent(struct outflow *outflow, size_t bytes)
+{
+    if (!heap_grow(&outflow->sent, &outflow->sent_capacity, outflow->nsent + 1,
+                   sizeof *outflow->sent)) {
+        return false;
+    }
+    outflow->sent[outflow->nsent++] = bytes;
+    outflow->flying += bytes;
+    return true;
+}
+
+bool section_may_send(const struct outflow *outflow)
+{
+    return outflow->kept.size == 0 && outflow->flying < outflow->room;
+}
+
+/* What was gathered, sorted, each once; and where the logs are read to. False: memory is out, and
+ * it is tried again. */
+static bool begin_section(struct link *self, struct outflow *outflow)
+{
+    struct section *section = &outflow->section;
+    uint64_t *keys = section->keys;
+    size_t room = section->room;
+
+    if (!heap_grow(&self->spare, &self->spare_capacity, outflow->npending, sizeof *self->spare) ||
+        !heap_grow(&section->cursors, &section->cursors_room, outflow->nfollows,
+                   sizeof *section->cursors)) {
+        return false;
+    }
+    section->ncursors = list_cursors(outflow, section->cursors);
+    if (section->ncursors > 1) {
+        qsort(section->cursors, section->ncursors, sizeof *section->cursors, by_node);
+    }
+    section->nkeys = outflow->npending > 1
+                         ? run_sort(outflow->pending, self->spare, outflow->npending)
+                         : outflow->npending;
+    section->keys = outflow->pending;
+    section->room = outflow->pending_capacity;
+    section->at = 0;
+    section->active = true;
+    section->number++;
+    outflow->pending = keys;
+    outflow->pending_capacity = room;
+    outflow->npending = 0;
+    outflow->since_us = 0;
+    outflow->moved = outflow->flush_now = false;
+    return true;
+}
+
+/* Where the logs will be taken at the other site, once all that was sent is applied. */
+static void note_places(struct outflow *outflow)
+{
+    const struct section *section = &outflow->section;
+
+    if (outflow->taken_number != 0 || !heap_grow(&outflow->taken, &outflow->taken_room,
+                                                 section->ncursors + 1, sizeof *outflow->taken)) {
+        return; /* Those before are waited for; the next section tells more. */
+    }
+    if (section->ncursors > 0) {
+        memcpy(outflow->taken, section->cursors, section->ncursors * sizeof *outflow->taken);
+    }
+    outflow->ntaken = section->ncursors;
+    outflow->taken_number = outflow->number;
+}
+
+/* The next batch of the section; with the last one the places are told. */
+static bool send_batch(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    struct section *section = &outflow->section;
+    size_t left = section->nkeys - section->at;
+    size_t count = left < SITE_BATCH_MAX_KEYS ? left : SITE_BATCH_MAX_KEYS;
+    bool last = count == left;
+    struct site_batch batch = {
+        .uid = outflow->uid,
+        .sender = outflow->own_life,
+        .receiver = outflow->peer_life,
+        .nkeysets = 1,
+        .keysets = {outflow->keyset},
+        .nkeys = (uint32_t)count,
+        .ncursors = last ? (uint32_t)section->ncursors : 0,
+    };
+    uint8_t *out;
+
+    assert(section->active && section_may_send(outflow));
+    if (buffer_extend(&outflow->kept, site_batch_room(&batch), &out) != STATUS_OK) {
+        return false;
+    }
+    outflow->kept.size = site_batch_encode(&batch, section->keys + section->at, section->cursors,
+                                           out);
+    if (!note_sent(outflow, outflow->kept.size)) {
+        buffer_clear(&outflow->kept);
+        return false;
+    }
+    outflow->number++;
+    section->at += count;
+    section->active = !last;
+    if (last) {
+        note_places(outflow);
+    }
+    link_count(self, LINK_site_keys_total, count);
+    link_count(self, LINK_site_wire_bytes_total, outflow->kept.size);
+    send_kept(self, now_us, outflow);
+    return true;
+}
+
+static bool is_due(const struct link *self, const struct outflow *outflow, uint64_t now_us)
+{
+    return outflow->flush_now || outflow->npending >= SITE_BATCH_MAX_KEYS ||
+           (outflow->npending > 0 && now_us - outflow->since_us >= self->config.flush_us) ||
+           (outflow->moved && now_us - outflow->placed_us >= PLACES_US);
+}
+
+void section_flush(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    send_kept(self, now_us, outflow);
+    while (section_may_send(outflow)) {
+        if (!outflow->section.active) {
+            if (!is_due(self, outflow, now_us) || !begin_section(self, outflow)) {
+                break;
+            }
+            outflow->placed_us = now_us;
+        }
+        if (!send_batch(self, now_us, outflow)) {
+            break;
+        }
+    }
+    outflow_stall_if_full(outflow);
+}
+
+void section_say_alive(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    if (outflow->kept.size == 0 && now_us - outflow->said_us >= OUTFLOW_ALIVE_US &&
+        send_bytes(self, outflow, span_of(NULL, 0))) {
+        outflow->said_us = now_us;
+    }
+}
+
+void outflow_on_applied(struct link *self, struct channel *channel,
+                        const struct site_applied *message)
+{
+    struct outflow *outflow = outflow_of(self, channel, message->stream);
+    size_t count;
+
+    if (outflow == NULL) {
+        return;
+    }
+    if (message->number < outflow->applied || message->number > outflow->number) {
+        outflow_close(self, outflow, STATUS_MALFORMED, "more was applied than was sent");
+        return;
+    }
+    count = (size_t)(message->number - outflow->applied);
+    for (size_t i = 0; i < count; i++) {
+        outflow->flying -= outflow->sent[i];
+    }
+    outflow->nsent -= count;
+    if (outflow->nsent > 0) {
+        memmove(outflow->sent, outflow->sent + count, outflow->nsent * sizeof *outflow->sent);
+    }
+    outflow->applied = message->number;
+    outflow->room = message->room;
+    if (outflow->taken_number != 0 && outflow->taken_number <= outflow->applied) {
+        for (size_t i = 0; i < outflow->ntaken; i++) {
+            struct follow *follow = outflow_follow(outflow, outflow->taken[i].group,
+                                                   outflow->taken[i].node);
+
+            if (follow != NULL && follow->source.incarnation == outflow->taken[i].incarnation) {
+                follow->taken = outflow->taken[i].offset;
+            }
+        }
+        outflow->taken_number = 0;
+    }
+}
