@@ -1,5 +1,6 @@
 /* Keys travel from one site to another: two sites of three nodes each, with real nodes, routers'
  * cores and links, and a network between them that is late, cut, and loses what is on it. */
+#include "site/batch.h"
 #include "tests/support/sample_cluster.h"
 #include "tests/support/site_pair.h"
 
@@ -349,6 +350,31 @@ Test(link_stream, a_mark_takes_enough_replicas)
     end();
 }
 
+static bool hide_tails(struct circle *circle, struct circle_frame *frame, struct frame *decoded)
+{
+    (void)circle;
+    return decoded->kind != FRAME_SITE_TAIL_REPLY || frame->from == 1;
+}
+
+/* Of the R that told their ends one is read, which has nothing of it. */
+Test(link_stream, a_mark_waits_for_the_logs_of_enough_replicas)
+{
+    begin();
+    pair->spy = watch;
+    connect_both();
+    make_keys(1, one_keys, BATCH);
+    pair->sides[EU].circle.spy = hide_tails;
+    site_pair_add(pair, EU, N2 | N3, one_keys, BATCH);
+    ask_mark(1);
+    site_pair_run(pair, 3 * SECOND);
+    cr_assert_eq(marked.mark, 0);
+    pair->sides[EU].circle.spy = NULL;
+    site_pair_run(pair, 15 * SECOND);
+    cr_assert_eq(marked.mark, 1);
+    expect_all(US, one_keys, BATCH);
+    end();
+}
+
 /* What moves the end of a log may be another site's, of which nobody is told: a mark does not wait
  * until something else comes. */
 Test(link_stream, a_mark_of_an_idle_site_is_prompt)
@@ -507,15 +533,24 @@ static bool lose_closes(struct site_pair *self, uint32_t to, const struct frame 
     return !(to == EU && frame->kind == FRAME_SITE_CLOSE && words_lost++ < 1);
 }
 
+/* By its document US is not to receive the filter any more; EU has not heard of that. */
 Test(link_stream, a_stream_that_is_over_is_not_sent_for_ever)
 {
+    struct filter_document *document;
+    struct site_set *set;
+
     begin();
     connect_both();
-    site_pair_link_stop(pair, US);
-    site_pair_link_start(pair, US);
     pair->spy = lose_closes;
-    site_pair_run(pair, 12 * SECOND);
-    cr_assert_eq(site_pair_counter(pair, EU, "site_streams_out"), 1);
+    document = &pair->sides[US].document;
+    set = &document->content.sites;
+    set->entries[1 - set->own].state = SITE_GONE;
+    document_epoch_advance(document);
+    site_pair_hand(pair, US);
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(site_pair_counter(pair, US, "site_streams_in"), 0);
+    cr_assert_geq(words_lost, 2, "it was said again");
+    cr_assert_eq(site_pair_counter(pair, EU, "site_streams_out"), 0);
     end();
 }
 
@@ -538,7 +573,8 @@ static void say(uint32_t site, const struct frame *frame)
     buffer_fini(&bytes);
 }
 
-/* Places that nobody can have been told are taken for unknown ones. */
+/* Places that nobody can have been told are taken for unknown ones, also while the node that would
+ * refuse them is down. */
 Test(link_stream, places_that_can_not_be_are_copied)
 {
     const struct filter_document *document;
@@ -562,12 +598,95 @@ Test(link_stream, places_that_can_not_be_are_copied)
                                .room = UINT64_MAX,
                                .sources = sources,
                                .nsources = 3};
+    circle_stop(&pair->sides[EU].circle, 3);
     say(EU, &frame);
     site_pair_run(pair, 5 * SECOND);
     make_keys(1, one_keys, BATCH);
     site_pair_add(pair, EU, N1 | N2, one_keys, BATCH);
     site_pair_run(pair, 5 * SECOND);
     expect_all(US, one_keys, BATCH);
+    end();
+}
+
+static uint64_t last_batch; /* number of the last one that EU has sent */
+static uint64_t nclosed;
+
+static bool watch_batches(struct site_pair *self, uint32_t to, const struct frame *frame)
+{
+    if (frame->kind == FRAME_SITE_BATCH && to == US) {
+        last_batch = frame->body.site_batch.number;
+    }
+    nclosed += frame->kind == FRAME_SITE_CLOSE && to == EU;
+    return watch(self, to, frame);
+}
+
+/* What a batch names is not what its stream is of: one thing each. */
+static void bend(int how, struct site_batch *batch)
+{
+    batch->uid.low += how == 0;
+    batch->sender.number += how == 1;
+    batch->sender.tag += how == 2;
+    batch->receiver.number += how == 3;
+    batch->receiver.tag += how == 4;
+    batch->keysets[0] += how == 5;
+    batch->flags |= how == 6 ? SITE_BATCH_FED : 0;
+}
+
+Test(link_stream, batches_of_something_else_are_not_applied)
+{
+    enum { NBENT = 7 };
+
+    for (int how = 0; how < NBENT; how++) {
+        struct site_batch batch = {
+            .sender = {1, 10}, .receiver = {1, 11}, .nkeysets = 1, .nkeys = BATCH};
+        struct frame frame = {.kind = FRAME_SITE_BATCH};
+        uint8_t bytes[16 * BATCH];
+        uint64_t keys[BATCH];
+
+        begin();
+        pair->spy = watch_batches;
+        connect_both();
+        for (uint64_t i = 0; i < BATCH; i++) {
+            keys[i] = (i + 1) << 50;
+        }
+        batch.uid = pair->sides[EU].document.content.uid;
+        batch.keysets[0] = pair->sides[EU].document.content.keysets[0].id;
+        bend(how, &batch);
+        cr_assert_leq(site_batch_room(&batch), sizeof bytes);
+        frame.body.site_batch = (struct site_batch_message){
+            .stream = stream_seen,
+            .number = last_batch + 1,
+            .batch = span_of(bytes, site_batch_encode(&batch, keys, NULL, bytes))};
+        nclosed = 0;
+        say(US, &frame);
+        site_pair_run(pair, 20000);
+        cr_assert_eq(nclosed, 1, "%d: it was not said", how);
+        site_pair_run(pair, 2 * SECOND);
+        cr_assert_eq(have_none(US, keys, BATCH), 3, "%d", how);
+        end();
+    }
+}
+
+/* By version, id, name, and a link that would be its own peer. */
+Test(link_stream, greetings_that_do_not_fit_are_refused)
+{
+    const struct site_id id = sample_site_id(EU);
+    const struct site_hello hellos[] = {
+        {.version = SITE_LINK_VERSION + 1, .site = "eu", .id = id, .boot = 3},
+        {.version = SITE_LINK_VERSION, .site = "eu", .id = {id.high, id.low + 1}, .boot = 3},
+        {.version = SITE_LINK_VERSION, .site = "asia", .id = id, .boot = 3},
+    };
+
+    begin();
+    connect_both();
+    for (size_t i = 0; i < sizeof hellos / sizeof hellos[0]; i++) {
+        const struct frame frame = {.kind = FRAME_SITE_HELLO, .body.site_hello = hellos[i]};
+
+        say(US, &frame);
+        cr_assert_eq(site_pair_counter(pair, US, "site_refused_total"), i + 1);
+    }
+    site_pair_run(pair, 2 * SECOND);
+    cr_assert_eq(site_pair_counter(pair, US, "site_streams_in"), 1, "the stream goes on");
     end();
 }
 
