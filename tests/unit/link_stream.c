@@ -529,8 +529,9 @@ Test(link_stream, a_full_window_opens_again_when_words_are_lost)
 /* Who receives says that a stream is over; that is lost, and the source goes on sending. */
 static bool lose_closes(struct site_pair *self, uint32_t to, const struct frame *frame)
 {
-    (void)self;
-    return !(to == EU && frame->kind == FRAME_SITE_CLOSE && words_lost++ < 1);
+    return watch(self, to, frame) &&
+           !(to == EU && frame->kind == FRAME_SITE_CLOSE &&
+             frame->body.site_close.stream == stream_seen && words_lost++ < 1);
 }
 
 /* By its document US is not to receive the filter any more; EU has not heard of that. */
@@ -540,8 +541,8 @@ Test(link_stream, a_stream_that_is_over_is_not_sent_for_ever)
     struct site_set *set;
 
     begin();
-    connect_both();
     pair->spy = lose_closes;
+    connect_both();
     document = &pair->sides[US].document;
     set = &document->content.sites;
     set->entries[1 - set->own].state = SITE_GONE;
