@@ -16,7 +16,7 @@ enum status sites_check(const struct coordinator *self, const struct sync_reques
     (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                    "%s %.128s is of site %.32s, and this is a coordinator of site %s: name the "
                    "coordinators of its own site, or correct its `site`",
-                   request->role == SYNC_NODE ? "node" : "router", request->name, theirs, ours);
+                   request->role == SYNC_NODE ? "node" : "link", request->name, theirs, ours);
     return STATUS_INVALID;
 }
 

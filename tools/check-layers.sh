@@ -3,7 +3,6 @@
 #
 #   base <- filter <- map <- proto      map <- site      base <- runtime      base <- log      base <- resp
 #   node, router, coordinator and client may use all of these, and never each other; link hosts a router
-#   node, router, coordinator and client may use all of these, and never each other
 #   cli uses client; tests may use anything; bench may use the libraries, proto, client and cli
 #   of the node: base <- store <- array <- sync      base <- pull <- array      tail <- sync      all of them <- node itself
 #

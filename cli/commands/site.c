@@ -24,7 +24,7 @@ static const struct option_table table = {
     .program = "orbloom",
     .command = "site",
     .words = "[NAME]",
-    .summary = "Show the sites of a federation, and which filters are in them.",
+    .summary = "Show the sites that links of this one know, and which filters are in them.",
     .notes = "A site is one cluster; links connect it to others. A coordinator tells of the links\n"
              "that have asked it lately, and of the filters whose documents name sites: of all,\n"
              "or of NAME.\n\n"

@@ -137,7 +137,7 @@ static enum status judge_scope(struct command *self)
             ? "filter %.128s is in sites %s, and can't be dropped at all of them at once "
               "yet: drop it at each of them, `drop --here`"
             : "filter %.128s is in sites %s: say --here to drop what this one has, which "
-              "the others keep, or --everywhere",
+              "the others keep",
         self->entry->document.content.name, sites_list(sites, names));
     return STATUS_INVALID;
 }

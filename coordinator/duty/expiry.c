@@ -163,10 +163,11 @@ static enum status refuse_sites(struct command *self)
     const struct epoch_content *content = &self->entry->document.content;
     char names[SITES_TEXT_BYTES];
 
-    (void)snprintf(self->message, sizeof self->message,
-                   "filter %.128s is in sites %s: an expiry of a filter in several sites is not "
-                   "possible yet; drop it when its time is over, at each of them: `orbloom drop`",
-                   content->name, sites_list(&content->sites, names));
+    (void)snprintf(
+        self->message, sizeof self->message,
+        "filter %.128s is in sites %s: an expiry of a filter in several sites is not "
+        "possible yet; drop it when its time is over, at each of them: `orbloom drop --here`",
+        content->name, sites_list(&content->sites, names));
     return STATUS_INVALID;
 }
 

@@ -24,15 +24,16 @@
 #include "base/span.h"
 #include "base/status.h"
 #include "map/pull_message.h"
+#include "map/sites.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    SITE_TAIL_MAX_FILTERS = 4096, /* of a list; who follows more asks with several */
-    SITE_TAIL_MAX_WANTED = 1024,  /* offsets in one request */
-    SITE_TAIL_MAX_SITES = 8,      /* that tell how far they are */
+    SITE_TAIL_MAX_FILTERS = 4096,            /* of a list; who follows more asks with several */
+    SITE_TAIL_MAX_WANTED = 1024,             /* offsets in one request */
+    SITE_TAIL_MAX_SITES = SITE_SET_MAX_LIVE, /* that tell how far they are */
     SITE_TAIL_MAX_WAIT_MS = 10000,
     SITE_TAIL_MAX_RECORDS = 16384, /* in one reply */
     SITE_TAIL_MAX_KEYS = 131072,   /* fingerprints in one reply: 1 MiB */

@@ -36,6 +36,7 @@
 #ifndef ORBLOOM_SITE_BATCH_H
 #define ORBLOOM_SITE_BATCH_H
 
+#include "base/site_cursor.h"
 #include "base/span.h"
 #include "map/document.h"
 #include "map/sites.h"
@@ -43,7 +44,7 @@
 enum {
     SITE_BATCH_MAX_KEYS = 65536,
     SITE_BATCH_MAX_KEYSETS = DOCUMENT_MAX_KEYSETS,
-    SITE_BATCH_GROUP_SOURCES = 16, /* all that a slot group may have while slots change */
+    SITE_BATCH_GROUP_SOURCES = RECORD_MAX_SOURCES,
     SITE_BATCH_MAX_SOURCES = SITE_BATCH_GROUP_SOURCES * DOCUMENT_MAX_SHARDS,
     SITE_BATCH_FRONT_BYTES = 112,
     SITE_BATCH_SOURCE_BYTES = 40, /* and 4 for each of its groups */

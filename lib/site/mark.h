@@ -22,6 +22,7 @@
 #ifndef ORBLOOM_SITE_MARK_H
 #define ORBLOOM_SITE_MARK_H
 
+#include "base/site_cursor.h"
 #include "base/status.h"
 #include "map/document.h"
 #include "map/sites.h"
@@ -29,7 +30,8 @@
 enum {
     MARK_MAX_PENDING = 8,
     MARK_MAX_ENDS = DOCUMENT_MAX_SHARDS * QUORUM_MAX_REPLICAS,
-    MARK_MAX_LOGS = DOCUMENT_MAX_SHARDS * 16, /* that are followed, while slots change */
+    MARK_MAX_LOGS = DOCUMENT_MAX_SHARDS *
+                    RECORD_MAX_SOURCES, /* that are followed, while slots change */
 };
 
 /* What is still not answered then, or waits for a log that is not followed, makes room for others.

@@ -96,8 +96,7 @@ Test(coordinator_sites, a_link_of_another_site_is_refused)
     cr_assert_eq(sync_router("").status, STATUS_OK);
     synced = sync_router("us");
     cr_assert_eq(synced.status, STATUS_INVALID);
-    cr_assert_not_null(strstr(synced.message, "router router-1 is of site us"), "%s",
-                       synced.message);
+    cr_assert_not_null(strstr(synced.message, "link router-1 is of site us"), "%s", synced.message);
 }
 
 /* Else its folder would be this cluster's for good. */
@@ -211,7 +210,7 @@ Test(coordinator_sites, a_drop_says_where)
 
     make_in_sites();
     expect_refused(&drop, "filter urls is in sites eu, us: say --here to drop what this one has, "
-                          "which the others keep, or --everywhere");
+                          "which the others keep");
     drop.scope = DROP_EVERYWHERE;
     expect_refused(&drop, "filter urls is in sites eu, us, and can't be dropped at all of them at "
                           "once yet: drop it at each of them, `drop --here`");
@@ -254,11 +253,11 @@ Test(coordinator_sites, an_expiry_is_refused)
     expire.expire = (struct expiry_wish){.after_us = 3600 * (uint64_t)SECOND_US};
     expect_refused(&expire, "filter urls is in sites eu, us: an expiry of a filter in several "
                             "sites is not possible yet; drop it when its time is over, at each of "
-                            "them: `orbloom drop`");
+                            "them: `orbloom drop --here`");
     expire.expire.after_us = 0;
     expect_refused(&expire, "filter urls is in sites eu, us: an expiry of a filter in several "
                             "sites is not possible yet; drop it when its time is over, at each of "
-                            "them: `orbloom drop`");
+                            "them: `orbloom drop --here`");
     cr_assert_eq(document()->content.state, FILTER_ACTIVE);
     expire.expire = (struct expiry_wish){.never = true};
     cr_assert_eq(ask(&expire).status, STATUS_OK, "it has none");
