@@ -355,8 +355,15 @@ SMOKE      := $(if $(and $(wildcard tests/integration/smoke.c),$(PROGRAMS)),test
 
 ASAN_SUITE = --suite asan $(ASAN_ENV) $(call built,$(ASAN),unit) $(call built,$(ASAN),property) \
     $(if $(SIM),--check "sim 40" "$(ASAN)/tests/sim --seeds 40") \
-    --jobs 1 $(call built,$(ASAN),integration) \
-    $(if $(TORTURE),--check torture "tools/test-torture.sh $(ASAN)/tests/torture")
+    --jobs 1 $(call built,$(ASAN),integration)
+# What needs the machine for itself: others beside them can hold a process up for longer than a client
+# or the torture waits.
+ALONE_SUITE = --suite alone --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
+    --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
+    --check "benchmark of growth" "tools/test-bench-part.sh growth $(REL)" \
+    --check "benchmark of RESP" "tools/test-bench-part.sh resp $(REL)" \
+    --check "benchmark of many filters" "tools/test-bench-part.sh many $(REL)" \
+    $(if $(TORTURE),$(ASAN_ENV) --check torture "tools/test-torture.sh $(ASAN)/tests/torture")
 FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
 RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim)
 CLIENTS_ENV   = --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env CLIENTS_DIR=$(abspath $(REL)/clients)
@@ -376,11 +383,6 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "guided fuzzing" tools/test-run-guided.sh \
     --check figures tools/test-house-figures.sh \
     --check "names of mutants" tools/test-run-mutants.sh \
-    --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
-    --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
-    --check "benchmark of growth" "tools/test-bench-part.sh growth $(REL)" \
-    --check "benchmark of RESP" "tools/test-bench-part.sh resp $(REL)" \
-    --check "benchmark of many filters" "tools/test-bench-part.sh many $(REL)" \
     --check models tests/models/run.sh \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY")
 
@@ -403,7 +405,7 @@ test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM)
 # The torture is the longest: half of this on a machine with two cores and other work.
 test-run: export TEST_TIMEOUT_S ?= 1200
 test-run:
-	@tools/run-tests.sh --workers 0 $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(CLIENTS_SUITE) $(TSAN_SUITE)
+	@tools/run-tests.sh $(ALONE_SUITE) --workers 0 $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(CLIENTS_SUITE) $(TSAN_SUITE)
 test-asan-run: test-variant
 	@tools/run-tests.sh --workers 0 $(ASAN_SUITE)
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 enum {
-    PATIENCE_MS = 240000,
     LEAST_GAP_MS = 50,
     NODE_GAP_MS = 300, /* and a second for each ten million keys, which are read back */
     KEYS_A_MS = 10000,
@@ -347,7 +346,6 @@ void directed_run(struct directed *self, struct run *run)
         .random = torture->options.seed,
         .written = inotify_init1(IN_CLOEXEC | IN_NONBLOCK),
         .kills = {.change = torture->options.change, .wanted = torture->options.hits}};
-    atomic_store(&torture->patience_ms, PATIENCE_MS);
     run->start_ms = run->progress_ms = journal_now_ms();
     faults_init(&run->faults, torture, &run->watch);
     run_start_load(run);

@@ -10,7 +10,6 @@
 
 enum {
     PHASE_WAIT_MS = 400, /* for the phase that a fault is meant for */
-    START_LIMIT_MS = 120000,
     HEAL_MARGIN_MS = 300,
     CROWD_ODDS = 6,
 };
@@ -78,9 +77,9 @@ static void tick_daemon(struct faults *self, uint32_t index)
         self->ended++;
     }
     if (daemon->state == DAEMON_STARTING && !self->active[index].used &&
-        journal_now_ms() - daemon->ready_ms > START_LIMIT_MS) {
-        tally_fail(&self->torture->tally, "STUCK: %s is not ready after %d s; see %s/log",
-                   daemon->name, START_LIMIT_MS / 1000, daemon->dir);
+        journal_now_ms() - daemon->ready_ms > self->torture->options.patience * 1000) {
+        tally_fail(&self->torture->tally, "STUCK: %s is not ready after %" PRIu64 " s; see %s/log",
+                   daemon->name, self->torture->options.patience, daemon->dir);
     }
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE_MS = 120000, INTERRUPTED = 130 };
+enum { INTERRUPTED = 130 };
 
 const uint32_t torture_sets[TORTURE_SETS] = {3, 5, 6};
 
@@ -52,7 +52,7 @@ static bool prepare(struct run *run)
 
     tally_init(&torture->tally);
     ledger_init(&torture->ledger);
-    atomic_store(&torture->patience_ms, PATIENCE_MS);
+    atomic_store(&torture->patience_ms, torture->options.patience * 1000);
     atomic_store(&torture->pace, torture->options.pace);
     if (!cluster_open(&torture->cluster, &torture->options)) {
         return false;

@@ -19,6 +19,8 @@ static const char usage[] =
     "  --verify-keys N    newest keys, and random ones, read back after faults (default 1M)\n"
     "  --nodes N          (default 4)      --routers N   (default 2)\n"
     "  --gap N            milliseconds between two faults, at most (default 700)\n"
+    "  --patience N       seconds that the cluster may leave a question open, or a change\n"
+    "                     unfinished (default 120, with --change 240)\n"
     "  --dir DIR          data, logs and the journal (default: a temporary folder)\n"
     "  --keep             the folder, also when all went well\n"
     "  --only LIST        faults, such as kill-node,stop\n"
@@ -59,6 +61,7 @@ static const struct number_option numbers[] = {
     {"--nodes", FIELD(nodes), 3, 12},
     {"--routers", FIELD(routers), 1, 6},
     {"--gap", FIELD(gap_ms), 1, 1000000},
+    {"--patience", FIELD(patience), 10, 1000000},
     {"--keys", FIELD(keys), 10000, 1000000000},
     {"--to", FIELD(to), 10000, 1000000000},
     {"--hits", FIELD(hits), 1, 1000},
@@ -173,6 +176,7 @@ static int complete(struct options *self)
     if (!changes && (self->keys | self->to | self->hits | self->rounds) != 0) {
         return refuse("--keys, --to, --hits, --rounds", "only with --change");
     }
+    self->patience = self->patience != 0 ? self->patience : changes ? 240 : 120;
     self->seconds = self->seconds != 0 ? self->seconds : changes ? 240 : 600;
     self->keys = self->keys != 0 ? self->keys : 10000000;
     self->to = self->to != 0 ? self->to : self->keys * times;

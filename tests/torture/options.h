@@ -34,9 +34,10 @@ struct options {
     uint64_t verify_keys; /* recent ones, and as many at random, read back after faults */
     uint64_t nodes;
     uint64_t routers;
-    bool curve;      /* processes and clients speak CURVE, the torture is a user */
-    uint64_t gap_ms; /* between two faults, at most */
-    const char *dir; /* NULL: a temporary one */
+    bool curve;        /* processes and clients speak CURVE, the torture is a user */
+    uint64_t gap_ms;   /* between two faults, at most */
+    uint64_t patience; /* seconds that the cluster may leave something open */
+    const char *dir;   /* NULL: a temporary one */
     bool keep;
     bool in_memory;      /* nodes keep nothing on disk */
     bool loopback;       /* no network namespaces */
