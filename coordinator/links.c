@@ -143,7 +143,7 @@ static void list_link(struct listing *self, const struct link_heard *link)
 
 static void list_filter(struct listing *self, const struct filter_document *document)
 {
-    const struct site_set *sites = &document->content.sites;
+    const struct site_set *sites = document_sites(document);
 
     for (uint32_t i = 0; i < sites->count; i++) {
         const struct site_entry *entry = &sites->entries[i];

@@ -16,7 +16,7 @@ enum { ARENA_BYTES = 64 << 20 };
 static const struct site_entry *entry_of_peer(const struct link *self,
                                               const struct filter_document *document, uint32_t peer)
 {
-    const struct site_entry *entry = site_set_find(&document->content.sites,
+    const struct site_entry *entry = site_set_find(document_sites(document),
                                                    &self->config.peers[peer].id);
 
     return entry != NULL && entry->state != SITE_GONE ? entry : NULL;
@@ -26,7 +26,7 @@ static const struct site_entry *entry_of_peer(const struct link *self,
 static const struct site_entry *own_entry(const struct link *self,
                                           const struct document_entry *entry)
 {
-    const struct site_entry *own = site_set_own(&entry->document.content.sites);
+    const struct site_entry *own = site_set_own(document_sites(&entry->document));
 
     return own != NULL && own->state != SITE_GONE && site_id_equal(&own->id, &self->config.id) &&
                    !entry->conflict && !entry->gone &&

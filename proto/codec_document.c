@@ -266,9 +266,32 @@ static const struct binding site_set_rows[] = {
 BINDING_TABLE(site_set, site_set, NULL);
 
 /* Without sites the content has the bytes that it had before there were any. */
-static bool has_sites(const void *ours)
+static enum status put_sites(struct codec_scratch *scratch, const void *ours, void *message)
 {
-    return ((const struct epoch_content *)ours)->sites.count > 0;
+    const struct epoch_content *content = ours;
+    Orbloom__V1__EpochContent *wire = message;
+    ProtobufCMessage *sites = NULL;
+    enum status status = STATUS_OK;
+
+    if (content->sites != NULL && content->sites->count > 0) {
+        status = binding_put_new(binding_site_set(), scratch, content->sites, &sites);
+        wire->sites = (Orbloom__V1__SiteSet *)sites;
+    }
+    return status;
+}
+
+static enum status get_sites(struct codec_arena *arena, const void *message, void *ours)
+{
+    const Orbloom__V1__EpochContent *wire = message;
+    struct epoch_content *content = ours;
+
+    if (wire->sites == NULL) {
+        return STATUS_OK;
+    }
+    content->sites = heap_alloc(1, sizeof *content->sites);
+    return content->sites != NULL
+               ? binding_get(binding_site_set(), arena, wire->sites, content->sites)
+               : STATUS_NOMEM;
 }
 
 /* Groups before the shards and losses, which name them. */
@@ -290,7 +313,7 @@ static const struct binding epoch_content_rows[] = {
     ARRAY(epoch_content, keysets, nkeysets, keyset, STATUS_MALFORMED),
     ROOM(epoch_content, chain, nchain, uint32_t, STATUS_MALFORMED),
     BY_HAND(epoch_content, losses, put_losses, get_losses),
-    OPTIONAL(epoch_content, sites, site_set, has_sites, NULL),
+    BY_HAND(epoch_content, sites, put_sites, get_sites),
 };
 BINDING_TABLE(epoch_content, epoch_content, NULL);
 

@@ -124,7 +124,7 @@ struct command {
  * more. */
 static enum status judge_scope(struct command *self)
 {
-    const struct site_set *sites = &self->entry->document.content.sites;
+    const struct site_set *sites = document_sites(&self->entry->document);
     enum drop_scope scope = self->request->scope;
     char names[SITES_TEXT_BYTES];
 

@@ -160,14 +160,14 @@ struct command {
 /* Each site would count by itself, and what one has dropped the others would give it back. */
 static enum status refuse_sites(struct command *self)
 {
-    const struct epoch_content *content = &self->entry->document.content;
+    const struct filter_document *document = &self->entry->document;
     char names[SITES_TEXT_BYTES];
 
     (void)snprintf(
         self->message, sizeof self->message,
         "filter %.128s is in sites %s: an expiry of a filter in several sites is not "
         "possible yet; drop it when its time is over, at each of them: `orbloom drop --here`",
-        content->name, sites_list(&content->sites, names));
+        document->content.name, sites_list(document_sites(document), names));
     return STATUS_INVALID;
 }
 

@@ -116,7 +116,7 @@ static void explain_sites(const struct filter_document *document, char *text)
     (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
                    "it is in sites %s: a rebuild of a filter in several sites is not possible yet; "
                    "create another filter, add the list there, and change over to that",
-                   sites_list(&document->content.sites, names));
+                   sites_list(document_sites(document), names));
 }
 
 /* Cause and remedy. */

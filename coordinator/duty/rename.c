@@ -154,11 +154,11 @@ static enum status swap_names(struct coordinator *self, struct command *command)
                       "--replace",
                       name);
     }
-    if (replaced != NULL && site_set_live(&replaced->document.content.sites) > 1) {
+    if (replaced != NULL && site_set_live(document_sites(&replaced->document)) > 1) {
         return refuse(command, STATUS_INVALID,
                       "filter %.128s, whose name is to be taken, is in sites %s: drop it first, "
                       "`orbloom drop %.128s --here`, and then rename",
-                      name, sites_list(&replaced->document.content.sites, names), name);
+                      name, sites_list(document_sites(&replaced->document), names), name);
     }
     return records_rename_filter(self, command->entry, replaced, name);
 }

@@ -136,6 +136,7 @@ void document_fini(struct filter_document *self)
 {
     heap_free(self->content.groups);
     heap_free(self->content.group_of_shard);
+    heap_free(self->content.sites);
     heap_free(self->epoch_bytes);
     *self = (struct filter_document){0};
 }
@@ -194,7 +195,30 @@ bool document_is_loading(const struct filter_document *self)
 
 bool document_has_sites(const struct filter_document *self)
 {
-    return self->content.sites.count > 0;
+    return document_sites(self)->count > 0;
+}
+
+const struct site_set *document_sites(const struct filter_document *self)
+{
+    static const struct site_set none;
+
+    return self->content.sites != NULL ? self->content.sites : &none;
+}
+
+enum status document_put_sites(struct filter_document *self, const struct site_set *sites)
+{
+    struct site_set *copy = NULL;
+
+    if (sites->count > 0) {
+        copy = heap_alloc(1, sizeof *copy);
+        if (copy == NULL) {
+            return STATUS_NOMEM;
+        }
+        *copy = *sites;
+    }
+    heap_free(self->content.sites);
+    self->content.sites = copy;
+    return STATUS_OK;
 }
 
 bool document_logs_keys(const struct filter_document *self)

@@ -119,7 +119,7 @@ struct epoch_content {
     uint64_t newest_slice;                    /* 0 without a window */
     uint32_t chain[DOCUMENT_MAX_GENERATIONS]; /* generations that checks read together, see below */
     uint32_t nchain;                          /* 0: one array, or a key log to build others from */
-    struct site_set sites;                    /* clusters that it lives in; none: this one alone */
+    struct site_set *sites;                   /* clusters that it lives in; NULL: this one alone */
 };
 
 /* One geometry; ids are never reused. */
@@ -257,6 +257,12 @@ bool document_is_loading(const struct filter_document *self);
 
 /* Does it live in several clusters, or is it to? */
 bool document_has_sites(const struct filter_document *self);
+
+/* Those clusters; an empty set where it is in this one alone. */
+const struct site_set *document_sites(const struct filter_document *self);
+
+/* A copy of that set; of an empty one nothing is kept. STATUS_NOMEM: the set is as before. */
+MUST_USE enum status document_put_sites(struct filter_document *self, const struct site_set *sites);
 
 /* The same as document_is_loading(), of the two numbers of a filter that another process has told.
  */

@@ -369,7 +369,7 @@ static const char *rule_served(const struct filter_document *self)
 
 static const char *rule_sites(const struct filter_document *self)
 {
-    return sites_fault(&self->content.sites);
+    return sites_fault(document_sites(self));
 }
 
 static const char *rule_load(const struct filter_document *self)

@@ -169,7 +169,7 @@ const char *sample_site_name(uint32_t site)
 
 void sample_sites(uint32_t own, struct filter_document *document)
 {
-    struct site_set *set = &document->content.sites;
+    struct site_set set = {0};
 
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t site = i == 0 ? own : 1 - own;
@@ -177,8 +177,9 @@ void sample_sites(uint32_t own, struct filter_document *document)
             .id = sample_site_id(site), .life = {1, 10 + site}, .state = SITE_COUNTED};
 
         strcpy(entry.name, sample_site_name(site));
-        cr_assert_eq(site_set_add(set, &entry), STATUS_OK);
+        cr_assert_eq(site_set_add(&set, &entry), STATUS_OK);
     }
+    set.takes_adds = set.says_absent = set.settled = true;
+    cr_assert_eq(document_put_sites(document, &set), STATUS_OK);
     document->when_full = WHEN_FULL_EXPAND;
-    set->takes_adds = set->says_absent = set->settled = true;
 }

@@ -296,10 +296,17 @@ Test(document, two_keysets_take_a_log_with_keys)
 
 static void set_sites(void)
 {
-    document.content.sites = sample_sites();
+    struct site_set sites = sample_sites();
+
+    cr_assert_eq(document_put_sites(&document, &sites), STATUS_OK);
     document.durability = DURABILITY_SYNC;
     document.when_full = WHEN_FULL_EXPAND;
     cr_assert_eq(validate(), STATUS_OK);
+}
+
+static void leave_sites(void)
+{
+    cr_assert_eq(document_put_sites(&document, &(struct site_set){0}), STATUS_OK);
 }
 
 Test(document, a_filter_is_in_sites_when_its_set_has_any)
@@ -311,9 +318,10 @@ Test(document, a_filter_is_in_sites_when_its_set_has_any)
 
 Test(document, sites_are_each_themselves_and_one_is_this_clusters)
 {
-    struct site_set *sites = &document.content.sites;
+    struct site_set *sites;
 
     set_sites();
+    sites = document.content.sites;
     WRONG(STATUS_MALFORMED, sites->own, sites->count);
     WRONG(STATUS_MALFORMED, sites->count, SITE_SET_MAX + 1);
     WRONG(STATUS_MALFORMED, sites->entries[1].id, sites->entries[0].id);
@@ -327,15 +335,17 @@ Test(document, sites_are_each_themselves_and_one_is_this_clusters)
     WRONG(STATUS_MALFORMED, sites->entries[sites->own].state, SITE_LEAVING); /* it takes adds */
     sites->count = 0;
     cr_assert_eq(validate(), STATUS_MALFORMED, "of no site, and one takes adds");
-    *sites = (struct site_set){0};
+    leave_sites();
+    cr_assert_null(document.content.sites);
     cr_assert_eq(validate(), STATUS_OK);
 }
 
 Test(document, eight_sites_at_most_are_not_gone)
 {
-    struct site_set *sites = &document.content.sites;
+    struct site_set *sites;
 
     set_sites();
+    sites = document.content.sites;
     for (uint32_t i = sites->count; i < SITE_SET_MAX; i++) {
         sites->entries[i] = (struct site_entry){
             .id = {UINT64_MAX, i}, .name = "", .life = {1, i}, .state = SITE_GONE};
@@ -365,7 +375,7 @@ Test(document, what_several_sites_do_not_serve_yet_is_told_apart)
     document.content.newest_slice = 1;
     document.window_us = 1;
     cr_assert_eq(validate(), STATUS_VERSION, "a window");
-    document.content.sites = (struct site_set){0};
+    leave_sites();
     cr_assert_eq(validate(), STATUS_OK, "which is one, without sites");
 }
 

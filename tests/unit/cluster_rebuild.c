@@ -235,9 +235,9 @@ Test(rebuild, some_filters_and_moments_do_not_do)
     document()->window_us = 1;
     cr_assert_eq(may_begin(), REBUILD_VERDICT_WINDOW);
     document()->window_us = 0;
-    document()->content.sites.count = 1;
+    cr_assert_eq(document_put_sites(document(), &(struct site_set){.count = 1}), STATUS_OK);
     cr_assert_eq(may_begin(), REBUILD_VERDICT_SITES);
-    document()->content.sites.count = 0;
+    cr_assert_eq(document_put_sites(document(), &(struct site_set){0}), STATUS_OK);
     document()->content.state = FILTER_DROPPING;
     cr_assert_eq(may_begin(), REBUILD_VERDICT_NOT_ACTIVE);
     document()->content.state = FILTER_ACTIVE;

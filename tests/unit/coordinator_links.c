@@ -254,7 +254,7 @@ static void make_in_sites(void)
     cr_assert_eq(store.store.get(store.store.self, swap.key, &before, &swap.expected), STATUS_OK);
     cr_assert_eq(codec_filter_document_open(buffer_span(&before), sample_key(), &document),
                  STATUS_OK);
-    document.content.sites = two_sites;
+    cr_assert_eq(document_put_sites(&document, &two_sites), STATUS_OK);
     document_epoch_advance(&document);
     sample_sign(&document, sample_key(), &after);
     swap.value = buffer_span(&after);

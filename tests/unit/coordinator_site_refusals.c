@@ -144,7 +144,7 @@ static void put_sites(const char *key, const struct site_set *sites)
     cr_assert_eq(store.store.get(store.store.self, swap.key, &before, &swap.expected), STATUS_OK);
     cr_assert_eq(codec_filter_document_open(buffer_span(&before), sample_key(), &document),
                  STATUS_OK);
-    document.content.sites = *sites;
+    cr_assert_eq(document_put_sites(&document, sites), STATUS_OK);
     document_epoch_advance(&document);
     sample_sign(&document, sample_key(), &after);
     swap.value = buffer_span(&after);

@@ -544,7 +544,7 @@ Test(link_stream, a_stream_that_is_over_is_not_sent_for_ever)
     pair->spy = lose_closes;
     connect_both();
     document = &pair->sides[US].document;
-    set = &document->content.sites;
+    set = document->content.sites;
     set->entries[1 - set->own].state = SITE_GONE;
     document_epoch_advance(document);
     site_pair_hand(pair, US);

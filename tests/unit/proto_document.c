@@ -88,6 +88,11 @@ Test(codec_document, filter_documents_come_back_field_by_field)
     document_fini(&document);
 }
 
+static void put_sites(struct filter_document *document, struct site_set sites)
+{
+    cr_assert_eq(document_put_sites(document, &sites), STATUS_OK);
+}
+
 Test(codec_document, sites_come_back_field_by_field)
 {
     struct filter_document document = sample_document();
@@ -97,23 +102,23 @@ Test(codec_document, sites_come_back_field_by_field)
     document.when_full = WHEN_FULL_EXPAND;
     round_trip(&document);
     hash = document.epoch_hash;
-    document.content.sites = sample_sites();
+    put_sites(&document, sample_sites());
     document_epoch_advance(&document);
     round_trip(&document);
     cr_assert_neq(document.epoch_hash, hash, "quorums agree on them");
-    document.content.sites = (struct site_set){0};
+    put_sites(&document, (struct site_set){0});
     document_epoch_advance(&document);
     round_trip(&document);
     cr_assert_eq(document.epoch_hash, hash, "without them it is as it was");
     document_fini(&document);
 }
 
-static void fill_sites(struct site_set *sites)
+static void fill_sites(struct filter_document *document)
 {
-    *sites = (struct site_set){
+    struct site_set sites = {
         .count = SITE_SET_MAX, .takes_adds = true, .says_absent = true, .settled = true};
     for (uint32_t i = 0; i < SITE_SET_MAX; i++) {
-        struct site_entry *entry = &sites->entries[i];
+        struct site_entry *entry = &sites.entries[i];
 
         *entry = (struct site_entry){.id = {UINT64_MAX, UINT64_MAX - SITE_SET_MAX + i},
                                      .life = {UINT64_MAX, UINT64_MAX},
@@ -121,6 +126,7 @@ static void fill_sites(struct site_set *sites)
         memset(entry->name, 's', SITE_NAME_BYTES - 1);
         entry->name[0] = (char)('a' + i % 26);
     }
+    put_sites(document, sites);
 }
 
 /* 4096 shards, as many slot groups as placement makes of nodes at most, 7 replicas, every list
@@ -168,7 +174,7 @@ Test(codec_document, the_largest_document_fits)
     document.content.last_keyset = UINT32_MAX;
     document.load_source = UINT64_MAX;
     document.loaded = DOCUMENT_LOAD_END;
-    fill_sites(&document.content.sites);
+    fill_sites(&document);
     document.durability = DURABILITY_SYNC;
     document.when_full = WHEN_FULL_EXPAND;
     document.nturns = DOCUMENT_MAX_TURNS;
