@@ -64,7 +64,8 @@ enum orbloom_code {
     ORBLOOM_USAGE = 21,
     ORBLOOM_DROPPED = 22,
     ORBLOOM_INTERNAL = 23,
-    ORBLOOM_OVER_QUOTA = 24
+    ORBLOOM_OVER_QUOTA = 24,
+    ORBLOOM_BEHIND = 25 /* another site may have keys that this one does not have yet */
 };
 
 /* "NOT_FOUND". */

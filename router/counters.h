@@ -9,6 +9,8 @@
     X(keys_added_total, "keys", "keys of adds answered")                                         \
     X(keys_relayed_total, "keys", "keys of other sites' adds answered")                          \
     X(keys_undecided_total, "keys", "keys answered unknown or not acknowledged")                 \
+    X(checks_behind_total, "keys",                                                               \
+      "keys that no replica has, answered unknown or maybe as this site is still being filled")  \
     X(keys_maybe_total, "keys", "unknown keys answered maybe (when_unavailable = maybe)")        \
     X(keys_maybe_new_total, "keys", "adds acknowledged as MAYBE_NEW")                            \
     X(node_requests_total, "frames", "messages sent to nodes")                                   \

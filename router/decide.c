@@ -253,6 +253,23 @@ static void describe(const struct router *self, const struct op *op,
     }
 }
 
+/* The filter lives in other sites, too, and has not all that was acknowledged there. */
+static void describe_filling(const struct document_entry *entry, struct shortfall *shortfall)
+{
+    shortfall->status = STATUS_BEHIND;
+    (void)snprintf(shortfall->message, sizeof shortfall->message,
+                   "this site is still being filled with what other sites have of filter %s, and "
+                   "can't say \"absent\" yet; see `orbloom site %s`, or ask at another site",
+                   entry->document.content.name, entry->document.content.name);
+}
+
+/* That the site is being filled is told where there is nothing else to say: what else is missing
+ * another moment may bring. */
+static bool is_described(const struct shortfall *shortfall)
+{
+    return shortfall->keys > 0 && shortfall->status != STATUS_BEHIND;
+}
+
 /* Unknown keys of a check become "maybe" for a filter that wants to fail open. */
 static void fail_open(struct router *self, struct part *part, size_t undecided)
 {
@@ -274,12 +291,15 @@ static void survey(struct router *self, const struct op *op, const struct docume
 
     for (uint32_t i = 0; i < op->nparts; i++) {
         struct part *part = &op->parts[i];
+        size_t withheld = op->withholds ? site_gate_withhold(self, part) : 0;
         size_t undecided = count_undecided(part);
 
         if (undecided > 0 && open) {
             fail_open(self, part, undecided);
         } else if (undecided > 0) {
-            if (shortfall->keys == 0) {
+            if (!is_described(shortfall) && withheld == undecided) {
+                describe_filling(entry, shortfall);
+            } else if (!is_described(shortfall)) {
                 describe(self, op, entry, part, shortfall);
             }
             shortfall->keys += undecided;

@@ -277,6 +277,12 @@ static void begin_page(struct router *self, uint64_t now_us, struct dump_job *jo
 
 /* ---- jobs ---- */
 
+/* What it lacks must not be taken for absent wherever a dump is loaded. */
+static bool is_filled_still(const struct filter_document *document)
+{
+    return document_is_loading(document) || site_gate_withholds(document);
+}
+
 /* The filter is not known to serve here: a fresh read of the store says more. */
 static void judge_missing(struct router *self, uint64_t now_us, struct dump_job *job,
                           const struct document_entry *entry)
@@ -287,7 +293,11 @@ static void judge_missing(struct router *self, uint64_t now_us, struct dump_job 
             sync_want(self, now_us);
         }
     } else if (entry != NULL) {
-        fail(self, job, STATUS_NOT_READY, "the filter is itself being loaded from a dump");
+        fail(self, job, STATUS_NOT_READY,
+             document_is_loading(&entry->document)
+                 ? "the filter is itself being loaded from a dump"
+                 : "this site is still being filled with what other sites have of the filter; "
+                   "dump it there");
     } else if (self->doubtful) {
         fail(self, job, STATUS_UNAVAILABLE,
              "this router could not verify all that the coordinator holds; see its log");
@@ -300,7 +310,7 @@ static void begin(struct router *self, uint64_t now_us, struct dump_job *job)
 {
     const struct document_entry *entry = router_find(self, job->name);
 
-    if (entry == NULL || document_is_loading(&entry->document)) {
+    if (entry == NULL || is_filled_still(&entry->document)) {
         judge_missing(self, now_us, job, entry);
     } else if (entry->conflict) {
         fail(self, job, STATUS_CONFLICT, ROUTER_CONFLICT_MESSAGE);

@@ -194,6 +194,10 @@ static enum status why_over(const struct op *op, const struct document_entry *en
         *message = "the filter was renamed meanwhile; retry";
         return STATUS_STALE;
     }
+    if (op->operation == OPERATION_ADD && !op->relayed && site_gate_shuts_out(&entry->document)) {
+        *message = site_gate_reason;
+        return STATUS_NOT_READY;
+    }
     return STATUS_OK;
 }
 

@@ -136,6 +136,7 @@ struct op {
     enum operation operation; /* a feed is an add to one keyset */
     uint32_t keyset;          /* ... to this one; 0: no feed */
     bool relayed;             /* an add that came from another site */
+    bool withholds;           /* a check: "absent" is not to be said, see site_gate.c */
     void (*ends_done)(void *owner,
                       const struct router_ends_told *told); /* of a question for ends */
     void *ends_owner;
@@ -316,6 +317,18 @@ void limits_owe_keys(struct router *self, uint64_t now_us, uint32_t user, size_t
 bool limits_queue(struct router *self, uint64_t now_us, const struct peer *from,
                   const struct frame *frame, struct span bytes);
 void limits_serve(struct router *self, uint64_t now_us); /* a part of those that wait */
+
+/* ---- site_gate.c ---- */
+
+/* Of a filter in several sites: does this site take no adds of clients? What to tell them. */
+bool site_gate_shuts_out(const struct filter_document *document);
+extern const char site_gate_reason[];
+
+/* May this site not say "absent", as others have keys that it does not? */
+bool site_gate_withholds(const struct filter_document *document);
+
+/* What this part would call absent is undecided; how many keys that is. */
+size_t site_gate_withhold(struct router *self, struct part *part);
 
 /* ---- serve.c ---- */
 

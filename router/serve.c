@@ -57,6 +57,11 @@ static void refuse_loading(struct router *self, const struct peer *from, const s
     router_refuse(self, from, frame, STATUS_NOT_READY, message);
 }
 
+static bool is_shut_out(const struct document_entry *entry, const struct client_request *request)
+{
+    return request->operation != OPERATION_CHECK && site_gate_shuts_out(&entry->document);
+}
+
 /* Does an add not say which filter it means? By name alone one that comes late would get into the
  * next filter of that name. What comes from this process itself was not on its way. */
 static bool is_nameless(const struct peer *from, const struct client_request *request)
@@ -206,13 +211,14 @@ static void refuse_right(struct router *self, const struct peer *from, const str
 
 /* ---- serving one ---- */
 
-/* Is there something that this router may only not have heard of yet: a dump's last chunk, or the
- * rebuild that is to be fed? */
+/* Is there something that this router may only not have heard of yet: a dump's last chunk, the
+ * rebuild that is to be fed, or that this site takes adds? */
 static bool may_come(const struct document_entry *entry, const struct frame *frame)
 {
     const struct client_request *request = &frame->body.client_request;
 
-    return is_closed(entry) || !op_feeds(entry, request->operation, request->keyset);
+    return is_closed(entry) || is_shut_out(entry, request) ||
+           !op_feeds(entry, request->operation, request->keyset);
 }
 
 /* An add or a check of a filter that this router knows. */
@@ -234,6 +240,8 @@ static void serve_batch(struct router *self, uint64_t now_us, const struct peer 
         keep(self, now_us, from, bytes, frame);
     } else if (is_closed(entry)) {
         refuse_loading(self, from, frame);
+    } else if (is_shut_out(entry, request)) {
+        router_refuse(self, from, frame, STATUS_NOT_READY, site_gate_reason);
     } else if (!op_feeds(entry, request->operation, request->keyset)) {
         router_refuse_feed(self, from, frame->correlation, request, request->filter);
     } else {

@@ -38,7 +38,8 @@
     X(USAGE, 21, "the command line or configuration is wrong")                         \
     X(DROPPED, 22, "the filter has been dropped")                                      \
     X(INTERNAL, 23, "a defect in orbloom; please report it")                           \
-    X(OVER_QUOTA, 24, "the user has as much as its limits allow")
+    X(OVER_QUOTA, 24, "the user has as much as its limits allow")                      \
+    X(BEHIND, 25, "another site may have keys that this one does not have yet")
 
 enum status {
 #define X(name, number, meaning) STATUS_##name = number,

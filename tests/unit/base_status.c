@@ -14,6 +14,7 @@ Test(status, numbers_on_the_wire_are_fixed)
     cr_assert_eq((int)STATUS_UNAVAILABLE, 13);
     cr_assert_eq((int)STATUS_INTERNAL, 23);
     cr_assert_eq((int)STATUS_OVER_QUOTA, 24);
+    cr_assert_eq((int)STATUS_BEHIND, 25);
 }
 
 /* Every outcome survives the wire and has a text of its own. */
@@ -40,7 +41,7 @@ Test(status, each_has_its_own_code_and_meaning)
 /* A newer peer may send what this version does not know; that is never success. */
 Test(status, an_unknown_number_is_never_ok)
 {
-    static const unsigned unknown[] = {25, 26, 255, 65536, 0x80000000u, 0xffffffffu};
+    static const unsigned unknown[] = {26, 27, 255, 65536, 0x80000000u, 0xffffffffu};
 
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         cr_assert_eq(status_from_wire(unknown[i]), STATUS_INTERNAL, "%u", unknown[i]);
