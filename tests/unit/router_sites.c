@@ -178,7 +178,10 @@ Test(router_sites, what_other_sites_relay_is_taken_at_all_times)
     stage.actor.turn(stage.actor.self, stage.now_us);
     router_stage_pass(&stage, 1000);
     router_stage_vote(&stage, 1, 'd');
-    router_stage_vote(&stage, 2, 'd');
+    document_epoch_advance(&stage.document);
+    router_stage_vote(&stage, 2, 'S');
+    router_stage_pass(&stage, 1000);
+    answer('d', 'd');
     (void)expect(STATUS_OK, ALL, ALL);
     router_stage_fini(&stage);
 }
