@@ -81,6 +81,7 @@ static const struct {
     BOUND(SITE_MARK, site_mark, site_mark),
     BOUND(SITE_MARKED, site_marked, site_marked),
     BOUND(SITE_CLOSE, site_close, site_close),
+    BOUND(SITE_FILTERS, site_filters, site_filters),
 };
 #undef BOUND
 

@@ -46,6 +46,7 @@
 #include "proto/admin_message.h"
 #include "proto/replica_report.h"
 #include "proto/site_message.h"
+#include "proto/site_state.h"
 
 enum {
     CODEC_VERSION = 1,        /* what this build speaks */
@@ -252,12 +253,18 @@ struct sync_request {
     uint64_t held_to;             /* ... and not above this one; 0: to the end */
     const struct span *documents; /* signed: those that the last answer wanted */
     size_t ndocuments;
-    struct cluster_id cluster;   /* that its data belong to; none: it has none that say so */
-    uint64_t features;           /* that it knows */
-    bool curve;                  /* nodes: it speaks CURVE at its endpoint */
-    uint64_t key;                /* cluster_key_tag() of the sender; 0: it does not tell */
-    const char *site;            /* that it says it is of; "" or NULL: it does not say */
-    struct link_report link;     /* of links, which are routers else and tell endpoint and curve */
+    struct cluster_id cluster; /* that its data belong to; none: it has none that say so */
+    uint64_t features;         /* that it knows */
+    bool curve;                /* nodes: it speaks CURVE at its endpoint */
+    uint64_t key;              /* cluster_key_tag() of the sender; 0: it does not tell */
+    const char *site;          /* that it says it is of; "" or NULL: it does not say */
+    struct link_report link;   /* of links, which are routers else and tell endpoint and curve */
+    const struct site_filter *states; /* links: what other sites say; see site_state.h */
+    size_t nstates;                   /* at most SITE_MAX_FILTERS */
+    const struct site_evidence *evidence;
+    size_t nevidence;            /* at most SITE_MAX_EVIDENCE */
+    uint64_t states_since;       /* links: they have what this site says up to that number ... */
+    uint64_t states_of;          /* ... of whoever counts so; 0: nothing */
     const struct user_use *uses; /* routers: of tokens and keys, lately */
     size_t nuses;                /* at most CODEC_MAX_USES */
 };
@@ -287,6 +294,15 @@ struct sync_reply {
     uint32_t routers;    /* routers: how many of them ask this coordinator; 0: not told */
     const struct link_place *links; /* routers: that ask this coordinator */
     size_t nlinks;                  /* at most CODEC_MAX_LINKS */
+
+    /* Links: what this site says of its filters in sites, as far as it has changed since the number
+     * that the request names; all of it if that is of another count. Each change of a state has the
+     * next number, from 1 on. */
+    const struct site_filter *states;
+    size_t nstates;     /* at most SITE_MAX_FILTERS */
+    uint64_t states_to; /* all up to this number is among them, or was told before */
+    uint64_t states_of; /* whose count: random, drawn when it began */
+    bool states_more;   /* there is more of it: ask again at once */
 };
 
 /* "The store has moved to this change number: ask." */
@@ -401,6 +417,7 @@ enum frame_kind {
     FRAME_SITE_MARK,
     FRAME_SITE_MARKED,
     FRAME_SITE_CLOSE,
+    FRAME_SITE_FILTERS,
     FRAME_SITE_TAIL_REQUEST, /* see map/site_tail.h */
     FRAME_SITE_TAIL_REPLY,
     FRAME_SITE_CURSOR_REQUEST,
@@ -444,6 +461,7 @@ struct frame {
         struct site_mark site_mark;
         struct site_marked site_marked;
         struct site_close site_close;
+        struct site_filters site_filters;
     } body;
 };
 

@@ -48,6 +48,7 @@ binding_table_fn binding_site_applied;
 binding_table_fn binding_site_mark;
 binding_table_fn binding_site_marked;
 binding_table_fn binding_site_close;
+binding_table_fn binding_site_filters;
 
 /* Parts of several kinds; what WIRE_ is for: proto/binding.h. */
 #define WIRE_filter_summary Orbloom__V1__FilterSummary
@@ -65,8 +66,12 @@ binding_table_fn binding_user_use;
 binding_table_fn binding_user_change;
 binding_table_fn binding_user_page;
 
-#define WIRE_site_set Orbloom__V1__SiteSet
+#define WIRE_site_set      Orbloom__V1__SiteSet
+#define WIRE_site_filter   Orbloom__V1__SiteFilter
+#define WIRE_site_evidence Orbloom__V1__SiteEvidence
 binding_table_fn binding_site_set;
+binding_table_fn binding_site_filter;
+binding_table_fn binding_site_evidence;
 
 codec_put_fn codec_put_client_request;
 codec_put_fn codec_put_node_request;

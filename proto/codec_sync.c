@@ -165,6 +165,10 @@ static const struct binding sync_request_rows[] = {
     LIST(sync_request, replicas, nreplicas, replica_report, UNBOUNDED, STATUS_OK),
     OPTIONAL(sync_request, link, link_report, is_link, NULL),
     LIST(sync_request, uses, nuses, user_use, CODEC_MAX_USES, STATUS_MALFORMED),
+    LIST(sync_request, states, nstates, site_filter, SITE_MAX_FILTERS, STATUS_MALFORMED),
+    LIST(sync_request, evidence, nevidence, site_evidence, SITE_MAX_EVIDENCE, STATUS_MALFORMED),
+    ROW(sync_request, states_since, UINT64),
+    ROW(sync_request, states_of, UINT64),
 };
 BINDING_TABLE(sync_request, sync_request, check_page);
 
@@ -210,6 +214,10 @@ static const struct binding sync_reply_rows[] = {
     DOCUMENTS(sync_reply, documents, ndocuments),
     LIST(sync_reply, secrets, nsecrets, sealed_secret, UNBOUNDED, STATUS_OK),
     LIST(sync_reply, links, nlinks, link_place, CODEC_MAX_LINKS, STATUS_MALFORMED),
+    LIST(sync_reply, states, nstates, site_filter, SITE_MAX_FILTERS, STATUS_MALFORMED),
+    ROW(sync_reply, states_to, UINT64),
+    ROW(sync_reply, states_of, UINT64),
+    ROW(sync_reply, states_more, BOOL),
 };
 BINDING_TABLE(sync_reply, sync_reply, NULL);
 

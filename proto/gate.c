@@ -57,6 +57,7 @@ static const struct frame_row frames[] = {
     [FRAME_SITE_MARK] = {"what links of other sites say", {0, 0, 0}},
     [FRAME_SITE_MARKED] = {"what links of other sites say", {0, 0, 0}},
     [FRAME_SITE_CLOSE] = {"what links of other sites say", {0, 0, 0}},
+    [FRAME_SITE_FILTERS] = {"what links of other sites say", {0, 0, 0}},
     [FRAME_SITE_TAIL_REQUEST] = {"questions for the tail of a log", {0, ROUTER, 0}},
     [FRAME_SITE_TAIL_REPLY] = {"answers", {0, 0, 0}},
     [FRAME_SITE_CURSOR_REQUEST] = {"cursors of other sites", {0, ROUTER, 0}},

@@ -77,6 +77,31 @@ static enum status open_secret(struct router *self, const struct sealed_secret *
     return entry->attachment != NULL ? unseal(self, entry->attachment, sealed) : STATUS_NOMEM;
 }
 
+bool router_secret(const struct router *router, uint64_t filter_id, struct hash_secret *secret)
+{
+    const struct document_entry *entry = document_cache_find(&router->documents, filter_id);
+    const struct routed_filter *routed = entry != NULL ? entry->attachment : NULL;
+
+    if (routed == NULL || !routed->has_secret) {
+        return false;
+    }
+    *secret = routed->secret;
+    return true;
+}
+
+void router_seal_secret(struct router *router, uint64_t name, const struct hash_secret *secret,
+                        uint8_t sealed[SEAL_SECRET_BYTES])
+{
+    uint8_t nonce[SEAL_NONCE_BYTES];
+
+    for (size_t i = 0; i < sizeof nonce; i += sizeof(uint64_t)) {
+        uint64_t random = router->effects.random(router->effects.context);
+
+        memcpy(nonce + i, &random, sizeof random);
+    }
+    seal_secret(&router->config.key, name, secret, nonce, sealed);
+}
+
 void router_take_secret(struct router *self, uint64_t now_us, const struct sealed_secret *sealed)
 {
     enum status status = open_secret(self, sealed);

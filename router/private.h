@@ -247,6 +247,7 @@ struct router {
     uint64_t sync_us;    /* ... when it was sent */
     uint32_t syncs_lost; /* given up, one after another */
     struct token_bucket sync_rate;
+    struct router_sync_extra sync_extra; /* none: NULLs */
     bool synced;
     bool users_refused;                   /* the record of users was, when it came last */
     struct user_use uses[CODEC_MAX_USES]; /* to be told to a coordinator */

@@ -222,6 +222,38 @@ void router_site_cursors_put(struct router *router, uint64_t now_us,
 void router_site_cursors_get(struct router *router, uint64_t now_us,
                              const struct router_site_cursors *question);
 
+struct sync_request;
+struct sync_reply;
+
+/* What else coordinators are told, and tell, of whoever is in the same process; see proto/codec.h.
+ */
+struct router_sync_extra {
+    void *context;
+
+    /* What a question has besides the router's own, just before it is sent; what that points to
+     * until fill() returns and the question is encoded. */
+    void (*fill)(void *context, uint64_t now_us, struct sync_request *request);
+
+    /* It was answered, and not refused. `last`: the answer is to what fill() has told last, so all
+     * of that was heard. Else another question was sent meanwhile. */
+    void (*answered)(void *context, uint64_t now_us, const struct sync_reply *reply, bool last);
+};
+
+/* Before the first event. */
+void router_set_sync_extra(struct router *router, const struct router_sync_extra *extra);
+
+/* There is something to tell coordinators, or to ask them for: not before the next question, which
+ * is due at once, but for the bound on their rate. */
+void router_sync_soon(struct router *router, uint64_t now_us);
+
+/* The secret that a filter's keys are hashed with. False: it is not known here. */
+MUST_USE bool router_secret(const struct router *router, uint64_t filter_id,
+                            struct hash_secret *secret);
+
+/* With this cluster's key, for its coordinators, under the name that is given for an id. */
+void router_seal_secret(struct router *router, uint64_t name, const struct hash_secret *secret,
+                        uint8_t sealed[SEAL_SECRET_BYTES]);
+
 /* What an earlier router has kept, which is moved: for when no coordinator answers for
  * ROUTER_KEPT_US after the start. Before the first event. */
 void router_set_kept(struct router *router, struct buffer *bytes);

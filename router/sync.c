@@ -23,7 +23,7 @@ enum {
     SYNCS_PER_SECOND = 100,  /* at most; a quarter of a second may be saved up */
 };
 
-static bool send(struct router *self)
+static bool send(struct router *self, uint64_t now_us)
 {
     struct frame frame = {
         .correlation = ++self->sync,
@@ -44,6 +44,9 @@ static bool send(struct router *self)
             },
     };
 
+    if (self->sync_extra.fill != NULL) {
+        self->sync_extra.fill(self->sync_extra.context, now_us, &frame.body.sync_request);
+    }
     self->uses_sent = self->nuses;
     memset(self->uses_since, 0, sizeof self->uses_since);
     buffer_clear(&self->out);
@@ -104,7 +107,7 @@ void sync_send(struct router *self, uint64_t now_us)
     token_bucket_take(&self->sync_rate, now_us, 1, SYNCS_PER_SECOND);
     assert(self->syncs_lost <= ANSWER_DOUBLINGS);
     self->sync_wanted = false;
-    self->sync_open = send(self);
+    self->sync_open = send(self, now_us);
     self->sync_us = now_us;
     self->next_sync_us = now_us + (self->sync_open ? patience_us(self, hurry) : CONNECT_POLL_US);
 }
@@ -140,6 +143,26 @@ static void answered(struct router *self, uint64_t now_us, uint64_t sync, bool w
     self->next_sync_us = self->sync_us + self->config.sync_interval_us;
     if (self->sync_wanted && well) {
         sync_want(self, now_us);
+    }
+}
+
+void router_set_sync_extra(struct router *router, const struct router_sync_extra *extra)
+{
+    router->sync_extra = *extra;
+}
+
+void router_sync_soon(struct router *router, uint64_t now_us)
+{
+    sync_want(router, now_us);
+}
+
+/* A store that is older than its nodes, or has not heard of them yet, has not judged what was told
+ * either. */
+static void tell_extra(struct router *self, uint64_t now_us, const struct sync_reply *reply,
+                       bool last)
+{
+    if (self->sync_extra.answered != NULL && reply->status == STATUS_OK) {
+        self->sync_extra.answered(self->sync_extra.context, now_us, reply, last);
     }
 }
 
@@ -226,6 +249,7 @@ bool sync_on_reply(struct router *self, uint64_t now_us, uint64_t correlation,
                    const struct sync_reply *reply)
 {
     bool well = reply->status == STATUS_OK || reply->status == STATUS_UNAVAILABLE;
+    bool last = self->sync_open && correlation == self->sync;
     bool whole;
 
     say_answer(self, now_us, reply);
@@ -238,6 +262,7 @@ bool sync_on_reply(struct router *self, uint64_t now_us, uint64_t correlation,
     }
     self->routers = reply->routers != 0 ? reply->routers : self->routers;
     whole = take_all(self, now_us, reply);
+    tell_extra(self, now_us, reply, last);
     /* An older store tells what it has; what it has not may exist all the same. */
     self->doubtful = !whole || reply->status != STATUS_OK;
     if (reply->change > self->since || reply->store != self->store) {

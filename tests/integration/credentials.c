@@ -118,6 +118,7 @@ static const uint32_t numbers[] = {
     [FRAME_SITE_MARK] = 114,
     [FRAME_SITE_MARKED] = 115,
     [FRAME_SITE_CLOSE] = 116,
+    [FRAME_SITE_FILTERS] = 117,
     [FRAME_SITE_TAIL_REQUEST] = 62,
     [FRAME_SITE_TAIL_REPLY] = 63,
     [FRAME_SITE_CURSOR_REQUEST] = 64,

@@ -286,6 +286,7 @@ static inline void compare_by_hand(const struct frame *a, const struct frame *b)
     case FRAME_SITE_MARK:
     case FRAME_SITE_MARKED:
     case FRAME_SITE_CLOSE:
+    case FRAME_SITE_FILTERS:
     case FRAME_SITE_CURSOR_REQUEST:
     case FRAME_SITE_CURSOR_REPLY:
     case FRAME_ERROR:

@@ -229,6 +229,7 @@ static inline void sample_by_hand(enum sample_size size, struct frame *out)
     case FRAME_SITE_MARK:
     case FRAME_SITE_MARKED:
     case FRAME_SITE_CLOSE:
+    case FRAME_SITE_FILTERS:
     case FRAME_SITE_CURSOR_REQUEST:
     case FRAME_SITE_CURSOR_REPLY:
     case FRAME_ERROR:
