@@ -102,6 +102,8 @@ static const char *action_word(enum admin_action action)
         return "rebalance";
     case ADMIN_ACCEPT_LOSS:
         return "shard accept-loss";
+    case ADMIN_SITE_CHANGE:
+        return "site";
     case ADMIN_LOAD:
         return "load";
     case ADMIN_MAP_BACKUP:
@@ -308,6 +310,15 @@ static void put_scope(struct audit_entry *self, enum drop_scope scope)
     }
 }
 
+static void put_site(struct audit_entry *self, const struct site_parameters *site)
+{
+    put_text(self, "step",
+             site->step == SITE_STEP_ADD     ? "add"
+             : site->step == SITE_STEP_LEAVE ? "leave"
+                                             : "remove");
+    put_text(self, "site", site->site);
+}
+
 static void put_parameters(struct audit_entry *self, const struct admin_request *request)
 {
     switch (request->action) {
@@ -340,6 +351,9 @@ static void put_parameters(struct audit_entry *self, const struct admin_request 
         break;
     case ADMIN_ACCEPT_LOSS:
         put_loss(self, &request->loss);
+        break;
+    case ADMIN_SITE_CHANGE:
+        put_site(self, &request->site);
         break;
     case ADMIN_MAP_BACKUP:
     case ADMIN_MAP_BEGIN:

@@ -12,6 +12,7 @@
 #include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
 #include "coordinator/rounds.h"
+#include "coordinator/site/newcomer.h"
 #include "coordinator/users.h"
 #include "coordinator/view/process_keys.h"
 #include "map/identity.h"
@@ -90,6 +91,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     signatures_fini(&self->signatures);
     age_fini(self);
     notes_fini(&self->notes);
+    newcomers_fini(self);
     users_release(self);
     heap_free(self->usage);
     codec_arena_destroy(&self->arena);
@@ -151,6 +153,9 @@ static enum feature feature_of(const struct admin_request *request)
     }
     if (request->action == ADMIN_USER_CHANGE) {
         return FEATURE_USERS;
+    }
+    if (request->action == ADMIN_SITE_CHANGE) {
+        return FEATURE_SITES;
     }
     if (request->action == ADMIN_EXPIRE && !request->expire.never) {
         return FEATURE_EXPIRY;

@@ -65,6 +65,7 @@ struct duty {
                      struct telling *out);
 };
 
+extern const struct duty duty_sites;
 extern const struct duty duty_create;
 extern const struct duty duty_load;
 extern const struct duty duty_expiry;

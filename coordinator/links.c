@@ -3,6 +3,9 @@
 #include "coordinator/links.h"
 
 #include "base/heap.h"
+#include "coordinator/site/heard.h"
+#include "coordinator/site/newcomer.h"
+#include "coordinator/site/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +13,8 @@
 enum {
     LISTED_SITES = 64,     /* in one answer; what is beyond is not told */
     LISTED_FILTERS = 1024, /* ... of which it is told how many */
+    LISTED_STANDINGS = LISTED_FILTERS * SITE_SET_MAX_LIVE,
+    LISTED_TEXTS = 256, /* what others wait for is told when one filter is asked about */
     GAP_MOST_US = 600000000,
 };
 
@@ -89,6 +94,62 @@ size_t links_places(const struct coordinator *self, uint64_t now_us,
     return count;
 }
 
+bool links_lives(const struct coordinator *self, uint64_t now_us, const char *name)
+{
+    for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
+        if (strncmp(self->links[i].name, name, sizeof self->links[i].name) == 0) {
+            return lives(self, &self->links[i], now_us);
+        }
+    }
+    return false;
+}
+
+const struct link_heard *links_own(const struct coordinator *self, uint64_t now_us)
+{
+    const struct link_heard *own = NULL;
+
+    for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
+        const struct link_heard *one = &self->links[i];
+
+        if (!lives(self, one, now_us)) {
+            continue;
+        }
+        if (own != NULL && (!site_id_equal(&own->report.id, &one->report.id) ||
+                            strcmp(own->site, one->site) != 0)) {
+            return NULL;
+        }
+        own = one;
+    }
+    return own;
+}
+
+static void find_in(const struct link_report *report, const char *name, struct links_site *out)
+{
+    for (uint32_t i = 0; i < report->npeers; i++) {
+        const struct link_peer *peer = &report->peers[i];
+
+        if (strncmp(peer->name, name, sizeof peer->name) != 0) {
+            continue;
+        }
+        out->ambiguous = out->ambiguous || (out->found && !site_id_equal(&out->id, &peer->id));
+        out->connected = out->connected || peer->connected;
+        out->found = true;
+        out->id = peer->id;
+    }
+}
+
+struct links_site links_find_site(const struct coordinator *self, uint64_t now_us, const char *name)
+{
+    struct links_site site = {0};
+
+    for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
+        if (lives(self, &self->links[i], now_us)) {
+            find_in(&self->links[i].report, name, &site);
+        }
+    }
+    return site;
+}
+
 /* ---- what is known of sites ---- */
 
 struct listing {
@@ -97,6 +158,12 @@ struct listing {
     struct filter_sites *filters;
     size_t nfilters;
     uint64_t left; /* filters that are not in it */
+    struct site_standing others[LISTED_STANDINGS];
+    size_t nothers;
+    char texts[LISTED_TEXTS][COORDINATOR_MESSAGE_BYTES]; /* of the first ones that wait */
+    size_t ntexts;
+    struct site_refusal refusals[NEWCOMERS_MAX];
+    size_t nrefusals;
 };
 
 /* NULL: there is no room for one more. */
@@ -141,15 +208,69 @@ static void list_link(struct listing *self, const struct link_heard *link)
     }
 }
 
-static void list_filter(struct listing *self, const struct filter_document *document)
+/* What the other sites have told; returns how many. */
+static size_t list_others(struct listing *self, const struct in_sites *note,
+                          const struct site_set *sites)
 {
-    const struct site_set *sites = document_sites(document);
+    size_t before = self->nothers;
 
     for (uint32_t i = 0; i < sites->count; i++) {
-        const struct site_entry *entry = &sites->entries[i];
-        struct site_summary *site = entry->state != SITE_GONE
-                                        ? site_of(self, &entry->id, entry->name)
-                                        : NULL;
+        const struct site_heard *heard = note != NULL ? in_sites_find(note, &sites->entries[i].id)
+                                                      : NULL;
+
+        if (i == sites->own || sites->entries[i].state == SITE_GONE ||
+            self->nothers == LISTED_STANDINGS) {
+            continue;
+        }
+        self->others[self->nothers++] = (struct site_standing){
+            .id = sites->entries[i].id,
+            .told = heard != NULL,
+            .takes_adds = heard != NULL && heard->takes_adds,
+            .says_absent = heard != NULL && heard->says_absent,
+            .settled = heard != NULL && heard->settled,
+            .keys = heard != NULL ? heard->keys : 0,
+        };
+    }
+    return self->nothers - before;
+}
+
+static const char *list_awaited(const struct coordinator *coordinator, uint64_t now_us,
+                                struct listing *self, const struct document_entry *entry)
+{
+    char *text = self->texts[self->ntexts];
+
+    if (self->ntexts == LISTED_TEXTS) {
+        return "";
+    }
+    words_awaited(coordinator, now_us, entry, text);
+    self->ntexts += text[0] != '\0';
+    return text[0] != '\0' ? text : "";
+}
+
+static void list_refusals(const struct coordinator *coordinator, struct listing *self)
+{
+    for (size_t i = 0; i < NEWCOMERS_MAX; i++) {
+        const struct newcomer *one = newcomers_at(coordinator, i);
+
+        if (one != NULL) {
+            self->refusals[self->nrefusals++] = (struct site_refusal){
+                .name = one->name, .site = one->by, .reason = one->reason};
+        }
+    }
+}
+
+static void list_filter(const struct coordinator *coordinator, uint64_t now_us,
+                        struct listing *self, const struct document_entry *entry)
+{
+    const struct filter_document *document = &entry->document;
+    const struct in_sites *note = notes_find(&coordinator->notes, NOTE_SITES, document->id);
+    const struct site_set *sites = document_sites(document);
+    struct filter_sites *filter;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        const struct site_entry *one = &sites->entries[i];
+        struct site_summary *site = one->state != SITE_GONE ? site_of(self, &one->id, one->name)
+                                                            : NULL;
 
         if (site != NULL && i == sites->own) {
             site->own = true;
@@ -159,8 +280,13 @@ static void list_filter(struct listing *self, const struct filter_document *docu
         self->left++;
         return;
     }
-    self->filters[self->nfilters++] = (struct filter_sites){
-        .filter_id = document->id, .name = document->content.name, .sites = *sites};
+    filter = &self->filters[self->nfilters++];
+    *filter = (struct filter_sites){.filter_id = document->id,
+                                    .name = document->content.name,
+                                    .sites = *sites,
+                                    .awaited = list_awaited(coordinator, now_us, self, entry),
+                                    .others = &self->others[self->nothers]};
+    filter->nothers = list_others(self, note, sites);
 }
 
 static bool is_meant(const struct filter_document *document, const char *name)
@@ -178,12 +304,13 @@ static void list_all(const struct coordinator *self, uint64_t now_us, const char
         }
     }
     for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
+        const struct document_entry *entry = self->documents.by_id[i];
 
-        if (is_meant(document, name)) {
-            list_filter(listing, document);
+        if (is_meant(&entry->document, name)) {
+            list_filter(self, now_us, listing, entry);
         }
     }
+    list_refusals(self, listing);
 }
 
 /* One filter is asked about: is it there? */
@@ -203,7 +330,10 @@ void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct
     struct frame answer = {.correlation = frame->correlation, .kind = FRAME_ADMIN_REPLY};
     char message[COORDINATOR_MESSAGE_BYTES] = "";
 
-    if (name[0] != '\0' && !is_there(self, name)) {
+    if (frame->body.admin_request.site.step != SITE_STEP_LIST) {
+        coordinator_answer(self, from, frame->correlation, STATUS_INVALID, false,
+                           "that is no question about sites, but a change of them");
+    } else if (name[0] != '\0' && !is_there(self, name)) {
         (void)snprintf(message, sizeof message, "there is no filter %.128s; see `orbloom info`",
                        name);
         coordinator_answer(self, from, frame->correlation, STATUS_NOT_FOUND, false, message);
@@ -220,7 +350,9 @@ void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct
                       .nsites = listing->nsites,
                       .filters = listing->filters,
                       .nfilters = listing->nfilters,
-                      .filters_left = listing->left},
+                      .filters_left = listing->left,
+                      .refusals = listing->refusals,
+                      .nrefusals = listing->nrefusals},
         };
         coordinator_reply(self, from, &answer);
     }

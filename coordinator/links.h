@@ -20,6 +20,23 @@ void links_note(struct coordinator *self, uint64_t now_us, const struct sync_req
 size_t links_places(const struct coordinator *self, uint64_t now_us,
                     struct link_place places[COORDINATOR_MAX_LINKS]);
 
+/* Does the link of that name live? */
+bool links_lives(const struct coordinator *self, uint64_t now_us, const char *name);
+
+/* Which site this is, as its links say, and what they call it. NULL: none lives, or they do not say
+ * the same. */
+const struct link_heard *links_own(const struct coordinator *self, uint64_t now_us);
+
+/* Another site, as links that live know it. */
+struct links_site {
+    bool found;
+    bool ambiguous; /* they know different ones by that name */
+    bool connected; /* one of them is */
+    struct site_id id;
+};
+struct links_site links_find_site(const struct coordinator *self, uint64_t now_us,
+                                  const char *name);
+
 /* What they and the documents tell of sites: `orbloom site`. */
 void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame);

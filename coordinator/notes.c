@@ -2,6 +2,7 @@
 
 #include "base/actor.h"
 #include "base/heap.h"
+#include "coordinator/site/heard.h"
 
 #include <assert.h>
 #include <string.h>
@@ -30,6 +31,11 @@ static bool is_loading(const struct document_entry *entry)
     return is_active(entry) && document_is_loading(&entry->document);
 }
 
+static bool is_in_sites(const struct document_entry *entry)
+{
+    return document_has_sites(&entry->document);
+}
+
 static uint64_t fencing_next_us(const void *about)
 {
     return ((const struct fencing *)about)->next_us;
@@ -53,6 +59,13 @@ static uint64_t loading_next_us(const void *about)
     return ((const struct loading *)about)->next_us;
 }
 
+static uint64_t sites_next_us(const void *about)
+{
+    uint64_t next_us = ((const struct in_sites *)about)->next_us;
+
+    return next_us != 0 ? next_us : ACTOR_NEVER;
+}
+
 static void fencing_fini(void *about)
 {
     evidence_fini(&((struct fencing *)about)->evidence);
@@ -68,6 +81,11 @@ static void expiring_fini(void *about)
     counts_forget(&((struct expiring *)about)->counts);
 }
 
+static void sites_fini(void *about)
+{
+    in_sites_fini(about);
+}
+
 static const struct {
     size_t size;
     bool (*stays)(const struct document_entry *entry);
@@ -79,6 +97,7 @@ static const struct {
     [NOTE_ROTATING] = {sizeof(struct rotating), is_active, rotating_next_us, rotating_fini},
     [NOTE_EXPIRING] = {sizeof(struct expiring), expires, expiring_next_us, expiring_fini},
     [NOTE_LOADING] = {sizeof(struct loading), is_loading, loading_next_us, NULL},
+    [NOTE_SITES] = {sizeof(struct in_sites), is_in_sites, sites_next_us, sites_fini},
 };
 
 static void free_note(enum note_kind kind, struct note *note)

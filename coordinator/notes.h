@@ -28,6 +28,7 @@ enum note_kind {
     NOTE_ROTATING, /* struct rotating: while it is ACTIVE */
     NOTE_EXPIRING, /* struct expiring: while it is ACTIVE and expires */
     NOTE_LOADING,  /* struct loading: while it is ACTIVE and being loaded */
+    NOTE_SITES,    /* struct in_sites: while its document is there and names sites */
     NOTE_KINDS
 };
 

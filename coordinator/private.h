@@ -59,6 +59,9 @@ enum {
     X(expiries_written_total, "documents", "expiries of filters set, taken back or noted here")    \
     X(filters_renamed_total, "filters", "renames confirmed here")                                  \
     X(filters_expired_total, "filters", "drops begun here as their time was over")                 \
+    X(sites_written_total, "documents", "steps of sets of sites of filters written here")          \
+    X(site_states_refused_total, "states",                                                         \
+      "of filters at other sites, or evidence of links, that make no sense")                       \
     X(rekeys_written_total, "records",                                                             \
       "signed or sealed anew here, as the cluster key is replaced")                                \
     X(fences_sent_total, "requests", "fences asked of nodes")                                      \
@@ -273,6 +276,9 @@ struct coordinator {
     size_t nheard;
     struct follower followers[COORDINATOR_MAX_PEERS];
     struct link_heard links[COORDINATOR_MAX_LINKS];
+    uint64_t sites_told;         /* numbers what they are told; see site/tell.h ... */
+    uint64_t sites_count;        /* ... in this count; 0: nothing was told yet */
+    struct newcomers *newcomers; /* NULL: none is to come; see site/newcomer.h */
     struct waiter waiters[COORDINATOR_MAX_WAITERS];
     uint64_t inquiries; /* begun so far; numbers them */
     struct rounds rounds;

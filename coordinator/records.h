@@ -87,7 +87,10 @@ MUST_USE enum status records_edit_filter(struct coordinator *self, uint64_t now_
                                          const struct document_entry *entry, records_edit_fn edit,
                                          const void *context);
 
-/* The same: another state, under another epoch. */
+/* The same: another set of sites, or another state, under another epoch. */
+MUST_USE enum status records_edit_sites(struct coordinator *self, uint64_t now_us,
+                                        const struct document_entry *entry,
+                                        const struct site_set *sites);
 MUST_USE enum status records_write_state(struct coordinator *self, uint64_t now_us,
                                          const struct document_entry *entry,
                                          enum filter_state state);

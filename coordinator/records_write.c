@@ -259,6 +259,25 @@ enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
     return status;
 }
 
+enum status records_edit_sites(struct coordinator *self, uint64_t now_us,
+                               const struct document_entry *entry, const struct site_set *sites)
+{
+    struct filter_document edited = {0};
+    enum status status = order_may_edit(self, entry);
+
+    status = status == STATUS_OK ? open_copy(self, entry, &edited) : status;
+    status = status == STATUS_OK ? document_put_sites(&edited, sites) : status;
+    if (status == STATUS_OK) {
+        document_epoch_advance(&edited);
+        status = records_write_filter(self, records_version(entry), &edited);
+    }
+    document_fini(&edited);
+    if (status == STATUS_OK) {
+        coordinator_hint(self, now_us);
+    }
+    return status;
+}
+
 enum status records_write_state(struct coordinator *self, uint64_t now_us,
                                 const struct document_entry *entry, enum filter_state state)
 {

@@ -2,6 +2,7 @@
 #include "coordinator/rounds.h"
 
 #include "base/heap.h"
+#include "coordinator/sites.h"
 
 #include <assert.h>
 #include <string.h>
@@ -52,10 +53,10 @@ size_t rounds_take_news(struct coordinator *self, uint64_t ids[COORDINATOR_NEWS]
 static bool is_restless(const struct filter_document *document, bool moving)
 {
     if (document->content.state != FILTER_ACTIVE) {
-        return document->content.state == FILTER_DROPPING;
+        return document->content.state == FILTER_DROPPING || sites_dropped_everywhere(document);
     }
-    return moving || rename_is_open(document) || document->nslices > 0 ||
-           document->expiry.number != 0 || document_is_loading(document);
+    return moving || document_has_sites(document) || rename_is_open(document) ||
+           document->nslices > 0 || document->expiry.number != 0 || document_is_loading(document);
 }
 
 /* The first one whose id is not below `id`. */

@@ -1,9 +1,9 @@
 /* rounds.h - which filters are looked at, and when.
  *
  * Those that are restless, at every event: they are being dropped, renamed or loaded, they expire,
- * they have a window, or replicas of them are being replaced. Of many filters these are few, and
- * the others cost nothing. Of the others those whose documents have come since the last look; all,
- * where what one of them does may give another one its turn.
+ * they have a window, they are in sites, or replicas of them are being replaced. Of many filters
+ * these are few, and the others cost nothing. Of the others those whose documents have come since
+ * the last look; all, where what one of them does may give another one its turn.
  *
  * Errors:  STATUS_NOMEM.
  * Owner:   the coordinator; entries are the cache's.

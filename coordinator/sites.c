@@ -1,6 +1,7 @@
 /* Who is of another site, and the names of a filter's sites. */
 #include "coordinator/sites.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,4 +33,23 @@ const char *sites_list(const struct site_set *sites, char text[SITES_TEXT_BYTES]
         }
     }
     return text;
+}
+
+bool sites_dropped_everywhere(const struct filter_document *document)
+{
+    return document->content.state != FILTER_ACTIVE && document_has_sites(document) &&
+           site_set_live(document_sites(document)) == 0;
+}
+
+void sites_drop_everywhere(struct filter_document *document)
+{
+    struct site_set *sites = document->content.sites;
+
+    assert(document->content.state == FILTER_ACTIVE && document_has_sites(document));
+    for (uint32_t i = 0; i < sites->count; i++) {
+        sites->entries[i].state = SITE_GONE;
+    }
+    sites->takes_adds = sites->says_absent = sites->settled = false;
+    document->content.state = FILTER_DROPPING;
+    document_epoch_advance(document);
 }

@@ -19,4 +19,11 @@ MUST_USE enum status sites_check(const struct coordinator *self, const struct sy
 /* "eu, us": the names of those that are not GONE. Returns `text`. */
 const char *sites_list(const struct site_set *sites, char text[SITES_TEXT_BYTES]);
 
+/* Dropped at all of its sites, and not only here: then all of them are GONE in its set. Such a
+ * document is kept for good, as a site that is cut off may ask for it at any time. */
+bool sites_dropped_everywhere(const struct filter_document *document);
+
+/* ... which begins so, of one that is ACTIVE. */
+void sites_drop_everywhere(struct filter_document *document);
+
 #endif

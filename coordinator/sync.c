@@ -6,6 +6,8 @@
 #include "coordinator/features.h"
 #include "coordinator/links.h"
 #include "coordinator/records.h"
+#include "coordinator/site/intake.h"
+#include "coordinator/site/tell.h"
 #include "coordinator/sites.h"
 #include "coordinator/stored.h"
 #include "coordinator/users.h"
@@ -261,6 +263,24 @@ static void ask_held(const struct coordinator *self, const struct sync_request *
     reply->held_lacks = claim != NULL && !age_told_all(claim, &reply->held_after);
 }
 
+/* Nothing while a store may be older than what nodes hold. */
+static void tell_states(const struct coordinator *self, const struct sync_request *request,
+                        struct sync_reply *reply)
+{
+    static struct site_filter states[TELL_MAX];
+    struct tell_page page;
+
+    if (reply->status != STATUS_OK) {
+        return;
+    }
+    page = tell_since(self, request->states_since, request->states_of, states);
+    reply->states = states;
+    reply->nstates = page.count;
+    reply->states_to = page.to;
+    reply->states_of = page.of;
+    reply->states_more = page.more;
+}
+
 static void send_gathered(struct coordinator *self, const struct peer *to,
                           const struct frame *frame, uint32_t node,
                           const struct gathering *gathering)
@@ -284,6 +304,10 @@ static void send_gathered(struct coordinator *self, const struct peer *to,
         .secrets = secrets,
     };
     ask_held(self, &frame->body.sync_request, reply);
+    if (frame->body.sync_request.role == SYNC_ROUTER &&
+        link_report_said(&frame->body.sync_request.link)) {
+        tell_states(self, &frame->body.sync_request, reply);
+    }
     if (frame->body.sync_request.role == SYNC_ROUTER) {
         reply->routers = living_routers(self);
         reply->links = places;
@@ -399,6 +423,10 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
     follow(self, arrived_us, from, request);
     if (request->role == SYNC_ROUTER) {
         links_note(self, arrived_us, request);
+    }
+    if (request->role == SYNC_ROUTER && link_report_said(&request->link)) {
+        intake_filters(self, arrived_us, request->states, request->nstates);
+        intake_evidence(self, arrived_us, request->name, request->evidence, request->nevidence);
     }
     users_note_uses(self, request->uses, request->nuses);
     answer_since(self, from, frame, registered.node);

@@ -545,6 +545,7 @@ static bool may(const struct user *user, const struct admin_request *request)
     case ADMIN_PROCESS_KEYS:
         return true; /* It is shown what it sees. */
     case ADMIN_SITE:
+    case ADMIN_SITE_CHANGE:
     case ADMIN_NODE_DRAIN:
     case ADMIN_NODE_REPLACE:
     case ADMIN_NODE_REMOVE:

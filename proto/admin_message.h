@@ -39,6 +39,7 @@ enum admin_action {
     ADMIN_REBALANCE = 13,
     ADMIN_ACCEPT_LOSS = 14,
     ADMIN_LOOK = 15,
+    ADMIN_SITE_CHANGE = 16,
     ADMIN_LOAD = 19,
 };
 
@@ -156,11 +157,15 @@ struct loss_parameters {
 };
 
 enum site_step {
-    SITE_STEP_LIST = 1, /* a question: which sites there are, and which filters are in them */
+    SITE_STEP_LIST = 1,   /* a question: which sites there are, and which filters are in them */
+    SITE_STEP_ADD = 2,    /* changes: that site is to have the filter, too ... */
+    SITE_STEP_LEAVE = 3,  /* ... to give it up, once the others have all that it acknowledged */
+    SITE_STEP_REMOVE = 4, /* ... is off for good, with what nobody else has */
 };
 
 struct site_parameters {
     enum site_step step;
+    const char *site; /* which one, by name; "" to list */
 };
 
 /* Where a filter that is in several sites is to be dropped; 0: it was not said. */
@@ -258,7 +263,7 @@ struct admin_request {
     struct load_parameters load;     /* ADMIN_LOAD; filter_id and, to begin, create belong to it */
     const char *user; /* a router: its client, by whose rights it is judged; "": the asker's own */
     struct user_change users;    /* ADMIN_USER_CHANGE */
-    struct site_parameters site; /* ADMIN_SITE */
+    struct site_parameters site; /* ADMIN_SITE, ADMIN_SITE_CHANGE */
 };
 
 struct node_summary {
@@ -382,10 +387,30 @@ struct site_summary {
     uint64_t round_trip_us; /* the shortest that one of them has measured; 0: none has */
 };
 
+/* What another site has told of itself. */
+struct site_standing {
+    struct site_id id;
+    bool told; /* else nothing was heard of it */
+    bool takes_adds;
+    bool says_absent;
+    bool settled;
+    uint64_t keys; /* about; 0: it is not known */
+};
+
 struct filter_sites {
     uint64_t filter_id;
     const char *name;
     struct site_set sites;
+    const char *awaited;                /* for what the set waits here; "": for nothing */
+    const struct site_standing *others; /* the other sites of it that are not gone */
+    size_t nothers;
+};
+
+/* Another site has named this one, and the filter can't be made here. */
+struct site_refusal {
+    const char *name;
+    const char *site; /* which has named it */
+    const char *reason;
 };
 
 struct site_page {
@@ -395,6 +420,8 @@ struct site_page {
     const struct filter_sites *filters;
     size_t nfilters;
     uint64_t filters_left; /* that are not told, as they are too many */
+    const struct site_refusal *refusals;
+    size_t nrefusals;
 };
 
 struct admin_reply {

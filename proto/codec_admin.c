@@ -51,7 +51,8 @@ static BINDING_TABLE(expiry_wish, expire_parameters, NULL);
 
 #define WIRE_site_parameters Orbloom__V1__SiteParameters
 static const struct binding site_parameters_rows[] = {
-    ENUM(site_parameters, step, SITE_STEP_LIST, SITE_STEP_LIST),
+    ENUM(site_parameters, step, SITE_STEP_LIST, SITE_STEP_REMOVE),
+    ROW(site_parameters, site, TEXT),
 };
 static BINDING_TABLE(site_parameters, site_parameters, NULL);
 
@@ -274,7 +275,7 @@ static bool is_loss(const void *ours)
 
 static bool is_site(const void *ours)
 {
-    return action_of(ours) == ADMIN_SITE;
+    return action_of(ours) == ADMIN_SITE || action_of(ours) == ADMIN_SITE_CHANGE;
 }
 
 /* The range has gaps. */
@@ -285,7 +286,7 @@ static enum status get_action(struct codec_arena *arena, const void *wire, void 
     (void)arena;
     (void)wire;
     return action <= ADMIN_RENAME || action == ADMIN_SITE || action == ADMIN_LOAD ||
-                   (action >= ADMIN_NODE_DRAIN && action <= ADMIN_LOOK) ||
+                   (action >= ADMIN_NODE_DRAIN && action <= ADMIN_SITE_CHANGE) ||
                    action >= ADMIN_MAP_BACKUP
                ? STATUS_OK
                : STATUS_MALFORMED;
@@ -429,11 +430,33 @@ static bool has_sites(const void *ours)
     return ((const struct filter_sites *)ours)->sites.count > 0;
 }
 
+#define WIRE_site_standing Orbloom__V1__SiteStanding
+static const struct binding site_standing_rows[] = {
+    ROW_AS(site_standing, id.high, id_high, UINT64),
+    ROW_AS(site_standing, id.low, id_low, UINT64),
+    ROW(site_standing, told, BOOL),
+    ROW(site_standing, takes_adds, BOOL),
+    ROW(site_standing, says_absent, BOOL),
+    ROW(site_standing, settled, BOOL),
+    ROW(site_standing, keys, UINT64),
+};
+static BINDING_TABLE(site_standing, site_standing, NULL);
+
+#define WIRE_site_refusal Orbloom__V1__SiteRefusal
+static const struct binding site_refusal_rows[] = {
+    ROW(site_refusal, name, TEXT),
+    ROW(site_refusal, site, TEXT),
+    ROW(site_refusal, reason, TEXT),
+};
+static BINDING_TABLE(site_refusal, site_refusal, NULL);
+
 #define WIRE_filter_sites Orbloom__V1__FilterSites
 static const struct binding filter_sites_rows[] = {
     ROW(filter_sites, filter_id, UINT64),
     ROW(filter_sites, name, TEXT),
     OPTIONAL(filter_sites, sites, site_set, has_sites, NULL),
+    ROW(filter_sites, awaited, TEXT),
+    LIST(filter_sites, others, nothers, site_standing, SITE_SET_MAX, STATUS_MALFORMED),
 };
 static BINDING_TABLE(filter_sites, filter_sites, NULL);
 
@@ -443,6 +466,7 @@ static const struct binding site_page_rows[] = {
     LIST(site_page, sites, nsites, site_summary, UNBOUNDED, STATUS_OK),
     LIST(site_page, filters, nfilters, filter_sites, UNBOUNDED, STATUS_OK),
     ROW(site_page, filters_left, UINT64),
+    LIST(site_page, refusals, nrefusals, site_refusal, UNBOUNDED, STATUS_OK),
 };
 static BINDING_TABLE(site_page, site_page, NULL);
 

@@ -88,6 +88,7 @@ static const struct action_row actions[] = {
     [ADMIN_EXPIRE] = {"expire", CLIENT | ADMIN | ROUTER | COORDINATOR},
     [ADMIN_RENAME] = {"rename", CLIENT | ADMIN | ROUTER | COORDINATOR},
     [ADMIN_SITE] = {"site", MONITOR | ADMIN | COORDINATOR},
+    [ADMIN_SITE_CHANGE] = {"a change of a filter's sites", ADMIN | COORDINATOR},
     [ADMIN_NODE_DRAIN] = {"node drain", ADMIN | COORDINATOR},
     [ADMIN_NODE_REPLACE] = {"node replace", ADMIN | COORDINATOR},
     [ADMIN_NODE_REMOVE] = {"node remove", ADMIN | COORDINATOR},

@@ -185,7 +185,7 @@ static int run(int argc, char **argv)
         .action = ADMIN_SITE,
         .name = words.count > 0 ? words.items[0] : "",
         .successor = "",
-        .site = {.step = SITE_STEP_LIST},
+        .site = {.step = SITE_STEP_LIST, .site = ""},
     };
     return cmd_ask(&settings.common, &frame, show, &settings);
 }

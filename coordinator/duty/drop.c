@@ -120,26 +120,38 @@ struct command {
     char message[COORDINATOR_MESSAGE_BYTES];
 };
 
-/* The others would go on counting this site, and nothing tells them of a drop: so it takes a word
- * more. */
+/* What is dropped here the others would go on waiting for; what is dropped everywhere is gone with
+ * all that they have: so it takes a word more. */
 static enum status judge_scope(struct command *self)
 {
     const struct site_set *sites = document_sites(&self->entry->document);
-    enum drop_scope scope = self->request->scope;
     char names[SITES_TEXT_BYTES];
 
-    if (site_set_live(sites) < 2 || scope == DROP_HERE) {
+    if (site_set_live(sites) < 2 || self->request->scope != 0) {
         return STATUS_OK;
     }
-    (void)snprintf(
-        self->message, sizeof self->message,
-        scope == DROP_EVERYWHERE
-            ? "filter %.128s is in sites %s, and can't be dropped at all of them at once "
-              "yet: drop it at each of them, `drop --here`"
-            : "filter %.128s is in sites %s: say --here to drop what this one has, which "
-              "the others keep",
-        self->entry->document.content.name, sites_list(sites, names));
+    (void)snprintf(self->message, sizeof self->message,
+                   "filter %.128s is in sites %s: say --here to drop what this one has, which the "
+                   "others keep, or --everywhere",
+                   self->entry->document.content.name, sites_list(sites, names));
     return STATUS_INVALID;
+}
+
+static void edit_everywhere(struct filter_document *document, const void *context)
+{
+    (void)context;
+    sites_drop_everywhere(document);
+}
+
+/* The other sites hear of it by their links, at any time later. */
+static enum status write_drop(struct coordinator *self, uint64_t now_us,
+                              const struct command *command)
+{
+    const struct document_entry *entry = command->entry;
+
+    return command->request->scope == DROP_EVERYWHERE && document_has_sites(&entry->document)
+               ? records_edit_filter(self, now_us, entry, edit_everywhere, NULL)
+               : records_write_state(self, now_us, entry, FILTER_DROPPING);
 }
 
 /* Another coordinator that is first may have begun the same, which is joined, or have gone on
@@ -153,8 +165,7 @@ static enum status try_drop(struct coordinator *self, uint64_t now_us, void *con
         return STATUS_OK;
     }
     status = judge_scope(command);
-    return status == STATUS_OK ? records_write_state(self, now_us, command->entry, FILTER_DROPPING)
-                               : status;
+    return status == STATUS_OK ? write_drop(self, now_us, command) : status;
 }
 
 static void on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,

@@ -16,6 +16,7 @@
 #include "base/mutant.h"
 #include "coordinator/duty.h"
 #include "coordinator/records.h"
+#include "coordinator/sites.h"
 #include "proto/signed_document.h"
 
 #include <inttypes.h>
@@ -34,7 +35,8 @@ enum {
 
 static bool is_tombstone(const struct document_entry *entry)
 {
-    return entry->document.content.state == FILTER_DROPPED && !entry->gone && !entry->conflict;
+    return entry->document.content.state == FILTER_DROPPED && !entry->gone && !entry->conflict &&
+           !sites_dropped_everywhere(&entry->document);
 }
 
 static size_t count_tombstones(const struct coordinator *self)

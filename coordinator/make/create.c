@@ -218,10 +218,10 @@ static enum status write_new(struct coordinator *self, uint64_t now_us, struct c
     return status;
 }
 
-/* What could not be held is refused before it is written. Tombstones count until they are in the
+/* Tombstones count until they are in the
  * record of dropped filters, and what is in it until it is out of the store: others hold it, too.
  */
-static enum status check_count(const struct coordinator *self, struct create *create)
+enum status create_check_count(const struct coordinator *self, struct create *create)
 {
     uint64_t most = self->config.max_filters > 0 ? self->config.max_filters : DOCUMENT_MAX_LIVING;
     size_t living = 0;
@@ -263,7 +263,7 @@ static enum status try_create(struct coordinator *self, uint64_t now_us, void *c
                        name);
         return STATUS_NAME_BUSY;
     }
-    status = check_count(self, create);
+    status = create_check_count(self, create);
     status = status == STATUS_OK ? write_new(self, now_us, create) : status;
     create->created = status == STATUS_OK;
     return status;

@@ -34,6 +34,9 @@ struct create {
 void create_begin(struct coordinator *self, uint64_t now_us, const struct peer *from,
                   const struct frame *frame, struct create *create);
 
+/* What could not be held is refused before it is written: are there too many filters? */
+MUST_USE enum status create_check_count(const struct coordinator *self, struct create *create);
+
 /* What is asked for; else so many times the capacity. */
 uint64_t create_max_capacity(const struct create_parameters *wanted);
 

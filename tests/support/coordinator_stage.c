@@ -56,6 +56,20 @@ static void note_told(struct coordinator_stage *self, const struct frame *frame)
     (void)snprintf(told->message, sizeof told->message, "%s", reply->message);
 }
 
+static void note_states(struct coordinator_states *self, const struct sync_reply *reply)
+{
+    cr_assert_leq(reply->nstates, COORDINATOR_STAGE_STATES);
+    *self = (struct coordinator_states){.count = reply->nstates,
+                                        .to = reply->states_to,
+                                        .of = reply->states_of,
+                                        .more = reply->states_more};
+    for (size_t i = 0; i < reply->nstates; i++) {
+        self->items[i] = reply->states[i];
+        (void)snprintf(self->names[i], sizeof self->names[i], "%s", reply->states[i].filter);
+        self->items[i].filter = self->names[i];
+    }
+}
+
 static void note_synced(struct coordinator_stage *self, const struct sync_reply *reply)
 {
     self->synced = (struct coordinator_synced){
@@ -67,6 +81,7 @@ static void note_synced(struct coordinator_stage *self, const struct sync_reply 
         .nsecrets = reply->nsecrets,
         .routers = reply->routers,
     };
+    note_states(&self->states, reply);
     if (reply->cluster.size > 0) {
         const struct cluster_key *key = coordinator_stage_key != NULL ? coordinator_stage_key
                                                                       : sample_key();

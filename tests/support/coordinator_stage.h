@@ -9,7 +9,11 @@
 #include "coordinator/coordinator.h"
 #include "tests/support/fake_effects.h"
 
-enum { COORDINATOR_STAGE_MAX = 128, COORDINATOR_STAGE_TIMEOUT_MS = 5000 };
+enum {
+    COORDINATOR_STAGE_MAX = 128,
+    COORDINATOR_STAGE_TIMEOUT_MS = 5000,
+    COORDINATOR_STAGE_STATES = 64,
+};
 
 /* Do the nodes to come have a disk? Then node n's boot is COORDINATOR_STAGE_BOOT + n. */
 extern bool coordinator_stage_disks;
@@ -60,6 +64,16 @@ struct coordinator_synced {
     char message[CODEC_MAX_TEXT_BYTES + 1];
 };
 
+/* What a link was told of filters in sites, with the last answer. */
+struct coordinator_states {
+    struct site_filter items[COORDINATOR_STAGE_STATES];
+    char names[COORDINATOR_STAGE_STATES][DOCUMENT_NAME_BYTES];
+    size_t count;
+    uint64_t to;
+    uint64_t of;
+    bool more;
+};
+
 /* A fence asked of a node. */
 struct coordinator_fence {
     uint32_t node;
@@ -91,6 +105,7 @@ struct coordinator_stage {
     struct coordinator_question questions[COORDINATOR_STAGE_MAX];
     size_t nquestions; /* not answered yet */
     struct coordinator_synced synced;
+    struct coordinator_states states;
     uint64_t sent; /* numbers the requests that have no number */
     size_t nhints;
 };

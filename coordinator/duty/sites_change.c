@@ -1,0 +1,375 @@
+/* Each edit is judged on the document that is swapped; what follows of it the duty sees to. It is
+ * answered as soon as it is written: `orbloom site` shows how far it is. */
+#include "coordinator/duty/sites_change.h"
+
+#include "coordinator/links.h"
+#include "coordinator/records.h"
+#include "coordinator/sites.h"
+#include "proto/admin_message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+    const struct admin_request *request;
+    const struct document_entry *entry;
+    const struct link_heard *own; /* this site, as its links say; NULL: they don't */
+    struct links_site other;      /* the one that is named */
+    struct site_set next;
+    bool changed; /* by this command; else it is so already */
+    char message[COORDINATOR_MESSAGE_BYTES];
+};
+
+PRINTF_LIKE(3, 4)
+static enum status refuse(struct command *self, enum status status, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(self->message, sizeof self->message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static const char *name_of(const struct command *self)
+{
+    return self->entry->document.content.name;
+}
+
+/* The site of that name that is not gone, by the document; NULL: it is not in it. */
+static struct site_entry *find_named(struct site_set *set, const char *name)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (set->entries[i].state != SITE_GONE &&
+            strncmp(set->entries[i].name, name, SITE_NAME_BYTES) == 0) {
+            return &set->entries[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- to name a newcomer: what the filter is ---- */
+
+static enum status check_log(struct command *self)
+{
+    const struct filter_document *document = &self->entry->document;
+
+    if (document->durability == DURABILITY_MEMORY) {
+        return refuse(self, STATUS_INVALID,
+                      "filter %.128s is kept in memory only, and sites tell each other what is in "
+                      "logs on disks: create it anew with --durability os or sync",
+                      name_of(self));
+    }
+    if (document->keylog == KEYLOG_OFF) {
+        return refuse(self, STATUS_INVALID,
+                      "filter %.128s has no log of keys, which is what sites tell each other: "
+                      "create it anew with --keylog on",
+                      name_of(self));
+    }
+    return STATUS_OK;
+}
+
+static enum status check_kind(struct command *self)
+{
+    const struct filter_document *document = &self->entry->document;
+
+    if (document->nslices > 0) {
+        return refuse(self, STATUS_INVALID,
+                      "filter %.128s has a window, which can't be in several sites yet",
+                      name_of(self));
+    }
+    if (document->content.nkeysets > 1) {
+        return refuse(self, STATUS_NAME_BUSY,
+                      "filter %.128s is being rebuilt from a list: commit or abort that first, "
+                      "`orbloom rebuild %.128s`",
+                      name_of(self), name_of(self));
+    }
+    if (document->expiry.number != 0) {
+        return refuse(self, STATUS_INVALID,
+                      "filter %.128s expires, which it can't in several sites yet: `orbloom expire "
+                      "%.128s --never` takes that back",
+                      name_of(self), name_of(self));
+    }
+    if (document->when_full == WHEN_FULL_REFUSE) {
+        return refuse(self, STATUS_INVALID,
+                      "filter %.128s refuses keys when it is full, also those that another site "
+                      "has acknowledged: in several sites it has to grow (--when-full expand)",
+                      name_of(self));
+    }
+    if (document_is_loading(document)) {
+        return refuse(self, STATUS_NAME_BUSY,
+                      "filter %.128s is being loaded from a dump; wait until it serves",
+                      name_of(self));
+    }
+    return STATUS_OK;
+}
+
+/* ---- ... and which site it is ---- */
+
+static enum status check_own(struct command *self)
+{
+    const char *site = self->request->site.site;
+
+    if (self->own == NULL) {
+        return refuse(self, STATUS_UNAVAILABLE,
+                      "no link of this site has asked this coordinator lately, or they say that "
+                      "they are of different sites: start orbloom-link, and see `orbloom site`");
+    }
+    if (strcmp(site, self->own->site) == 0) {
+        return refuse(self, STATUS_INVALID, "%.32s is this site; name another one", site);
+    }
+    if (!self->other.found) {
+        return refuse(self, STATUS_NOT_FOUND,
+                      "no link of this site knows a site %.32s; see `orbloom site`, and site_peers "
+                      "of orbloom-link",
+                      site);
+    }
+    if (self->other.ambiguous) {
+        return refuse(self, STATUS_CONFLICT,
+                      "links of this site know different sites by the name %.32s: give their "
+                      "site_peers the same keys",
+                      site);
+    }
+    if (site_id_equal(&self->other.id, &self->own->report.id)) {
+        return refuse(self, STATUS_INVALID,
+                      "site %.32s has this site's own key: give each site one of its own, `orbloom "
+                      "keygen --site FILE`",
+                      site);
+    }
+    return STATUS_OK;
+}
+
+/* Its first tag is made of what it is about, and so the same from whichever end it is named: two
+ * that name it at once do not mean two lives. */
+static struct site_life first_life(const struct filter_uid *uid, const struct site_id *id)
+{
+    return (struct site_life){.number = 1, .tag = uid->high ^ uid->low ^ id->high ^ id->low};
+}
+
+static enum status check_entry(struct command *self)
+{
+    const struct site_set *sites = document_sites(&self->entry->document);
+    const struct site_entry *own = site_set_own(sites);
+    const struct site_entry *held = site_set_find(sites, &self->other.id);
+    const char *site = self->request->site.site;
+
+    if (own != NULL && !site_id_equal(&own->id, &self->own->report.id)) {
+        return refuse(self, STATUS_CONFLICT,
+                      "filter %.128s knows this site by another key than its links have: give them "
+                      "the site_key_file that they had",
+                      name_of(self));
+    }
+    if (own != NULL && own->state != SITE_COUNTED) {
+        return refuse(self, STATUS_NOT_READY,
+                      "this site is %s itself: name %.32s at a site that counts, see `orbloom site "
+                      "%.128s`",
+                      site_state_name(own->state), site, name_of(self));
+    }
+    if (held == NULL || held->state == SITE_JOINING) {
+        return STATUS_OK;
+    }
+    return held->state == SITE_GONE
+               ? refuse(self, STATUS_INVALID,
+                        "site %.32s was in filter %.128s, and is gone for good: it may come back "
+                        "with another key (`orbloom keygen --site FILE`), without the filter",
+                        site, name_of(self))
+               : refuse(self, STATUS_EXISTS, "filter %.128s is in site %.32s already, which is %s",
+                        name_of(self), site, site_state_name(held->state));
+}
+
+static void begin_set(struct coordinator *self, struct command *command)
+{
+    struct site_set *next = &command->next;
+
+    next->entries[0] = (struct site_entry){
+        .id = command->own->report.id,
+        .life = {.number = 1, .tag = self->effects.random(self->effects.context)},
+        .state = SITE_COUNTED,
+    };
+    (void)snprintf(next->entries[0].name, SITE_NAME_BYTES, "%s", command->own->site);
+    next->count = 1;
+    next->takes_adds = next->says_absent = next->settled = true;
+}
+
+static enum status put_newcomer(struct coordinator *self, struct command *command)
+{
+    struct site_entry entry = {
+        .id = command->other.id,
+        .life = first_life(&command->entry->document.content.uid, &command->other.id),
+        .state = SITE_JOINING};
+    const char *fault;
+
+    if (command->next.count == 0) {
+        begin_set(self, command);
+    }
+    if (site_set_find(&command->next, &entry.id) != NULL) {
+        return STATUS_OK; /* It is on its way. */
+    }
+    if (find_named(&command->next, command->request->site.site) != NULL) {
+        return refuse(command, STATUS_EXISTS,
+                      "another site by the name %.32s is in filter %.128s; remove that one first, "
+                      "or name this one otherwise",
+                      command->request->site.site, name_of(command));
+    }
+    (void)snprintf(entry.name, sizeof entry.name, "%s", command->request->site.site);
+    if (!command->other.connected) {
+        return refuse(command, STATUS_UNAVAILABLE,
+                      "no link of this site is connected to %.32s; see `orbloom site`, and the "
+                      "logs of orbloom-link at both sites",
+                      command->request->site.site);
+    }
+    if (site_set_add(&command->next, &entry) != STATUS_OK) {
+        return refuse(command, STATUS_TOO_LARGE,
+                      "filter %.128s has as many sites as there may be: %d, and %d with those "
+                      "that are gone",
+                      name_of(command), SITE_SET_MAX_LIVE, SITE_SET_MAX);
+    }
+    fault = sites_fault(&command->next);
+    command->changed = true;
+    return fault == NULL ? STATUS_OK : refuse(command, STATUS_INVALID, "%s", fault);
+}
+
+static enum status judge_add(struct coordinator *self, struct command *command)
+{
+    enum status status = check_own(command);
+
+    status = status == STATUS_OK ? check_log(command) : status;
+    status = status == STATUS_OK ? check_kind(command) : status;
+    status = status == STATUS_OK ? check_entry(command) : status;
+    return status == STATUS_OK ? put_newcomer(self, command) : status;
+}
+
+/* ---- to leave, and to remove ---- */
+
+static uint32_t count_counted(const struct site_set *set)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < set->count; i++) {
+        count += set->entries[i].state == SITE_COUNTED;
+    }
+    return count;
+}
+
+/* That it takes no adds and says no "absent" is its own to begin with: another site that counts it
+ * no more acknowledges what it lacks. */
+static enum status judge_leave(struct command *self, struct site_entry *entry)
+{
+    const char *site = self->request->site.site;
+
+    if (entry != &self->next.entries[self->next.own]) {
+        return refuse(self, STATUS_INVALID,
+                      "a site leaves by itself: give the command to a coordinator of %.32s, "
+                      "`orbloom site remove %.128s %.32s`. If that one is off for good: --now "
+                      "--confirmed-off %.32s",
+                      site, name_of(self), site, site);
+    }
+    if (entry->state == SITE_LEAVING) {
+        return STATUS_OK;
+    }
+    if (entry->state == SITE_COUNTED && count_counted(&self->next) == 1) {
+        return refuse(self, STATUS_INVALID,
+                      "no other site of filter %.128s counts yet, so nobody would have its keys: "
+                      "wait until one does, see `orbloom site %.128s`; or drop the filter",
+                      name_of(self), name_of(self));
+    }
+    entry->state = SITE_LEAVING;
+    self->next.takes_adds = self->next.says_absent = false;
+    self->changed = true;
+    return STATUS_OK;
+}
+
+static enum status judge_remove(struct command *self, struct site_entry *entry)
+{
+    if (entry == &self->next.entries[self->next.own]) {
+        return refuse(self, STATUS_INVALID,
+                      "%.32s is this site, which is not off: `orbloom site remove` without --now, "
+                      "or `orbloom drop %.128s --here`",
+                      self->request->site.site, name_of(self));
+    }
+    entry->state = SITE_GONE;
+    self->next.settled = false; /* What only that one had may still be with some of the others. */
+    self->changed = true;
+    return STATUS_OK;
+}
+
+/* Gone already, for good? Then there is nothing to do. */
+static bool was_removed(const struct site_set *set, const char *name)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (set->entries[i].state == SITE_GONE &&
+            strncmp(set->entries[i].name, name, SITE_NAME_BYTES) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum status judge_out(struct command *self)
+{
+    const char *site = self->request->site.site;
+    struct site_entry *entry = find_named(&self->next, site);
+
+    if (entry == NULL && was_removed(&self->next, site)) {
+        return STATUS_OK;
+    }
+    if (entry == NULL) {
+        return refuse(self, STATUS_NOT_FOUND,
+                      "filter %.128s is not in a site %.32s; see `orbloom site %.128s`",
+                      name_of(self), site, name_of(self));
+    }
+    return self->request->site.step == SITE_STEP_LEAVE ? judge_leave(self, entry)
+                                                       : judge_remove(self, entry);
+}
+
+/* ---- the command ---- */
+
+static enum status attempt(struct coordinator *self, uint64_t now_us, void *context)
+{
+    struct command *command = context;
+    const struct admin_request *request = command->request;
+    enum status status;
+
+    command->entry = records_find(self, request->name, request->filter_id);
+    if (command->entry == NULL) {
+        return refuse(command, STATUS_NOT_FOUND, "there is no filter %.128s; see `orbloom info`",
+                      request->name);
+    }
+    command->own = links_own(self, now_us);
+    command->other = links_find_site(self, now_us, request->site.site);
+    command->next = *document_sites(&command->entry->document);
+    command->changed = false;
+    status = request->site.step == SITE_STEP_ADD ? judge_add(self, command) : judge_out(command);
+    return status == STATUS_OK && command->changed
+               ? records_edit_sites(self, now_us, command->entry, &command->next)
+               : status;
+}
+
+void sites_change_command(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame)
+{
+    struct command command = {.request = &frame->body.admin_request};
+    enum status status = STATUS_INVALID;
+
+    if (command.request->site.step == SITE_STEP_LIST) {
+        (void)refuse(&command, status, "that is no change of sites, but a question about them");
+    } else if (!site_name_valid(span_text(command.request->site.site))) {
+        (void)refuse(&command, status, "a site's name takes 1 to 32 of [a-z0-9-]");
+    } else {
+        status = records_change(self, now_us, attempt, &command);
+    }
+    if (status != STATUS_OK && command.message[0] == '\0') {
+        records_tell(self, status, "written", command.message, sizeof command.message);
+    }
+    if (status == STATUS_OK && command.changed) {
+        coordinator_count(self, COORDINATOR_sites_written_total);
+        log_line(LOG_INFO, "filter %s, site %s: %s, as an operator asked", command.request->name,
+                 command.request->site.site,
+                 command.request->site.step == SITE_STEP_ADD     ? "it is to have the filter, too"
+                 : command.request->site.step == SITE_STEP_LEAVE ? "it leaves"
+                                                                 : "it is off for good");
+    }
+    coordinator_answer(self, from, frame->correlation, status,
+                       status == STATUS_OK && command.changed, command.message);
+}

@@ -1,0 +1,176 @@
+/* A filter in several sites has N = 3, W = 2, R = 2 where it is made by itself, grows when it is
+ * full, and logs its keys: of what is not logged nothing can be told to other sites. */
+#include "coordinator/make/newcomer.h"
+
+#include "coordinator/features.h"
+#include "coordinator/make/create.h"
+#include "coordinator/records.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+
+/* ---- may it be made? ---- */
+
+/* This site's data are gone, or were dropped here: by its old life it would be taken for one that
+ * has all keys. */
+static enum status check_entry(const struct site_filter *told, const struct site_id *own,
+                               char *reason)
+{
+    if (site_set_find(&told->fenced, own)->state == SITE_JOINING) {
+        return STATUS_OK;
+    }
+    (void)snprintf(reason, COORDINATOR_MESSAGE_BYTES,
+                   "this site is in its set already, and has nothing of it: it was dropped here, "
+                   "or the store was put back. If that is for good, at site %.*s: `orbloom site "
+                   "remove %.128s SITE --now --confirmed-off SITE`, with this one as SITE",
+                   SITE_NAME_BYTES - 1, site_set_own(&told->fenced)->name, told->filter);
+    return STATUS_STALE;
+}
+
+static enum status check_name(const struct coordinator *self, const struct site_filter *told,
+                              char *reason)
+{
+    const struct document_entry *entry = document_cache_find_name(&self->documents, told->filter);
+    const struct filter_document *holder = entry != NULL ? &entry->document
+                                                         : records_holder(self, told->filter);
+
+    if (holder == NULL) {
+        return STATUS_OK;
+    }
+    (void)snprintf(reason, COORDINATOR_MESSAGE_BYTES,
+                   holder->content.state == FILTER_ACTIVE
+                       ? "there is another filter %.128s here: rename or drop that one, or rename "
+                         "the one of the other site"
+                       : "a filter %.128s is still being dropped here: its nodes have not all "
+                         "confirmed; see `orbloom status`",
+                   told->filter);
+    return STATUS_NAME_BUSY;
+}
+
+static enum status open_secret(const struct coordinator *self, const struct site_filter *told,
+                               struct hash_secret *secret, char *reason)
+{
+    enum status status = told->sealed_secret.size == SEAL_SECRET_BYTES
+                             ? seal_secret_open(&self->config.key, site_secret_name(&told->uid),
+                                                told->sealed_secret, secret)
+                             : STATUS_NOT_READY;
+
+    if (status == STATUS_NOT_READY) {
+        (void)snprintf(reason, COORDINATOR_MESSAGE_BYTES,
+                       "its hash secret has not come yet; if this stays, look at the logs of the "
+                       "links of both sites");
+    } else if (status != STATUS_OK) {
+        (void)snprintf(reason, COORDINATOR_MESSAGE_BYTES,
+                       "its hash secret can't be opened: the link that has brought it has another "
+                       "cluster key; give it this cluster's");
+    }
+    return status;
+}
+
+static enum status plan(const struct site_filter *told, struct create *create)
+{
+    const struct sizing_request sizing = {.capacity = told->capacity, .rate = told->rate};
+
+    if (sizing_plan_generation(&sizing, told->shard_bits, &create->plan) == STATUS_OK) {
+        return STATUS_OK;
+    }
+    (void)snprintf(create->message, sizeof create->message,
+                   "its capacity or rate is beyond what this version makes; upgrade this site");
+    return STATUS_TOO_LARGE;
+}
+
+/* ---- making it ---- */
+
+/* Theirs, with this site's entry as the own one. */
+static enum status fill_sites(const struct site_filter *told, const struct site_id *own,
+                              struct filter_document *document)
+{
+    struct site_set sites = told->fenced;
+
+    sites.own = (uint32_t)(site_set_find(&told->fenced, own) - told->fenced.entries);
+    sites.takes_adds = sites.says_absent = sites.settled = false;
+    return document_put_sites(document, &sites);
+}
+
+static void fill(struct coordinator *self, const struct create *create,
+                 const struct site_filter *told, struct filter_document *document)
+{
+    struct epoch_content *content = &document->content;
+    const struct sizing_plan *plan = &create->plan;
+
+    *document = (struct filter_document){
+        .revision = 1,
+        .epoch = 1,
+        .capacity = told->capacity,
+        .rate = told->rate,
+        .max_capacity = told->max_capacity,
+        .hash = told->hash,
+        .when_unavailable = told->when_unavailable,
+        .when_full = WHEN_FULL_EXPAND,
+        .keylog = KEYLOG_ON,
+        .durability = create->durability,
+        .ngenerations = 1,
+        .generations = {{.id = 1,
+                         .capacity = told->capacity,
+                         .rate = told->rate,
+                         .geometry = {.seed = self->effects.random(self->effects.context),
+                                      .lines = plan->lines,
+                                      .z = plan->z,
+                                      .shard_bits = told->shard_bits}}},
+    };
+    (void)snprintf(content->name, sizeof content->name, "%s", told->filter);
+    content->uid = told->uid;
+    content->state = FILTER_ACTIVE;
+    content->rule = rule;
+    content->shard_bits = told->shard_bits;
+    content->nkeysets = 1;
+    content->keysets[0] = (struct keyset){.id = told->keyset, .serving = true};
+    content->last_keyset = told->keyset;
+}
+
+static enum status check(const struct coordinator *self, const struct site_filter *told,
+                         const struct site_id *own, struct create *create,
+                         struct hash_secret *secret)
+{
+    enum status status = features_allow(self, FEATURE_SITES, create->message);
+
+    status = status == STATUS_OK ? check_entry(told, own, create->message) : status;
+    status = status == STATUS_OK ? check_name(self, told, create->message) : status;
+    status = status == STATUS_OK ? create_check_count(self, create) : status;
+    status = status == STATUS_OK ? open_secret(self, told, secret, create->message) : status;
+    return status == STATUS_OK ? plan(told, create) : status;
+}
+
+enum status newcomer_make(struct coordinator *self, uint64_t now_us, const struct site_filter *told,
+                          const struct site_id *own, char *reason)
+{
+    const struct admin_request request = {.name = told->filter, .create = {.rule = rule}};
+    struct create create = {.request = &request,
+                            .durability = told->durability == DURABILITY_SYNC ? DURABILITY_SYNC
+                                                                              : DURABILITY_OS};
+    struct filter_document document = {0};
+    struct hash_secret secret = {{0}};
+    enum status status = check(self, told, own, &create, &secret);
+
+    if (status == STATUS_OK) {
+        fill(self, &create, told, &document);
+        status = fill_sites(told, own, &document);
+    }
+    if (status == STATUS_OK) {
+        status = create_place(self, now_us, &create, &document);
+    }
+    if (status == STATUS_OK) {
+        status = records_create_filter(self, &document, &secret);
+    }
+    if (status == STATUS_OK) {
+        coordinator_count(self, COORDINATOR_filters_created_total);
+    } else if (create.message[0] == '\0') {
+        records_tell(self, status, "written", create.message, sizeof create.message);
+    }
+    (void)snprintf(reason, COORDINATOR_MESSAGE_BYTES, "%s", create.message);
+    secret = (struct hash_secret){{0}};
+    document_fini(&document);
+    return status;
+}

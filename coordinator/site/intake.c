@@ -1,0 +1,56 @@
+/* Filters are found by their uids among those that have sites, which are noted. */
+#include "coordinator/site/intake.h"
+
+#include "coordinator/links.h"
+#include "coordinator/site/heard.h"
+#include "coordinator/site/newcomer.h"
+
+static struct in_sites *find(const struct coordinator *self, const struct filter_uid *uid)
+{
+    for (size_t i = 0; i < notes_count(&self->notes, NOTE_SITES); i++) {
+        struct in_sites *note = notes_at(&self->notes, NOTE_SITES, i)->about;
+
+        if (filter_uid_equal(&note->uid, uid)) {
+            return note;
+        }
+    }
+    return NULL;
+}
+
+static void take(struct coordinator *self, uint64_t now_us, const struct site_filter *told,
+                 const struct site_id *own)
+{
+    struct in_sites *note = find(self, &told->uid);
+
+    if (site_filter_fault(told) != NULL || site_id_equal(&told->site, own)) {
+        coordinator_count(self, COORDINATOR_site_states_refused_total);
+    } else if (note != NULL) {
+        note->news = in_sites_hear(note, told) || note->news;
+    } else if (!told->dropped) {
+        newcomers_note(self, now_us, told, own);
+    }
+}
+
+void intake_filters(struct coordinator *self, uint64_t now_us, const struct site_filter *filters,
+                    size_t count)
+{
+    const struct link_heard *own = links_own(self, now_us);
+
+    for (size_t i = 0; i < count && own != NULL; i++) {
+        take(self, now_us, &filters[i], &own->report.id);
+    }
+}
+
+void intake_evidence(struct coordinator *self, uint64_t now_us, const char *link,
+                     const struct site_evidence *evidence, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct in_sites *note = find(self, &evidence[i].uid);
+
+        if (site_evidence_fault(&evidence[i]) != NULL) {
+            coordinator_count(self, COORDINATOR_site_states_refused_total);
+        } else if (note != NULL) {
+            note->news = in_sites_witness(note, now_us, link, &evidence[i]) || note->news;
+        }
+    }
+}

@@ -1,0 +1,170 @@
+/* Each is remembered with what the other site told last; coordinator/make/newcomer.c makes it. */
+#include "coordinator/site/newcomer.h"
+
+#include "base/heap.h"
+#include "coordinator/links.h"
+#include "coordinator/make/newcomer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Links tell again within a minute. */
+#define FORGET_US 180000000u
+#define RETRY_US  1000000u
+
+static const struct document_entry *find_filter(const struct coordinator *self,
+                                                const struct filter_uid *uid)
+{
+    for (size_t i = 0; i < self->documents.count; i++) {
+        if (filter_uid_equal(&self->documents.by_id[i]->document.content.uid, uid)) {
+            return self->documents.by_id[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- who is to come ---- */
+
+static struct newcomer *place_of(struct newcomers *all, const struct filter_uid *uid)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        if (filter_uid_equal(&all->items[i].told.uid, uid)) {
+            return &all->items[i];
+        }
+    }
+    if (all->count == NEWCOMERS_MAX) {
+        return NULL;
+    }
+    all->items[all->count] = (struct newcomer){0};
+    return &all->items[all->count++];
+}
+
+static void forget(struct newcomers *all, size_t at)
+{
+    all->items[at] = all->items[--all->count];
+}
+
+/* Named by one that counts, and has fenced it: else it may not know of this site tomorrow. */
+static bool is_named(const struct site_filter *told, const struct site_id *own)
+{
+    const struct site_entry *entry = told->is_fenced ? site_set_find(&told->fenced, own) : NULL;
+
+    return entry != NULL && entry->state != SITE_GONE && entry->state != SITE_LEAVING &&
+           site_set_own(&told->fenced)->state == SITE_COUNTED;
+}
+
+/* The secret comes with some of what is told only. */
+static void keep(struct newcomer *one, uint64_t now_us, const struct site_filter *told)
+{
+    struct span sealed = told->sealed_secret;
+    size_t size = one->told.sealed_secret.size;
+
+    if (sealed.size == sizeof one->secret) {
+        memcpy(one->secret, sealed.data, sealed.size);
+        size = sealed.size;
+    }
+    one->told = *told;
+    one->told.sealed_secret = span_of(one->secret, size);
+    (void)snprintf(one->name, sizeof one->name, "%s", told->filter);
+    (void)snprintf(one->by, sizeof one->by, "%.*s", SITE_NAME_BYTES - 1,
+                   site_set_own(&told->fenced)->name);
+    one->told_us = now_us;
+}
+
+void newcomers_note(struct coordinator *self, uint64_t now_us, const struct site_filter *told,
+                    const struct site_id *own)
+{
+    struct newcomer *one;
+
+    if (!is_named(told, own)) {
+        return;
+    }
+    self->newcomers = self->newcomers != NULL ? self->newcomers
+                                              : heap_zalloc(1, sizeof *self->newcomers);
+    one = self->newcomers != NULL ? place_of(self->newcomers, &told->uid) : NULL;
+    if (one != NULL) {
+        keep(one, now_us, told);
+    }
+}
+
+/* ---- making them ---- */
+
+static void refuse(struct newcomer *one, const char *reason)
+{
+    if (strcmp(one->reason, reason) != 0) {
+        log_line(LOG_WARN, "filter %s of site %s can't be made here: %s", one->name, one->by,
+                 reason);
+    }
+    (void)snprintf(one->reason, sizeof one->reason, "%s", reason);
+}
+
+/* True: it is here, or on its way out. */
+static bool try_one(struct coordinator *self, uint64_t now_us, struct newcomer *one)
+{
+    const struct link_heard *link = links_own(self, now_us);
+    char reason[COORDINATOR_MESSAGE_BYTES] = "";
+    enum status status;
+
+    if (find_filter(self, &one->told.uid) != NULL) {
+        return true;
+    }
+    if (link == NULL) {
+        refuse(one, "no link of this site lives, or they are of different sites");
+        return false;
+    }
+    one->told.filter = one->name;
+    one->told.sealed_secret.data = one->secret;
+    status = newcomer_make(self, now_us, &one->told, &link->report.id, reason);
+    if (status == STATUS_OK) {
+        log_line(LOG_INFO, "made filter %s, which site %s has, and this one is to have, too",
+                 one->name, one->by);
+        coordinator_hint(self, now_us);
+    } else if (status != STATUS_CONFLICT) {
+        refuse(one, reason);
+    }
+    return status == STATUS_OK;
+}
+
+void newcomers_try(struct coordinator *self, uint64_t now_us)
+{
+    struct newcomers *all = self->newcomers;
+
+    for (size_t i = all != NULL ? all->count : 0; i-- > 0;) {
+        struct newcomer *one = &all->items[i];
+
+        if (now_us > one->told_us && now_us - one->told_us > FORGET_US) {
+            forget(all, i);
+        } else if (now_us >= one->next_us) {
+            one->next_us = now_us + RETRY_US;
+            if (try_one(self, now_us, one)) {
+                forget(all, i);
+            }
+        }
+    }
+}
+
+uint64_t newcomers_next_us(const struct coordinator *self)
+{
+    uint64_t next_us = ACTOR_NEVER;
+
+    for (size_t i = 0; self->newcomers != NULL && i < self->newcomers->count; i++) {
+        uint64_t one_us = self->newcomers->items[i].next_us;
+
+        next_us = one_us < next_us ? one_us : next_us;
+    }
+    return next_us;
+}
+
+const struct newcomer *newcomers_at(const struct coordinator *self, size_t at)
+{
+    return self->newcomers != NULL && at < self->newcomers->count &&
+                   self->newcomers->items[at].reason[0] != '\0'
+               ? &self->newcomers->items[at]
+               : NULL;
+}
+
+void newcomers_fini(struct coordinator *self)
+{
+    heap_free(self->newcomers);
+    self->newcomers = NULL;
+}

@@ -1,0 +1,49 @@
+/* newcomer.h - filters of other sites that are to come here: one that counts has named this site in
+ * its set, and has fenced that. They are made with this site's own nodes.
+ *
+ * What can't be made is left whole, at both sites: it is tried again as long as the other site
+ * tells it, and `orbloom site` says why it can't.
+ *
+ * Bounds:  NEWCOMERS_MAX at once; of more the others wait until some of them are made.
+ * Owner:   newcomers_fini() frees. None is remembered beyond the process.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_COORDINATOR_SITE_NEWCOMER_H
+#define ORBLOOM_COORDINATOR_SITE_NEWCOMER_H
+
+#include "coordinator/private.h"
+#include "proto/site_state.h"
+
+enum { NEWCOMERS_MAX = 32 };
+
+struct newcomer {
+    struct site_filter told; /* with this name and secret */
+    char name[DOCUMENT_NAME_BYTES];
+    uint8_t secret[SEAL_SECRET_BYTES];
+    char by[SITE_NAME_BYTES]; /* the site that told it */
+    uint64_t told_us;
+    uint64_t next_us;                       /* to be tried */
+    char reason[COORDINATOR_MESSAGE_BYTES]; /* why it can't be made; "": it was not tried yet */
+};
+
+struct newcomers {
+    struct newcomer items[NEWCOMERS_MAX];
+    size_t count;
+};
+
+/* A filter that is not here, without faults, and whose set has this site. */
+void newcomers_note(struct coordinator *self, uint64_t now_us, const struct site_filter *told,
+                    const struct site_id *own);
+
+/* Make what can be made now. */
+void newcomers_try(struct coordinator *self, uint64_t now_us);
+
+/* ACTOR_NEVER: none is to be tried. */
+uint64_t newcomers_next_us(const struct coordinator *self);
+
+/* The one at `at`, that can't be made; NULL: there are no more of them, or it was not tried yet. */
+const struct newcomer *newcomers_at(const struct coordinator *self, size_t at);
+
+void newcomers_fini(struct coordinator *self);
+
+#endif

@@ -1,0 +1,665 @@
+/* Coordinators of several sites, which hear each other by links: how a filter comes to another
+ * site, leaves it, and is removed, step by step, and at each step what it waits for. */
+#include "coordinator/private.h"
+#include "tests/support/sample_cluster.h"
+#include "tests/support/site_stages.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static void setup(void)
+{
+    site_stages_init(SITE_STAGES);
+    site_stages_make();
+}
+
+TestSuite(coordinator_join, .init = setup, .fini = site_stages_fini);
+
+static const struct site_set *set_of(uint32_t i)
+{
+    const struct filter_document *document = site_stages_document(i, "urls");
+
+    cr_assert_not_null(document, "%s has no filter", site_stages_name(i));
+    return document_sites(document);
+}
+
+static void add(uint32_t i, const char *site)
+{
+    struct coordinator_told told = site_stages_change(i, SITE_STEP_ADD, site);
+
+    cr_assert_eq(told.status, STATUS_OK, "%s", told.message);
+}
+
+static void expect_refused(struct coordinator_told told, enum status status, const char *words)
+{
+    cr_assert_eq(told.status, status, "%d: %s", told.status, told.message);
+    cr_assert_not_null(strstr(told.message, words), "%s", told.message);
+}
+
+static void expect_awaited(uint32_t i, const char *words)
+{
+    const char *text = site_stages_awaited(i);
+
+    cr_assert_not_null(strstr(text, words), "%s: %s", site_stages_name(i), text);
+}
+
+/* From where it has opened: copied, counted, marked. */
+static void finish_join(uint32_t i)
+{
+    for (uint32_t k = 0; k < SITE_STAGES; k++) {
+        if (k != i && site_stages_state(i, k) != 0 && site_stages_state(i, k) != SITE_GONE) {
+            site_stages_copy(i, k);
+        }
+    }
+    site_stages_run();
+    for (uint32_t k = 0; k < SITE_STAGES; k++) {
+        if (k != i && site_stages_state(i, k) != 0 && site_stages_state(i, k) != SITE_GONE) {
+            site_stages_mark(i, k);
+        }
+    }
+    site_stages_run();
+}
+
+static void join(uint32_t i, uint32_t newcomer)
+{
+    add(i, site_stages_name(newcomer));
+    site_stages_run();
+    finish_join(newcomer);
+    cr_assert(set_of(newcomer)->says_absent);
+}
+
+/* ---- joining ---- */
+
+Test(coordinator_join, step_by_step)
+{
+    const struct filter_document *here;
+    const struct filter_document *there = site_stages_document(EU, "urls");
+
+    add(EU, "us");
+    cr_assert_eq(set_of(EU)->count, 2);
+    cr_assert(set_of(EU)->takes_adds && set_of(EU)->says_absent && set_of(EU)->settled);
+    cr_assert_eq(site_stages_state(EU, EU), SITE_COUNTED);
+    cr_assert_eq(site_stages_state(EU, US), SITE_JOINING);
+    cr_assert_null(site_stages_document(US, "urls"));
+
+    site_stages_run();
+    here = site_stages_document(US, "urls");
+    cr_assert_not_null(here, "it is made there");
+    cr_assert(filter_uid_equal(&here->content.uid, &there->content.uid));
+    cr_assert_eq(here->content.shard_bits, there->content.shard_bits);
+    cr_assert_eq(here->hash, there->hash);
+    cr_assert_eq(here->capacity, there->capacity);
+    cr_assert_eq(here->content.keysets[0].id, there->content.keysets[0].id);
+    cr_assert_eq(here->durability, DURABILITY_SYNC);
+    cr_assert_eq(here->keylog, KEYLOG_ON);
+    cr_assert_neq(here->generations[0].geometry.seed, there->generations[0].geometry.seed);
+    cr_assert(site_set_agrees(set_of(EU), set_of(US)));
+    cr_assert(set_of(US)->takes_adds, "both know that it joins");
+    cr_assert_not(set_of(US)->says_absent);
+    expect_awaited(US, "all keys of site eu to be copied");
+
+    site_stages_copy(US, EU);
+    site_stages_run();
+    cr_assert_eq(site_stages_state(US, US), SITE_COUNTED);
+    cr_assert_eq(site_stages_state(EU, US), SITE_COUNTED);
+    cr_assert_not(set_of(US)->says_absent);
+    expect_awaited(US, "a mark of site eu");
+
+    site_stages_mark(US, EU);
+    site_stages_run();
+    cr_assert(set_of(US)->says_absent && set_of(US)->settled);
+    expect_awaited(US, "");
+    cr_assert_str_eq(site_stages_awaited(US), "");
+    cr_assert_str_eq(site_stages_awaited(EU), "");
+}
+
+/* A secret that others can open makes the same hashes. */
+Test(coordinator_join, the_secret_is_the_same)
+{
+    uint8_t bytes[SEAL_SECRET_BYTES];
+    const struct hash_secret expected = {{1, 2, 3}};
+    struct hash_secret secret;
+    struct buffer value;
+    uint64_t version;
+
+    add(EU, "us");
+    site_stages_run();
+    buffer_init(&value, 1024);
+    cr_assert_eq(site_stages[US].store.store.get(site_stages[US].store.store.self, "secret/1",
+                                                 &value, &version),
+                 STATUS_OK);
+    cr_assert_eq(value.size, sizeof bytes);
+    cr_assert_eq(seal_secret_open(sample_key(), 1, buffer_span(&value), &secret), STATUS_OK);
+    cr_assert_arr_eq(secret.bytes, expected.bytes, sizeof expected.bytes);
+    buffer_fini(&value);
+}
+
+/* The newcomer is made only of what was fenced: else a router of eu may go by a set without it. */
+Test(coordinator_join, nothing_is_made_before_the_others_have_fenced_it)
+{
+    add(EU, "us");
+    for (int n = 0; n < 5; n++) {
+        site_stages_sync(EU);
+        site_stages_carry();
+        site_stages_sync(US);
+        coordinator_stage_pass(&site_stages[US].stage, 1100000);
+    }
+    cr_assert(site_stages[US].heard[EU].said);
+    cr_assert_null(site_stages_document(US, "urls"));
+    expect_awaited(EU, "");
+    site_stages_confirm(EU);
+    site_stages_run();
+    cr_assert_not_null(site_stages_document(US, "urls"));
+}
+
+Test(coordinator_join, it_takes_no_adds_before_its_own_nodes_have_fenced_it)
+{
+    add(EU, "us");
+    site_stages_sync(EU);
+    site_stages_confirm(EU);
+    for (int n = 0; n < 5; n++) {
+        site_stages_sync(EU);
+        site_stages_carry();
+        site_stages_sync(US);
+        coordinator_stage_pass(&site_stages[US].stage, 1100000);
+    }
+    cr_assert_not_null(site_stages_document(US, "urls"));
+    cr_assert_not(set_of(US)->takes_adds);
+    expect_awaited(US, "this site's nodes to confirm");
+    site_stages_run();
+    cr_assert(set_of(US)->takes_adds);
+}
+
+/* What was copied before it took adds lacks what others acknowledged for being sent to it. */
+Test(coordinator_join, a_copy_begun_before_it_took_adds_does_not_count)
+{
+    add(EU, "us");
+    site_stages_run();
+    site_stages_copy(US, EU);
+    site_stages[US].evidence[EU].compared_here.takes_adds = false;
+    site_stages_run();
+    cr_assert_eq(site_stages_state(US, US), SITE_JOINING);
+    site_stages_copy(US, EU);
+    site_stages_run();
+    cr_assert_eq(site_stages_state(US, US), SITE_COUNTED);
+}
+
+/* A mark begun before eu counted it lacks what eu acknowledged without it since the copy. */
+Test(coordinator_join, a_mark_begun_before_it_counted_does_not_count)
+{
+    add(EU, "us");
+    site_stages_run();
+    site_stages_copy(US, EU);
+    site_stages_mark(US, EU);
+    site_stages_run();
+    cr_assert_eq(site_stages_state(EU, US), SITE_COUNTED);
+    cr_assert_not(set_of(US)->says_absent);
+    site_stages_mark(US, EU);
+    site_stages_run();
+    cr_assert(set_of(US)->says_absent);
+}
+
+Test(coordinator_join, evidence_of_other_lives_does_not_count)
+{
+    struct site_evidence *evidence = &site_stages[US].evidence[EU];
+
+    add(EU, "us");
+    site_stages_run();
+    site_stages_copy(US, EU);
+    evidence->own_life.number++;
+    evidence->compared_here.entries[evidence->compared_here.own].life.number++;
+    site_stages_run();
+    cr_assert_eq(site_stages_state(US, US), SITE_JOINING);
+    site_stages_copy(US, EU);
+    evidence->source_life.number++;
+    evidence->compared.entries[evidence->compared.own].life.number++;
+    site_stages_run();
+    cr_assert_eq(site_stages_state(US, US), SITE_JOINING);
+    site_stages_copy(US, EU);
+    site_stages_run();
+    cr_assert_eq(site_stages_state(US, US), SITE_COUNTED);
+}
+
+/* The evidence is the link's, and goes with it. */
+Test(coordinator_join, evidence_of_a_link_that_is_gone_does_not_count)
+{
+    struct coordinator_stage *us = &site_stages[US].stage;
+
+    add(EU, "us");
+    site_stages_run();
+    site_stages[EU].cut = true; /* us hears nothing that would make it count */
+    site_stages_copy(US, EU);
+    site_stages_sync(US);
+    cr_assert_eq(site_stages_state(US, US), SITE_COUNTED);
+    site_stages_confirm(US);
+    site_stages_sync(US);
+    site_stages[EU].cut = false;
+    site_stages_carry();
+    site_stages_sync(EU);
+    site_stages_confirm(EU);
+    site_stages_sync(EU);
+    site_stages_carry();
+    site_stages_mark(US, EU);
+    coordinator_stage_pass(us, 100 * us->coordinator->config.node_timeout_us);
+    expect_awaited(US, "site eu");
+    cr_assert_not(set_of(US)->says_absent);
+}
+
+/* Each would miss the other, did it go on by what the one has said that named it. */
+Test(coordinator_join, two_at_once_from_two_ends)
+{
+    join(EU, US);
+    site_stages[EU].cut = true;
+    add(US, "ap");
+    site_stages_run();
+    cr_assert_not_null(site_stages_document(AP, "urls"));
+    cr_assert_not(set_of(AP)->takes_adds);
+    expect_awaited(AP, "site eu to know the same sites, and its nodes to confirm it; no link of "
+                       "this site is connected to it");
+    site_stages[EU].cut = false;
+    site_stages_run();
+    cr_assert(set_of(AP)->takes_adds);
+    finish_join(AP);
+    cr_assert(set_of(AP)->says_absent);
+    cr_assert(site_set_agrees(set_of(EU), set_of(US)));
+    cr_assert(site_set_agrees(set_of(EU), set_of(AP)));
+}
+
+Test(coordinator_join, one_named_from_two_ends_has_one_life)
+{
+    join(EU, US);
+    add(EU, "ap");
+    add(US, "ap");
+    site_stages_run();
+    cr_assert(set_of(AP)->takes_adds);
+    finish_join(AP);
+    cr_assert(set_of(AP)->says_absent);
+    cr_assert(site_set_agrees(set_of(EU), set_of(AP)));
+}
+
+/* What was written stays; what was heard is heard again. */
+Test(coordinator_join, coordinators_restart_in_each_step)
+{
+    add(EU, "us");
+    for (int step = 0; step < 4; step++) {
+        site_stages_restart(EU);
+        site_stages_restart(US);
+        site_stages_run();
+        if (step == 0) {
+            cr_assert(set_of(US)->takes_adds);
+            site_stages_copy(US, EU);
+        } else if (step == 1) {
+            cr_assert_eq(site_stages_state(EU, US), SITE_COUNTED);
+            site_stages_mark(US, EU);
+        }
+    }
+    cr_assert(set_of(US)->says_absent);
+    cr_assert_str_eq(site_stages_awaited(EU), "");
+    cr_assert_eq(site_stages[US].words.told.revision, site_stages_document(US, "urls")->revision);
+    cr_assert(site_stages[US].words.told.is_fenced, "a settled set is fenced after a restart, too");
+}
+
+Test(coordinator_join, a_site_that_is_cut_off_is_waited_for)
+{
+    join(EU, US);
+    site_stages[US].cut = true;
+    add(EU, "ap");
+    site_stages_run();
+    cr_assert_not(set_of(AP)->takes_adds);
+    expect_awaited(AP, "site us to know the same sites");
+    expect_awaited(AP, "no link of this site is connected to it");
+    site_stages[US].cut = false;
+    site_stages_run();
+    cr_assert(set_of(AP)->takes_adds);
+}
+
+/* ---- what can't be made ---- */
+
+static const struct admin_reply *list(uint32_t i, struct fake_sent *sent)
+{
+    struct coordinator_stage *stage = &site_stages[i].stage;
+    const struct frame frame = {
+        .kind = FRAME_ADMIN_REQUEST,
+        .body.admin_request = {.action = ADMIN_SITE,
+                               .timeout_ms = 1000,
+                               .name = "",
+                               .successor = "",
+                               .site = {.step = SITE_STEP_LIST, .site = ""}}};
+
+    fake_request(&stage->actor, stage->now_us, 900, &frame);
+    do {
+        cr_assert(fake_take(&stage->fake, sent));
+    } while (sent->frame.kind != FRAME_ADMIN_REPLY);
+    return &sent->frame.body.admin_reply;
+}
+
+static void expect_refusal(uint32_t i, const char *words)
+{
+    struct fake_sent sent;
+    const struct admin_reply *reply = list(i, &sent);
+
+    cr_assert_eq(reply->sites.nrefusals, 1);
+    cr_assert_str_eq(reply->sites.refusals[0].name, "urls");
+    cr_assert_str_eq(reply->sites.refusals[0].site, "eu");
+    cr_assert_not_null(strstr(reply->sites.refusals[0].reason, words), "%s",
+                       reply->sites.refusals[0].reason);
+}
+
+Test(coordinator_join, a_name_that_is_taken_is_told_and_waited_for)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct admin_request drop = coordinator_stage_drop();
+    struct coordinator_stage *us = &site_stages[US].stage;
+
+    create.create.durability = DURABILITY_SYNC;
+    coordinator_stage_command(us, 1, &create);
+    coordinator_stage_report(us, 3, 1, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(us).status, STATUS_OK);
+    add(EU, "us");
+    site_stages_run();
+    cr_assert_not(document_has_sites(site_stages_document(US, "urls")));
+    expect_refusal(US, "there is another filter urls here");
+    expect_awaited(EU, "");
+    coordinator_stage_command(us, 2, &drop);
+    site_stages_run();
+    us->ntold = 0;
+    cr_assert(document_has_sites(site_stages_document(US, "urls")), "the name was free at once");
+    cr_assert(set_of(US)->takes_adds);
+}
+
+Test(coordinator_join, without_enough_nodes_nothing_is_made)
+{
+    struct coordinator_stage *us = &site_stages[US].stage;
+
+    coordinator_stage_pass(us, 2 * us->coordinator->config.node_timeout_us);
+    add(EU, "us");
+    site_stages_sync(EU);
+    site_stages_confirm(EU);
+    site_stages_sync(EU);
+    site_stages_carry();
+    site_stages_sync(US);
+    coordinator_stage_turn(us);
+    cr_assert_null(site_stages_document(US, "urls"));
+    expect_refusal(US, "3 replicas need as many nodes");
+    coordinator_stage_report(us, 3, 0, 0, REPLICA_NONE);
+    site_stages_run();
+    cr_assert_not_null(site_stages_document(US, "urls"));
+}
+
+/* It was in the set, and has lost all: with its old life it would be taken for one that has all. */
+Test(coordinator_join, one_that_has_lost_the_filter_does_not_make_it_anew)
+{
+    struct admin_request drop = coordinator_stage_drop();
+    struct coordinator_stage *us = &site_stages[US].stage;
+
+    join(EU, US);
+    drop.scope = DROP_HERE;
+    coordinator_stage_command(us, 2, &drop);
+    site_stages_run();
+    coordinator_stage_pass(us, 20000000);
+    us->ntold = 0;
+    memory_store_fini(&site_stages[US].store);
+    memory_store_init(&site_stages[US].store);
+    site_stages_restart(US);
+    site_stages_run();
+    cr_assert_null(site_stages_document(US, "urls"));
+    expect_refusal(US, "this site is in its set already");
+    cr_assert_eq(site_stages_state(EU, US), SITE_COUNTED);
+}
+
+/* ---- leaving ---- */
+
+Test(coordinator_join, a_site_leaves)
+{
+    struct coordinator_told told;
+
+    join(EU, US);
+    join(EU, AP);
+    site_stages_mark(EU, AP);
+    expect_refused(site_stages_change(EU, SITE_STEP_LEAVE, "us"), STATUS_INVALID,
+                   "a site leaves by itself: give the command to a coordinator of us");
+    told = site_stages_change(US, SITE_STEP_LEAVE, "us");
+    cr_assert_eq(told.status, STATUS_OK, "%s", told.message);
+    cr_assert(told.created);
+    cr_assert_not(set_of(US)->takes_adds || set_of(US)->says_absent);
+    cr_assert_eq(site_stages_state(EU, US), SITE_COUNTED, "until us has fenced it");
+    site_stages_run();
+    cr_assert_eq(site_stages_state(EU, US), SITE_LEAVING);
+    cr_assert_eq(site_stages_state(AP, US), SITE_LEAVING);
+    site_stages_mark(EU, US);
+    site_stages_mark(EU, AP);
+    site_stages_mark(AP, US);
+    site_stages_run();
+    cr_assert_eq(site_stages_state(EU, US), SITE_LEAVING, "ap lacks a mark of eu");
+    expect_awaited(EU, "site ap to have all that us, which leaves, has acknowledged");
+    site_stages_mark(AP, EU);
+    site_stages_run();
+    cr_assert_eq(site_stages_state(EU, US), SITE_GONE);
+    cr_assert_eq(site_stages_state(AP, US), SITE_GONE);
+    cr_assert_eq(site_stages_state(US, US), SITE_GONE);
+    cr_assert(set_of(EU)->settled && set_of(AP)->settled, "it left in order");
+    cr_assert(set_of(EU)->says_absent && set_of(AP)->says_absent);
+    told = site_stages_change(US, SITE_STEP_LEAVE, "us");
+    cr_assert(told.status == STATUS_OK && !told.created, "it has left");
+}
+
+Test(coordinator_join, the_last_one_that_counts_does_not_leave)
+{
+    add(EU, "us");
+    site_stages_run();
+    expect_refused(site_stages_change(EU, SITE_STEP_LEAVE, "eu"), STATUS_INVALID,
+                   "no other site of filter urls counts yet");
+    expect_refused(site_stages_change(EU, SITE_STEP_LEAVE, "ap"), STATUS_NOT_FOUND,
+                   "filter urls is not in a site ap");
+}
+
+/* ---- removed ---- */
+
+Test(coordinator_join, a_site_is_removed_at_once)
+{
+    struct coordinator_told told;
+
+    join(EU, US);
+    join(EU, AP);
+    site_stages[US].cut = true;
+    told = site_stages_change(EU, SITE_STEP_REMOVE, "us");
+    cr_assert(told.status == STATUS_OK && told.created, "%s", told.message);
+    cr_assert_eq(site_stages_state(EU, US), SITE_GONE);
+    cr_assert_not(set_of(EU)->settled);
+    site_stages_run();
+    cr_assert_eq(site_stages_state(AP, US), SITE_GONE);
+    cr_assert_not(set_of(AP)->settled);
+    expect_awaited(EU, "all keys of site ap to be compared, as a site was removed");
+    site_stages_copy(EU, AP);
+    site_stages_run();
+    cr_assert(set_of(EU)->settled);
+    cr_assert_not(set_of(AP)->settled);
+    site_stages_copy(AP, EU);
+    site_stages_run();
+    cr_assert(set_of(AP)->settled);
+    site_stages[US].cut = false;
+    site_stages_run();
+    cr_assert_eq(site_stages_state(US, US), SITE_GONE, "it hears of it when it is back");
+    cr_assert_not(set_of(US)->takes_adds || set_of(US)->says_absent);
+    told = site_stages_change(EU, SITE_STEP_REMOVE, "us");
+    cr_assert(told.status == STATUS_OK && !told.created);
+    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "us"), STATUS_INVALID,
+                   "site us was in filter urls, and is gone for good");
+    expect_refused(site_stages_change(EU, SITE_STEP_REMOVE, "eu"), STATUS_INVALID,
+                   "eu is this site, which is not off");
+}
+
+/* A comparison begun before both knew that us is gone may lack what us had told the other. */
+Test(coordinator_join, a_comparison_begun_before_the_removal_does_not_count)
+{
+    join(EU, US);
+    join(EU, AP);
+    site_stages_copy(EU, AP);
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK);
+    site_stages_run();
+    cr_assert_not(set_of(EU)->settled);
+}
+
+/* ---- dropped ---- */
+
+Test(coordinator_join, a_drop_everywhere_reaches_all)
+{
+    struct admin_request drop = coordinator_stage_drop();
+    struct coordinator_stage *eu = &site_stages[EU].stage;
+
+    join(EU, US);
+    join(EU, AP);
+    site_stages[AP].cut = true;
+    drop.scope = DROP_EVERYWHERE;
+    coordinator_stage_command(eu, 2, &drop);
+    site_stages_run();
+    cr_assert_null(site_stages_document(EU, "urls"));
+    cr_assert_null(site_stages_document(US, "urls"));
+    cr_assert_not_null(site_stages_document(AP, "urls"));
+    coordinator_stage_pass(eu, 60000000);
+    site_stages_restart(EU);
+    site_stages[EU].words.said = false;
+    site_stages[EU].told_to = 0;
+    site_stages[US].cut = true;
+    site_stages[AP].cut = false;
+    site_stages_run();
+    cr_assert_null(site_stages_document(AP, "urls"), "it is told for good");
+    site_stages_run();
+    cr_assert_null(site_stages_document(EU, "urls"), "nothing comes back");
+}
+
+Test(coordinator_join, a_drop_here_is_no_other_sites_drop)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    join(EU, US);
+    drop.scope = DROP_HERE;
+    coordinator_stage_command(&site_stages[EU].stage, 2, &drop);
+    site_stages_run();
+    cr_assert_null(site_stages_document(EU, "urls"));
+    cr_assert_not_null(site_stages_document(US, "urls"));
+    cr_assert_eq(site_stages_state(US, EU), SITE_COUNTED);
+}
+
+/* One that left, and was dropped there then, has nothing to say about the others' filter. */
+Test(coordinator_join, the_drop_of_one_that_left_is_no_other_sites_drop)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    join(EU, US);
+    cr_assert_eq(site_stages_change(US, SITE_STEP_LEAVE, "us").status, STATUS_OK);
+    site_stages_run();
+    site_stages_mark(EU, US);
+    site_stages_run();
+    cr_assert_eq(site_stages_state(US, US), SITE_GONE);
+    coordinator_stage_command(&site_stages[US].stage, 2, &drop);
+    site_stages_run();
+    cr_assert_null(site_stages_document(US, "urls"));
+    cr_assert_not_null(site_stages_document(EU, "urls"));
+}
+
+/* ---- refusals ---- */
+
+Test(coordinator_join, sites_that_can_t_be_added)
+{
+    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "eu"), STATUS_INVALID, "eu is this site");
+    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "br"), STATUS_NOT_FOUND,
+                   "no link of this site knows a site br");
+    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "US"), STATUS_INVALID,
+                   "a site's name takes");
+    site_stages[US].cut = true;
+    site_stages_sync(EU);
+    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "us"), STATUS_UNAVAILABLE,
+                   "no link of this site is connected to us");
+    cr_assert_not(document_has_sites(site_stages_document(EU, "urls")));
+    site_stages[US].cut = false;
+    site_stages_sync(EU);
+    add(EU, "us");
+    cr_assert_not(site_stages_change(EU, SITE_STEP_ADD, "us").created, "it is on its way");
+    site_stages_run();
+    expect_refused(site_stages_change(US, SITE_STEP_ADD, "ap"), STATUS_NOT_READY,
+                   "this site is joining itself");
+    finish_join(US);
+    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "us"), STATUS_EXISTS,
+                   "filter urls is in site us already, which is counted");
+    coordinator_stage_pass(&site_stages[EU].stage, 100000000);
+    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "ap"), STATUS_UNAVAILABLE,
+                   "no link of this site has asked this coordinator lately");
+}
+
+static void expect_kind_refused(const struct create_parameters *parameters, const char *words)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct admin_request drop = coordinator_stage_drop();
+    struct coordinator_stage *eu = &site_stages[EU].stage;
+
+    coordinator_stage_command(eu, 2, &drop);
+    site_stages_confirm(EU);
+    coordinator_stage_turn(eu);
+    eu->ntold = 0;
+    create.create = *parameters;
+    coordinator_stage_command(eu, 1, &create);
+    eu->ntold = 0;
+    cr_assert_not_null(site_stages_document(EU, "urls"));
+    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "us"), STATUS_INVALID, words);
+    eu->ntold = 0;
+}
+
+Test(coordinator_join, filters_that_can_t_be_in_several_sites)
+{
+    struct create_parameters parameters = coordinator_stage_create().create;
+
+    parameters.durability = DURABILITY_SYNC;
+    expect_kind_refused(&parameters, "refuses keys when it is full");
+    parameters.when_full = WHEN_FULL_EXPAND;
+    parameters.keylog = KEYLOG_OFF;
+    expect_kind_refused(&parameters, "has no log of keys");
+    parameters.keylog = KEYLOG_ON;
+    parameters.window_us = 3600000000u;
+    parameters.nslices = 4;
+    expect_kind_refused(&parameters, "has a window");
+}
+
+/* ---- what makes no sense ---- */
+
+Test(coordinator_join, garbage_is_counted_and_changes_nothing)
+{
+    struct coordinator_stage *us = &site_stages[US].stage;
+    struct site_filter *told = &site_stages[US].heard[EU].told;
+    struct site_filter before;
+    uint64_t refused = coordinator_stage_counter(us, "site_states_refused_total");
+
+    add(EU, "us");
+    site_stages_run();
+    before = *told;
+    told->fenced.own = told->document.own = 1 - told->document.own; /* another site's set */
+    site_stages_sync(US);
+    *told = before;
+    told->document.entries[0].life.number = 0;
+    site_stages_sync(US);
+    *told = before;
+    told->site = site_stages_id(US); /* from abroad it is told how it is itself */
+    site_stages_sync(US);
+    cr_assert_gt(coordinator_stage_counter(us, "site_states_refused_total"), refused + 1);
+    *told = before;
+    cr_assert(set_of(US)->takes_adds);
+    finish_join(US);
+    cr_assert(set_of(US)->says_absent);
+}
+
+/* What is older than what was heard says nothing. */
+Test(coordinator_join, old_words_replace_no_new_ones)
+{
+    struct site_words old;
+
+    add(EU, "us");
+    site_stages_run();
+    old = site_stages[US].heard[EU];
+    site_stages_copy(US, EU);
+    site_stages_run();
+    site_stages_mark(US, EU);
+    site_stages[US].cut = true;
+    site_stages[US].heard[EU] = old;
+    site_stages_run();
+    cr_assert(set_of(US)->says_absent, "that eu counts it was heard before");
+}
