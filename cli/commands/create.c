@@ -7,6 +7,7 @@
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/commands/interrupt.h"
+#include "cli/commands/site_change.h"
 #include "cli/progress.h"
 #include "cli/summary.h"
 #include "filter/sizing.h"
@@ -238,6 +239,7 @@ struct create_settings {
     const char *when_full;
     const char *durability;
     const char *keylog;
+    const char *sites;
     uint64_t window_us;
     uint64_t nslices;
 };
@@ -361,6 +363,14 @@ static const struct option options[] = {
         .sample = "COUNT",
         .range = "1 to 64",
         .help = "steps that the window moves in, of a second at least; with --window 7",
+    },
+    {
+        .name = "sites",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(sites),
+        .sample = "SITE,...",
+        .range = "names of sites",
+        .help = "the sites that are to have it, with or without this one: as `site add` for each",
     },
     {
         .name = "hash",
@@ -571,7 +581,10 @@ static int run(int argc, char **argv)
     create->durability = durability_of(settings.durability);
     create->window_us = settings.window_us;
     create->nslices = (uint32_t)settings.nslices;
-    return ask_and_wait(&settings.common, &frame, show, words.items[0]);
+    code = ask_and_wait(&settings.common, &frame, show, words.items[0]);
+    return code == CMD_OK && settings.sites != NULL
+               ? site_add_all(&settings.common, words.items[0], settings.sites)
+               : code;
 }
 
 static const struct command command = {.flags = &table, .run = run};

@@ -47,8 +47,9 @@ static const struct option_table table = {
              "back without their data, only you can know that nothing of them still runs\n"
              "somewhere: name them with --confirmed-off. It counts for the incarnations that\n"
              "`status` shows now, and for those before.\n\n"
-             "A filter in several sites is dropped with --here or --everywhere only; the latter\n"
-             "is not possible yet while other sites have it.\n\n"
+             "A filter in several sites is dropped with --here or --everywhere only. With --here\n"
+             "the others go on waiting for this one, until it is removed there; everywhere means\n"
+             "also those that are cut off, as soon as they are back.\n\n"
              "Exit: 0 dropped, 1 not (or not surely: ask again), 2 wrong usage.",
     .options = options,
     .count = sizeof options / sizeof options[0],

@@ -1,20 +1,48 @@
-/* `orbloom site`: the sites that links of this one know, and which filters are in them. */
+/* `orbloom site`: the sites that links of this one know, which filters are in them, and changes of
+ * that. */
 #include "cli/ask.h"
 #include "cli/cmd.h"
+#include "cli/commands/site_change.h"
 #include "cli/output.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 struct site_settings {
     struct flags_common common;
+    const char *confirmed_off;
+    bool now;
+    bool detach;
     bool json;
 };
 
+#define FIELD(name) offsetof(struct site_settings, name)
+
 static const struct option options[] = {
+    {
+        .name = "now",
+        .kind = OPTION_SWITCH,
+        .offset = FIELD(now),
+        .help = "remove: at once, as the site is off for good",
+    },
+    {
+        .name = "confirmed-off",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(confirmed_off),
+        .sample = "SITE",
+        .range = "the same site",
+        .help = "with --now: vouch that nothing of it will ever answer again",
+    },
+    {
+        .name = "detach",
+        .kind = OPTION_SWITCH,
+        .offset = FIELD(detach),
+        .help = "add, remove: return as soon as it has begun",
+    },
     {
         .name = "json",
         .kind = OPTION_SWITCH,
-        .offset = offsetof(struct site_settings, json),
+        .offset = FIELD(json),
         .help = "for programs",
     },
     FLAGS_COMMON,
@@ -23,15 +51,32 @@ static const struct option options[] = {
 static const struct option_table table = {
     .program = "orbloom",
     .command = "site",
-    .words = "[NAME]",
-    .summary = "Show the sites that links of this one know, and which filters are in them.",
-    .notes = "A site is one cluster; links connect it to others. A coordinator tells of the links\n"
-             "that have asked it lately, and of the filters whose documents name sites: of all,\n"
-             "or of NAME.\n\n"
-             "Exit: 0 shown, 1 not, 2 wrong usage.",
+    .words = "[NAME] | add NAME SITE | remove NAME SITE",
+    .summary = "Show which filters are in which sites; add a site to a filter, or remove one.",
+    .notes =
+        "A site is one cluster; links connect it to others. Without add or remove: the sites that\n"
+        "links of this one know, and the filters that are in several, or NAME; for what each of\n"
+        "them waits, and which can't come here, and why.\n\n"
+        "add     SITE is to have filter NAME, too: it makes its own, takes adds, copies what the\n"
+        "        others have, and then answers as they do. Adds and checks here go on.\n"
+        "remove  SITE gives NAME up. Given at SITE itself, which takes no adds of it any more; it\n"
+        "        has left once the others have all that was acknowledged there.\n"
+        "        With --now --confirmed-off SITE at any other one: SITE is off for good, with "
+        "what\n"
+        "        nobody else has. It can't come back under its key.\n\n"
+        "Both show how far they are, until they are there; Ctrl-C leaves them going on. The "
+        "timeout\n"
+        "is that of each question to a coordinator.\n\n"
+        "Examples:\n"
+        "  orbloom site urls\n"
+        "  orbloom site add urls us\n"
+        "  orbloom site remove urls us --now --confirmed-off us\n\n"
+        "Exit: 0 shown, or it is there, or with --detach has begun; 1 not, or left before the "
+        "end;\n"
+        "2 wrong usage.",
     .options = options,
     .count = sizeof options / sizeof options[0],
-    .max_words = 1,
+    .max_words = 3,
 };
 
 /* ---- for people ---- */
@@ -51,6 +96,28 @@ static void show_site(const struct site_summary *site)
     }
 }
 
+static const struct site_standing *standing_of(const struct filter_sites *filter,
+                                               const struct site_id *id)
+{
+    for (size_t i = 0; i < filter->nothers; i++) {
+        if (site_id_equal(&filter->others[i].id, id)) {
+            return &filter->others[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *standing_text(const struct site_standing *standing)
+{
+    if (standing == NULL) {
+        return "";
+    }
+    return !standing->told         ? ", nothing heard of it"
+           : standing->says_absent ? ""
+           : standing->takes_adds  ? ", says no \"absent\" yet"
+                                   : ", takes no adds";
+}
+
 static void show_filter(const struct filter_sites *filter)
 {
     const struct site_set *sites = &filter->sites;
@@ -60,10 +127,18 @@ static void show_filter(const struct filter_sites *filter)
                  : sites->settled    ? "says \"absent\""
                                      : "says \"absent\", but to no check with a bound");
     for (uint32_t i = 0; i < sites->count; i++) {
-        (void)printf("    %-32s %s%s\n", sites->entries[i].name,
-                     site_state_name(sites->entries[i].state),
-                     i == sites->own ? ", this site" : "");
+        (void)printf("    %-32s %s%s%s\n", sites->entries[i].name,
+                     site_state_name(sites->entries[i].state), i == sites->own ? ", this site" : "",
+                     standing_text(standing_of(filter, &sites->entries[i].id)));
     }
+    if (filter->awaited[0] != '\0') {
+        (void)printf("    waits for %s\n", filter->awaited);
+    }
+}
+
+static void show_refusal(const struct site_refusal *refusal)
+{
+    (void)printf("  %s, of site %s: %s\n", refusal->name, refusal->site, refusal->reason);
 }
 
 static void show_page(const struct site_page *page)
@@ -84,6 +159,12 @@ static void show_page(const struct site_page *page)
     }
     if (page->filters_left > 0) {
         (void)printf("  and %" PRIu64 " more; name one\n", page->filters_left);
+    }
+    if (page->nrefusals > 0) {
+        (void)printf("filters that can't come here\n");
+    }
+    for (size_t i = 0; i < page->nrefusals; i++) {
+        show_refusal(&page->refusals[i]);
     }
 }
 
@@ -108,7 +189,17 @@ static void put_site(struct json *json, const struct site_summary *site)
     json_end(json, '}');
 }
 
-static void put_entry(struct json *json, const struct site_entry *entry, bool own)
+static void put_standing(struct json *json, const struct site_standing *standing)
+{
+    json_bool(json, "told", standing->told);
+    json_bool(json, "takes_adds", standing->takes_adds);
+    json_bool(json, "says_absent", standing->says_absent);
+    json_bool(json, "settled", standing->settled);
+    json_count(json, "keys", standing->keys);
+}
+
+static void put_entry(struct json *json, const struct site_entry *entry, bool own,
+                      const struct site_standing *standing)
 {
     json_begin(json, NULL, '{');
     json_text(json, "name", entry->name);
@@ -116,6 +207,18 @@ static void put_entry(struct json *json, const struct site_entry *entry, bool ow
     json_text(json, "state", site_state_name(entry->state));
     json_count(json, "life", entry->life.number);
     json_bool(json, "own", own);
+    if (standing != NULL) {
+        put_standing(json, standing);
+    }
+    json_end(json, '}');
+}
+
+static void put_refusal(struct json *json, const struct site_refusal *refusal)
+{
+    json_begin(json, NULL, '{');
+    json_text(json, "name", refusal->name);
+    json_text(json, "site", refusal->site);
+    json_text(json, "reason", refusal->reason);
     json_end(json, '}');
 }
 
@@ -131,9 +234,11 @@ static void put_filter(struct json *json, const struct filter_sites *filter)
     json_bool(json, "settled", sites->settled);
     json_begin(json, "sites", '[');
     for (uint32_t i = 0; i < sites->count; i++) {
-        put_entry(json, &sites->entries[i], i == sites->own);
+        put_entry(json, &sites->entries[i], i == sites->own,
+                  standing_of(filter, &sites->entries[i].id));
     }
     json_end(json, ']');
+    json_text(json, "awaited", filter->awaited);
     json_end(json, '}');
 }
 
@@ -155,6 +260,11 @@ static void put_page(const struct site_page *page)
     }
     json_end(&json, ']');
     json_count(&json, "filters_left", page->filters_left);
+    json_begin(&json, "refusals", '[');
+    for (size_t i = 0; i < page->nrefusals; i++) {
+        put_refusal(&json, &page->refusals[i]);
+    }
+    json_end(&json, ']');
     json_end(&json, '}');
 }
 
@@ -171,23 +281,81 @@ static int show(void *context, const struct frame *frame)
     return CMD_OK;
 }
 
-static int run(int argc, char **argv)
-{
-    struct site_settings settings = {0};
-    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
-    struct option_words words;
+/* ---- the command ---- */
 
-    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK ||
-        (words.count > 0 && !cmd_check_filter_name(words.items[0]))) {
+static int list(struct site_settings *settings, const char *name)
+{
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+
+    if (settings->now || settings->confirmed_off != NULL || settings->detach) {
+        return cmd_fail(STATUS_USAGE,
+                        "--now, --confirmed-off and --detach go with add or remove; "
+                        "usage: orbloom site %s",
+                        table.words);
+    }
+    if (name[0] != '\0' && !cmd_check_filter_name(name)) {
         return CMD_USAGE;
     }
     frame.body.admin_request = (struct admin_request){
         .action = ADMIN_SITE,
-        .name = words.count > 0 ? words.items[0] : "",
+        .name = name,
         .successor = "",
         .site = {.step = SITE_STEP_LIST, .site = ""},
     };
-    return cmd_ask(&settings.common, &frame, show, &settings);
+    return cmd_ask(&settings->common, &frame, show, settings);
+}
+
+static int check_change(const struct site_settings *settings, const struct site_wish *wish)
+{
+    if (settings->json) {
+        return cmd_fail(STATUS_USAGE, "--json goes without add and remove");
+    }
+    if (!site_name_valid(span_text(wish->site))) {
+        return cmd_fail(STATUS_INVALID,
+                        "a site's name takes 1 to 32 of a-z, 0-9 and -, and "
+                        "\"%.60s\" is none",
+                        wish->site);
+    }
+    if (settings->now != (settings->confirmed_off != NULL)) {
+        return cmd_fail(STATUS_USAGE, "--now and --confirmed-off SITE go together");
+    }
+    if (settings->now && strcmp(settings->confirmed_off, wish->site) != 0) {
+        return cmd_fail(STATUS_USAGE, "--confirmed-off names another site than the one to remove");
+    }
+    if (settings->now && wish->step == SITE_STEP_ADD) {
+        return cmd_fail(STATUS_USAGE, "--now goes with remove");
+    }
+    return cmd_check_filter_name(wish->name) ? CMD_OK : CMD_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+    struct site_settings settings = {0};
+    struct site_wish wish = {0};
+    struct option_words words;
+    int code;
+
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
+        return CMD_USAGE;
+    }
+    if (words.count < 2) {
+        return list(&settings, words.count > 0 ? words.items[0] : "");
+    }
+    if (words.count == 3) {
+        wish = (struct site_wish){.name = words.items[1], .site = words.items[2]};
+        wish.step = strcmp(words.items[0], "add") == 0      ? SITE_STEP_ADD
+                    : strcmp(words.items[0], "remove") == 0 ? SITE_STEP_LEAVE
+                                                            : (enum site_step)0;
+    }
+    if (wish.step == 0) {
+        return cmd_fail(STATUS_USAGE, "usage: orbloom site %s", table.words);
+    }
+    code = check_change(&settings, &wish);
+    if (code != CMD_OK) {
+        return code;
+    }
+    wish.step = settings.now ? SITE_STEP_REMOVE : wish.step;
+    return site_change(&settings.common, &wish, settings.detach);
 }
 
 static const struct command command = {.flags = &table, .run = run};

@@ -45,17 +45,20 @@ static void tell(const struct sites_decision *decision, const char *who, const c
         return;
     case SITES_WAIT_ROOM:
         (void)snprintf(text, size,
-                       "site %s knows of more sites than there may be together; remove some", who);
+                       "sites to be removed: with those that site %s knows there are more than "
+                       "there may be",
+                       who);
         return;
     case SITES_WAIT_NAME:
-        (void)snprintf(text, size, "two sites have one name, as site %s tells: remove one of them",
+        (void)snprintf(text, size,
+                       "one of two sites to be removed that have one name, as site %s knows them",
                        who);
         return;
     case SITES_WAIT_LIFE:
         (void)snprintf(text, size,
-                       "site %s knows a newer life of this site, whose store was put back to "
-                       "before that: restore it from what its nodes hold, or drop the filter here "
-                       "and remove this site there",
+                       "this site's store, which was put back: site %s knows a newer life of this "
+                       "site. Restore it from what its nodes hold, or drop the filter here and "
+                       "remove this site there",
                        who);
         return;
     case SITES_WAIT_FENCE:

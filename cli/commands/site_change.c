@@ -1,0 +1,302 @@
+/* A change is answered once it is written; a watch then asks again and again how far it is. */
+#include "cli/commands/site_change.h"
+
+#include "base/number.h"
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/commands/interrupt.h"
+#include "cli/progress.h"
+#include "runtime/hub.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ASK_EVERY_US = 500000,
+    SLICE_US = 50000,
+    MAX_FAILURES = 12, /* questions in a row without an answer */
+};
+
+/* ---- how far ---- */
+
+static const struct site_entry *find_entry(const struct site_set *sites, const char *name)
+{
+    const struct site_entry *found = NULL;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        bool same = strncmp(sites->entries[i].name, name, SITE_NAME_BYTES) == 0;
+
+        if (same && (found == NULL || found->state == SITE_GONE)) {
+            found = &sites->entries[i];
+        }
+    }
+    return found;
+}
+
+static struct site_standing standing_of(const struct filter_sites *filter, const struct site_id *id)
+{
+    for (size_t i = 0; i < filter->nothers; i++) {
+        if (site_id_equal(&filter->others[i].id, id)) {
+            return filter->others[i];
+        }
+    }
+    return (struct site_standing){0};
+}
+
+/* Why a newcomer has made nothing its own cluster tells, and knows more of it. */
+static void tell_newcomer(const struct site_standing *standing, const struct site_entry *entry,
+                          char text[SITE_LINE_BYTES])
+{
+    char keys[NUMBER_TEXT_BYTES];
+
+    if (!standing->told) {
+        (void)snprintf(text, SITE_LINE_BYTES,
+                       "%.32s is to make it; if that takes long, `orbloom site` there says why",
+                       entry->name);
+    } else if (!standing->takes_adds) {
+        (void)snprintf(text, SITE_LINE_BYTES, "%.32s waits until all sites know of it",
+                       entry->name);
+    } else if (entry->state == SITE_JOINING) {
+        (void)snprintf(text, SITE_LINE_BYTES,
+                       "%.32s takes adds, and copies what the others have; about %s keys so far",
+                       entry->name, number_show_count(standing->keys, keys));
+    } else {
+        (void)snprintf(text, SITE_LINE_BYTES,
+                       "%.32s counts, and takes over what was acknowledged before it did",
+                       entry->name);
+    }
+}
+
+static enum site_progress progress_of_add(const struct filter_sites *filter,
+                                          const struct site_entry *entry,
+                                          char text[SITE_LINE_BYTES])
+{
+    struct site_standing standing;
+
+    if (entry == NULL || entry->state > SITE_COUNTED) {
+        return SITE_OVERTAKEN;
+    }
+    standing = standing_of(filter, &entry->id);
+    if (entry->state == SITE_COUNTED && standing.says_absent) {
+        return SITE_THERE;
+    }
+    tell_newcomer(&standing, entry, text);
+    return SITE_GOES_ON;
+}
+
+enum site_progress site_progress_of(const struct filter_sites *filter, const struct site_wish *wish,
+                                    char text[SITE_LINE_BYTES])
+{
+    const struct site_entry *entry = find_entry(&filter->sites, wish->site);
+    bool gone = entry == NULL || entry->state == SITE_GONE;
+
+    text[0] = '\0';
+    if (wish->step == SITE_STEP_ADD) {
+        return progress_of_add(filter, entry, text);
+    }
+    if (gone && (wish->step == SITE_STEP_LEAVE || filter->sites.settled)) {
+        return SITE_THERE;
+    }
+    if (!gone && entry->state != SITE_LEAVING) {
+        return SITE_OVERTAKEN;
+    }
+    (void)snprintf(text, SITE_LINE_BYTES, "%.*s", SITE_LINE_BYTES - 1,
+                   filter->awaited[0] != '\0' ? filter->awaited : "the others to take it over");
+    return SITE_GOES_ON;
+}
+
+static const char *there_text(enum site_step step)
+{
+    switch (step) {
+    case SITE_STEP_ADD:
+        return "has it, and answers as all others do";
+    case SITE_STEP_LEAVE:
+        return "has left; what is still there is dropped with `orbloom drop --here`";
+    case SITE_STEP_REMOVE:
+    case SITE_STEP_LIST:
+        break;
+    }
+    return "is removed, and what it had told the others is with all of them";
+}
+
+/* ---- watching ---- */
+
+struct watch {
+    const struct site_wish *wish;
+    struct progress progress;
+    uint32_t failures; /* in a row */
+    bool over;
+    int code;
+};
+
+static void finish(struct watch *self, int code)
+{
+    self->over = true;
+    self->code = code;
+}
+
+static void look(struct watch *self, const struct site_page *page)
+{
+    const struct site_wish *wish = self->wish;
+    enum site_progress progress = SITE_OVERTAKEN;
+    char text[SITE_LINE_BYTES] = "";
+
+    if (page->site != NULL && page->nfilters == 1) {
+        progress = site_progress_of(&page->filters[0], wish, text);
+    }
+    if (progress == SITE_GOES_ON) {
+        progress_show(&self->progress, hub_now_us(), text);
+        return;
+    }
+    progress_end(&self->progress);
+    if (progress == SITE_THERE) {
+        (void)printf("%s: %s %s\n", wish->name, wish->site, there_text(wish->step));
+        finish(self, CMD_OK);
+    } else {
+        finish(self, cmd_fail(STATUS_CONFLICT, "another change was made meanwhile; see `orbloom "
+                                               "site`"));
+    }
+}
+
+static void on_done(void *context, const struct session_result *result)
+{
+    struct watch *self = context;
+
+    if (result->status == STATUS_OK) {
+        self->failures = 0;
+        look(self, &result->frame->body.admin_reply.sites);
+        return;
+    }
+    self->failures++;
+    if (result->status == STATUS_NOT_FOUND || self->failures == MAX_FAILURES) {
+        progress_end(&self->progress);
+        finish(self, cmd_fail(result->status, "%s", result->message));
+    }
+}
+
+static void wait_a_while(struct channel *channel)
+{
+    uint64_t until_us = hub_now_us() + ASK_EVERY_US;
+
+    while (!interrupt_came() && hub_now_us() < until_us) {
+        channel_run(channel, SLICE_US);
+    }
+}
+
+static int watch(const struct flags_common *common, const struct site_wish *wish)
+{
+    struct watch self = {.wish = wish};
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
+                          .body.admin_request = {.action = ADMIN_SITE,
+                                                 .name = wish->name,
+                                                 .successor = "",
+                                                 .site = {.step = SITE_STEP_LIST, .site = ""}}};
+    struct channel_options options = flags_channel(common);
+    struct channel *channel = NULL;
+    char reason[CHANNEL_REASON_BYTES];
+    enum status status = channel_open(&options, &channel, reason);
+
+    if (status != STATUS_OK) {
+        return cmd_fail(status, "%s", reason);
+    }
+    progress_open(&self.progress);
+    interrupt_catch();
+    while (!self.over && !interrupt_came()) {
+        channel_ask(channel, common->timeout_us, &frame, on_done, &self);
+        if (!self.over) {
+            wait_a_while(channel);
+        }
+    }
+    if (!self.over) {
+        progress_end(&self.progress);
+        (void)fprintf(stderr, "left; it goes on by itself. `orbloom site %s` shows how far it is\n",
+                      wish->name);
+        self.code = CMD_PARTIAL;
+    }
+    channel_close(&channel);
+    return cmd_close_output(self.code);
+}
+
+/* ---- the change ---- */
+
+static int take(void *context, const struct frame *frame)
+{
+    const struct site_wish *wish = context;
+    bool created = frame->body.admin_reply.created;
+
+    (void)fprintf(stderr, "%s: %s %s%s\n", wish->name, wish->site,
+                  wish->step == SITE_STEP_ADD     ? "is to have it, too"
+                  : wish->step == SITE_STEP_LEAVE ? "leaves"
+                                                  : "is off for good",
+                  created ? "" : ", as was asked before");
+    return CMD_OK;
+}
+
+int site_change(const struct flags_common *common, const struct site_wish *wish, bool detach)
+{
+    struct site_wish copy = *wish;
+    struct frame frame = {
+        .kind = FRAME_ADMIN_REQUEST,
+        .body.admin_request = {.action = ADMIN_SITE_CHANGE,
+                               .name = wish->name,
+                               .successor = "",
+                               .site = {.step = wish->step, .site = wish->site}},
+    };
+    int code = cmd_ask(common, &frame, take, &copy);
+
+    return code != CMD_OK || detach ? code : watch(common, wish);
+}
+
+/* ---- several ---- */
+
+struct own {
+    char name[SITE_NAME_BYTES];
+};
+
+static int take_own(void *context, const struct frame *frame)
+{
+    const struct site_page *page = &frame->body.admin_reply.sites;
+    struct own *own = context;
+
+    for (size_t i = 0; i < page->nsites; i++) {
+        if (page->sites[i].own) {
+            (void)snprintf(own->name, sizeof own->name, "%s", page->sites[i].name);
+        }
+    }
+    return own->name[0] != '\0'
+               ? CMD_OK
+               : cmd_fail(STATUS_UNAVAILABLE, "no link has told the coordinator which site this "
+                                              "is; start orbloom-link, see `orbloom site`, and add "
+                                              "the others with `orbloom site add`");
+}
+
+static int ask_own(const struct flags_common *common, struct own *own)
+{
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
+                          .body.admin_request = {.action = ADMIN_SITE,
+                                                 .name = "",
+                                                 .successor = "",
+                                                 .site = {.step = SITE_STEP_LIST, .site = ""}}};
+
+    return cmd_ask(common, &frame, take_own, own);
+}
+
+int site_add_all(const struct flags_common *common, const char *name, const char *sites)
+{
+    struct own own = {""};
+    int code = ask_own(common, &own);
+
+    while (code == CMD_OK && *sites != '\0') {
+        size_t size = strcspn(sites, ",");
+        char site[SITE_NAME_BYTES];
+
+        (void)snprintf(site, sizeof site, "%.*s", (int)size, sites);
+        sites += size + (sites[size] == ',');
+        if (strcmp(site, own.name) != 0) {
+            const struct site_wish wish = {.step = SITE_STEP_ADD, .name = name, .site = site};
+
+            code = site_change(common, &wish, true);
+        }
+    }
+    return code;
+}
