@@ -222,6 +222,22 @@ void router_site_cursors_put(struct router *router, uint64_t now_us,
 void router_site_cursors_get(struct router *router, uint64_t now_us,
                              const struct router_site_cursors *question);
 
+/* ---- a router that links its site to others ---- */
+
+struct link_report; /* proto/codec.h */
+
+/* What it tells coordinators with its questions for news, so that its site's processes and people
+ * find it. */
+struct router_link {
+    char site[SITE_NAME_BYTES];
+    char endpoint[DOCUMENT_TEXT_BYTES]; /* where it is reached in its site ... */
+    bool curve;                         /* ... and by what */
+    const struct link_report *report;   /* copied */
+};
+
+/* From the next question on. A router of which this was never said is no link. */
+void router_tell_link(struct router *router, const struct router_link *link);
+
 /* What an earlier router has kept, which is moved: for when no coordinator answers for
  * ROUTER_KEPT_US after the start. Before the first event. */
 void router_set_kept(struct router *router, struct buffer *bytes);
@@ -241,5 +257,6 @@ bool router_heard_of_users(const struct router *router);
 void router_note_use(struct router *router, const struct user_use *use);
 
 struct counter_table router_counters(void);
+const uint64_t *router_counts(const struct router *router);
 
 #endif
