@@ -91,13 +91,13 @@ SRC_resp    := $(call sources_of,lib/resp)
 SRC_site    := $(call sources_of,lib/site)
 SRC_runtime := $(call sources_of,lib/runtime)
 SRC_proto   := $(call sources_of,proto)
-DAEMONS     := node router coordinator
+# A link hosts a router's core, so it comes before that where archives are linked.
+DAEMONS     := link node router coordinator
 
 shell_of    = $(wildcard $(1)/shell_*.c $(1)/store/sqlite/*.c $(1)/store/etcd/*.c)
 core_of     = $(filter-out $(1)/main.c $(call shell_of,$(1)),$(call sources_of,$(1)))
 $(foreach d,$(DAEMONS),$(eval SRC_$(d)_shell := $(call shell_of,$(d))))
 $(foreach d,$(DAEMONS),$(eval SRC_$(d)_core := $(call core_of,$(d))))
-SRC_link_core := $(call sources_of,link)
 SRC_client_shell := $(wildcard client/shell_*.c)
 SRC_client_core  := $(filter-out $(SRC_client_shell),$(wildcard client/*.c))
 SRC_cli          := $(filter-out cli/main.c,$(call sources_of,cli))
@@ -112,7 +112,7 @@ SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/
 BENCH_MAINS := $(addprefix bench/,disk.c filters.c handshakes.c kernel.c report.c runs.c touch.c unfinished.c watch.c)
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(call sources_of,bench))
 SRC_example := $(wildcard client/examples/*.c)
-SRC_all     := $(foreach d,lib proto $(DAEMONS) link client cli,$(call sources_of,$(d))) \
+SRC_all     := $(foreach d,lib proto $(DAEMONS) client cli,$(call sources_of,$(d))) \
     $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_tests) $(SRC_bench) $(BENCH_MAINS)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -162,7 +162,7 @@ FORCE:
 # Archives, one a layer. `q` keeps members that share a file name.
 
 LAYERS := base filter map log resp site runtime proto client_core cli \
-    link_core $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support simulator bench
+    $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support simulator bench
 archives = $(patsubst %,$(BUILD)/obj/lib%.a,$(1))
 
 define archive
@@ -200,11 +200,12 @@ PROGRAMS := $(foreach d,$(DAEMONS),$(if $(wildcard $(d)/main.c),$(BUILD)/bin/orb
 
 define daemon
 $(BUILD)/bin/orbloom-$(1): $(call objects,$(1)/main.c) \
-    $(call archives,$(1)_shell $(1)_core runtime resp site proto map filter log base)
+    $(call archives,$(1)_shell $(1)_core $(if $(filter link,$(1)),router_core) runtime resp site proto map filter log base)
 	$$(link)
 endef
 $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
 $(BUILD)/bin/orbloom-node: LINK_LIBS = $(DAEMON_LIBS)
+$(BUILD)/bin/orbloom-link: LINK_LIBS = $(DAEMON_LIBS)
 $(BUILD)/bin/orbloom-router: LINK_LIBS = $(DAEMON_LIBS) $(call libs,libssl libcrypto)
 $(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3 libcurl jansson libssl libcrypto)
 
@@ -233,7 +234,7 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 CORES       := node_core router_core coordinator_core link_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
-TEST_ARCHIVES := $(call archives,simulator support bench cli link_core $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp site) \
+TEST_ARCHIVES := $(call archives,simulator support bench cli $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp site) \
     $(LIBORBLOOM)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)

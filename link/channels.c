@@ -110,9 +110,12 @@ struct channel *channel_for(struct link *self, uint32_t peer, const struct filte
 
 /* ---- greeting ---- */
 
-static struct frame greeting(const struct link *self, bool answer)
+/* An answer repeats the correlation of what it answers; who greets has put its time there, so that
+ * it need not remember when it sent which of them. */
+static struct frame greeting(const struct link *self, bool answer, uint64_t correlation)
 {
     struct frame frame = {
+        .correlation = correlation,
         .kind = FRAME_SITE_HELLO,
         .body.site_hello = {.version = SITE_LINK_VERSION,
                             .answer = answer,
@@ -210,17 +213,46 @@ static void take(struct link *self, uint64_t now_us, struct channel *place, uint
             ++self->last_number; /* Another link: what was said to the former is void. */
         place->peer = peer;
         place->boot = hello->boot;
+        place->round_trip_us = 0;
         log_limited(&self->greeted_log, now_us, LOG_INFO, "a link of site %s is there (%016llx)",
                     channel_site(self, place), (unsigned long long)hello->boot);
     }
     place->heard_us = now_us;
 }
 
-void channel_greeted(struct link *self, uint64_t now_us, const struct site_hello *hello,
+/* The first measurement counts at once, later ones by an eighth: one that waited for a slice of a
+ * busy machine shows little. What an answer says of when it was asked for may be wrong: then it is
+ * older than any that is waited for, or not over yet. */
+static void measure(struct channel *channel, uint64_t now_us, const struct frame *answer)
+{
+    uint64_t took_us = now_us - answer->correlation;
+
+    if (answer->correlation == 0 || answer->correlation >= now_us || took_us > LINK_SILENT_US) {
+        return;
+    }
+    channel->round_trip_us = channel->round_trip_us == 0
+                                 ? took_us
+                                 : (7 * channel->round_trip_us + took_us) / 8;
+}
+
+/* Only who dials measures, and tells. */
+static void note_round_trip(struct channel *channel, uint64_t now_us, const struct frame *frame)
+{
+    const struct site_hello *hello = &frame->body.site_hello;
+
+    if (hello->answer) {
+        measure(channel, now_us, frame);
+    } else if (hello->round_trip_us <= LINK_SILENT_US) {
+        channel->round_trip_us = hello->round_trip_us;
+    }
+}
+
+void channel_greeted(struct link *self, uint64_t now_us, const struct frame *frame,
                      const struct peer *from, uint32_t link)
 {
+    const struct site_hello *hello = &frame->body.site_hello;
     uint32_t peer = self->config.npeers;
-    const struct frame answer = greeting(self, true);
+    const struct frame answer = greeting(self, true, frame->correlation);
     struct channel *place;
     char text[256];
     const char *fault;
@@ -249,17 +281,47 @@ void channel_greeted(struct link *self, uint64_t now_us, const struct site_hello
         place->from = *from;
     }
     take(self, now_us, place, peer, hello);
+    note_round_trip(place, now_us, frame);
     if (link == 0) {
         (void)channel_send(self, place, &answer);
     }
 }
 
+void channel_shut_out(struct link *self, uint64_t now_us, uint32_t link, const char *cause)
+{
+    link_count(self, LINK_site_shut_out_total, 1);
+    for (uint32_t i = 0; i < self->config.npeers; i++) {
+        if (self->dialed[i].link == link) {
+            log_limited(&self->shut_out_log, now_us, LOG_WARN,
+                        "what listens at %s does not let us in as site %s should: it has another "
+                        "key than site_peers here has for that site, or its site_peers does not "
+                        "have the key of this one, or no link listens there; compare both with "
+                        "what `orbloom keygen --site` prints",
+                        self->config.peers[i].endpoint, self->config.peers[i].name);
+        }
+    }
+    log_line(LOG_DEBUG, "%s", cause);
+}
+
+/* It has answered our greeting so; there is no channel. */
+void channel_refused(struct link *self, uint64_t now_us, uint32_t link, const char *message)
+{
+    for (uint32_t i = 0; i < self->config.npeers; i++) {
+        if (self->dialed[i].link == link) {
+            log_limited(&self->shut_out_log, now_us, LOG_WARN,
+                        "the link of site %s at %s refuses this one: %s",
+                        self->config.peers[i].name, self->config.peers[i].endpoint, message);
+        }
+    }
+}
+
 /* ---- the clock ---- */
 
-static void greet(struct link *self, uint32_t peer)
+static void greet(struct link *self, uint64_t now_us, uint32_t peer)
 {
     struct dialed *dialed = &self->dialed[peer];
-    const struct frame frame = greeting(self, false);
+    struct frame frame = greeting(self, false, now_us);
+    const struct channel *known;
     struct channel towards;
 
     if (dialed->link == 0) {
@@ -267,6 +329,8 @@ static void greet(struct link *self, uint32_t peer)
                                              self->config.peers[peer].endpoint);
     }
     if (dialed->link != 0) {
+        known = channel_of_answer(self, dialed->link);
+        frame.body.site_hello.round_trip_us = known != NULL ? known->round_trip_us : 0;
         towards = (struct channel){.link = dialed->link};
         (void)channel_send(self, &towards, &frame);
     }
@@ -278,7 +342,7 @@ void channels_tick(struct link *self, uint64_t now_us)
 
     for (uint32_t i = 0; i < self->config.npeers; i++) {
         if (self->config.peers[i].endpoint[0] != '\0') {
-            greet(self, i);
+            greet(self, now_us, i);
         }
     }
     for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {

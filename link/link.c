@@ -181,6 +181,34 @@ static uint64_t router_random(void *context)
     return self->inner.random(self->inner.context);
 }
 
+static uint64_t router_date_ms(void *context)
+{
+    struct link *self = context;
+
+    return self->inner.date_ms(self->inner.context);
+}
+
+static uint64_t router_waited_us(void *context)
+{
+    struct link *self = context;
+
+    return self->inner.waited_us(self->inner.context);
+}
+
+static uint64_t router_clock_us(void *context)
+{
+    struct link *self = context;
+
+    return self->inner.clock_us(self->inner.context);
+}
+
+static void router_submit(void *context, enum job_lane lane, struct job *job)
+{
+    struct link *self = context;
+
+    self->inner.submit(self->inner.context, lane, job);
+}
+
 static uint8_t *router_room(void *context, size_t size)
 {
     struct link *self = context;
@@ -220,7 +248,12 @@ enum status link_create(const struct link_config *config, const struct effects *
         .link_close = router_link_close,
         .send = router_send,
         .random = router_random,
+        .date_ms = inner->date_ms != NULL ? router_date_ms : NULL,
+        .waited_us = inner->waited_us != NULL ? router_waited_us : NULL,
+        .clock_us = inner->clock_us != NULL ? router_clock_us : NULL,
         .room = inner->room != NULL ? router_room : NULL,
+        .submit = inner->submit != NULL ? router_submit : NULL,
+        .slow_pages = inner->slow_pages,
     };
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     TAILQ_INIT(&self->inflows);
@@ -295,12 +328,22 @@ const uint64_t *link_counts(const struct link *link)
 /* ---- towards its own site ---- */
 
 static void on_inner_request(void *context, uint64_t now_us, const struct peer *from,
-                             struct span frame)
+                             struct span bytes)
 {
     struct link *self = context;
+    enum frame_kind kind = codec_peek(bytes).kind;
+    struct frame frame = {0};
 
     self->now_us = now_us;
-    self->core.on_request(self->core.self, now_us, from, frame);
+    if (kind != FRAME_STATS_REQUEST && kind != FRAME_CLIENT_REQUEST && kind != FRAME_INFO_REQUEST) {
+        self->core.on_request(self->core.self, now_us, from, bytes);
+    } else if (codec_decode(self->arena, bytes, &frame) != STATUS_OK) {
+        self->core.on_request(self->core.self, now_us, from, bytes); /* It says what is wrong. */
+    } else if (frame.kind == FRAME_STATS_REQUEST) {
+        report_on_stats(self, from, &frame);
+    } else {
+        report_refuse_client(self, from, &frame);
+    }
 }
 
 static void on_inner_answer(void *context, uint64_t now_us, uint32_t link, struct span frame)
@@ -358,6 +401,7 @@ static void on_time(void *context, uint64_t now_us)
         evidence_tick(self, now_us);
         outflows_tick(self);
         readers_tick(self);
+        report_tick(self);
     }
     if (self->core.next_us(self->core.self) <= now_us) {
         self->core.time(self->core.self, now_us);
@@ -443,9 +487,11 @@ static void take_outer(struct link *self, uint64_t now_us, struct channel *chann
                     "refused a frame of %zu bytes of another site's link: %s", bytes.size,
                     status_meaning(status));
     } else if (frame.kind == FRAME_SITE_HELLO) {
-        channel_greeted(self, now_us, &frame.body.site_hello, from, link);
+        channel_greeted(self, now_us, &frame, from, link);
     } else if (channel != NULL) {
         take_frame(self, now_us, channel, &frame);
+    } else if (link != 0 && frame.kind == FRAME_SITE_CLOSE) {
+        channel_refused(self, now_us, link, frame.body.site_close.message);
     }
 }
 
@@ -491,6 +537,20 @@ static bool outer_work(void *context, uint64_t now_us)
     return false;
 }
 
+static void outer_refused(void *context, enum actor_refusal what)
+{
+    struct link *self = context;
+
+    link_count(self,
+               what == ACTOR_REFUSED_PEER ? LINK_site_refused_peers_total : LINK_site_refused_total,
+               1);
+}
+
+static void on_outer_shut_out(void *context, uint64_t now_us, uint32_t link, const char *cause)
+{
+    channel_shut_out(context, now_us, link, cause);
+}
+
 struct actor link_outer_actor(struct link *link)
 {
     return (struct actor){
@@ -501,5 +561,7 @@ struct actor link_outer_actor(struct link *link)
         .next_us = outer_next_us,
         .time = outer_time,
         .work = outer_work,
+        .refused = outer_refused,
+        .on_shut_out = on_outer_shut_out,
     };
 }

@@ -60,6 +60,10 @@ struct link_config {
     uint32_t npeers;
     uint64_t flush_us; /* what is to be sent waits so long for more */
     uint64_t window;   /* bytes of batches that a stream may be sent before they are applied */
+    uint64_t rate;     /* bytes of batches that are sent in a second, to all sites; 0: no bound */
+    char endpoint[DOCUMENT_TEXT_BYTES]; /* where its own site's processes reach it; "": nowhere,
+                                           and coordinators are told of no link */
+    bool curve;                         /* ... by CURVE */
 };
 
 struct link;
@@ -75,7 +79,8 @@ const struct effects *link_router_effects(struct link *link);
 /* The router and its actor. Once, before anything happens. */
 void link_attach(struct link *link, struct router *router, const struct actor *actor);
 
-/* Towards its own site; what is not the link's goes on to the router. */
+/* Towards its own site; what is not the link's goes on to the router. It answers for its counters
+ * with those of both, and refuses what clients ask routers for. */
 struct actor link_inner_actor(struct link *link);
 
 /* Towards the others: of a request's peer `user` is the number of the site that has proved its key,

@@ -637,7 +637,9 @@ uint64_t outflows_next_us(const struct link *self)
     TAILQ_FOREACH(outflow, &self->outflows, link)
     {
         uint64_t at_us = outflow->over ? ACTOR_NEVER : due_us(self, outflow);
+        uint64_t rate_us = outflow->over ? ACTOR_NEVER : section_next_us(self, outflow);
 
+        at_us = rate_us < at_us || at_us <= self->now_us ? rate_us : at_us;
         if (at_us > self->now_us && at_us < next_us) {
             next_us = at_us;
         }

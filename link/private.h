@@ -4,6 +4,7 @@
  *   channels.c  who of other sites is there
  *   states.c    what sites say of their filters: states.h; state_board.c: what is held of it
  *   evidence.c  what streams have brought, as proof: evidence.h
+ *   report.c    what is told of the link: counters, and to which sites it is connected
  *   inflow.c    streams that are received: batches applied in order, as far as all is here
  *   outflow.c   streams that are sent: who is followed, what readers bring
  *   section.c   ... what was gathered, on its way as batches
@@ -19,6 +20,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/number_table.h"
+#include "base/token_bucket.h"
 #include "link/counters.h"
 #include "link/link.h"
 #include "map/document_cache.h"
@@ -43,6 +45,7 @@ struct channel {
     struct peer from; /* then: where its requests come from */
     uint64_t boot;    /* of the other link */
     uint64_t heard_us;
+    uint64_t round_trip_us; /* smoothed; 0: not measured yet */
 };
 
 struct dialed {
@@ -233,6 +236,7 @@ struct outflow {
     size_t pending_capacity;
     uint64_t since_us; /* the oldest of them; 0: there are none */
     bool moved;        /* a place has, and was not told yet */
+    bool held_back;    /* a batch waits for the rate */
     bool flush_now;
     uint64_t placed_us; /* when places were told last */
     struct section section;
@@ -275,6 +279,8 @@ struct link {
     struct channel channels[LINK_MAX_CHANNELS];
     struct log_limit refused_log;
     struct log_limit greeted_log;
+    struct log_limit shut_out_log;
+    struct token_bucket rate; /* of batches */
 
     struct states *states;               /* see states.h */
     struct site_evidence *evidence_page; /* NULL until there is any */
@@ -316,15 +322,26 @@ struct channel *channel_for(struct link *self, uint32_t peer, const struct filte
 /* The link's name for whoever reads a log: "us". */
 const char *channel_site(const struct link *self, const struct channel *channel);
 
-/* A greeting. `channel`: where it came from, if that has greeted before. */
-void channel_greeted(struct link *self, uint64_t now_us, const struct site_hello *hello,
+/* A greeting, or the answer to one of ours. */
+void channel_greeted(struct link *self, uint64_t now_us, const struct frame *hello,
                      const struct peer *from, uint32_t link);
 
 /* Is it one of two between the same links, and the one that is not used? */
 bool channel_is_spare(const struct link *self, const struct channel *channel);
+/* What we have dialed does not let us in, or does not take us for who we say we are. */
+void channel_shut_out(struct link *self, uint64_t now_us, uint32_t link, const char *cause);
+void channel_refused(struct link *self, uint64_t now_us, uint32_t link, const char *message);
 
 /* False: it could not be sent now. */
 bool channel_send(struct link *self, struct channel *channel, const struct frame *frame);
+
+/* ---- report.c ---- */
+
+void report_on_stats(struct link *self, const struct peer *from, const struct frame *frame);
+
+/* That it is a link, no router. */
+void report_refuse_client(struct link *self, const struct peer *from, const struct frame *frame);
+void report_tick(struct link *self);
 
 /* ---- link.c ---- */
 
@@ -407,6 +424,9 @@ void outflow_stall_if_full(struct outflow *outflow);
 
 /* Is there room for another batch at the other side, and none that could not be sent? */
 bool section_may_send(const struct outflow *outflow);
+
+/* When a batch may leave by the rate, where one waits for that; UINT64_MAX: none does. */
+uint64_t section_next_us(const struct link *self, const struct outflow *outflow);
 
 /* What is due, as far as the other side has room. */
 void section_flush(struct link *self, uint64_t now_us, struct outflow *outflow);

@@ -79,6 +79,18 @@ bool section_may_send(const struct outflow *outflow)
     return outflow->kept.size == 0 && outflow->flying < outflow->room;
 }
 
+/* All streams share the rate: whoever overdraws it makes the next one wait. */
+static bool rate_allows(const struct link *self, uint64_t now_us)
+{
+    return self->config.rate == 0 || token_bucket_ready_us(&self->rate, now_us) <= now_us;
+}
+
+uint64_t section_next_us(const struct link *self, const struct outflow *outflow)
+{
+    return outflow->held_back && section_may_send(outflow) ? token_bucket_ready_us(&self->rate, 0)
+                                                           : UINT64_MAX;
+}
+
 /* What was gathered, sorted, each once; and where the logs are read to. False: memory is out, and
  * it is tried again. */
 static bool begin_section(struct link *self, struct outflow *outflow)
@@ -162,6 +174,8 @@ static bool send_batch(struct link *self, uint64_t now_us, struct outflow *outfl
     if (last) {
         note_places(outflow);
     }
+    token_bucket_take(&self->rate, now_us, self->config.rate > 0 ? outflow->kept.size : 0,
+                      self->config.rate > 0 ? self->config.rate : 1);
     link_count(self, LINK_site_keys_total, count);
     link_count(self, LINK_site_wire_bytes_total, outflow->kept.size);
     send_kept(self, now_us, outflow);
@@ -175,10 +189,24 @@ static bool is_due(const struct link *self, const struct outflow *outflow, uint6
            (outflow->moved && now_us - outflow->placed_us >= PLACES_US);
 }
 
+/* Is a batch to leave that the rate does not let go yet? */
+static bool holds_back(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    bool waits = outflow->section.active || is_due(self, outflow, now_us);
+
+    if (!waits || rate_allows(self, now_us)) {
+        outflow->held_back = false;
+        return false;
+    }
+    link_count(self, LINK_site_rate_waits_total, outflow->held_back ? 0 : 1);
+    outflow->held_back = true;
+    return true;
+}
+
 void section_flush(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
     send_kept(self, now_us, outflow);
-    while (section_may_send(outflow)) {
+    while (section_may_send(outflow) && !holds_back(self, now_us, outflow)) {
         if (!outflow->section.active) {
             if (!is_due(self, outflow, now_us) || !begin_section(self, outflow)) {
                 break;

@@ -9,6 +9,7 @@ static const struct binding site_hello_rows[] = {
     ROW_AS(site_hello, id.high, site_high, UINT64),
     ROW_AS(site_hello, id.low, site_low, UINT64),
     ROW(site_hello, boot, UINT64),
+    ROW(site_hello, round_trip_us, UINT64),
 };
 BINDING_TABLE(site_hello, site_hello, NULL);
 

@@ -25,7 +25,8 @@ struct site_hello {
     bool answer; /* else one is wanted */
     char site[SITE_NAME_BYTES];
     struct site_id id;
-    uint64_t boot; /* of the link: random, drawn at its start */
+    uint64_t boot;          /* of the link: random, drawn at its start */
+    uint64_t round_trip_us; /* as who greets has measured it by this connection; 0: not yet */
 };
 
 /* All of that node's log of this slot group, both of the source's site, below the offset is with

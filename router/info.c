@@ -168,6 +168,11 @@ struct counter_table router_counters(void)
     return (struct counter_table){.defs = counter_defs, .count = ROUTER_NCOUNTERS};
 }
 
+const uint64_t *router_counts(const struct router *router)
+{
+    return router->counters;
+}
+
 void router_on_stats(struct router *self, const struct peer *from, const struct frame *frame)
 {
     struct stat_value values[ROUTER_NCOUNTERS];

@@ -239,6 +239,8 @@ struct router {
     struct site_ask *site_asks; /* see site_cursors.h; those that came last first */
     uint32_t nsite_asks;
     struct link_ring coordinators;
+    struct router_link link; /* of one that links sites; its report is the one below */
+    struct link_report link_report;
     uint64_t since;
     uint64_t store;      /* the name of the store that `since` is a change number of */
     uint64_t sync;       /* number of the last sync request sent */

@@ -253,6 +253,21 @@ MUST_USE bool router_secret(const struct router *router, uint64_t filter_id,
 /* With this cluster's key, for its coordinators, under the name that is given for an id. */
 void router_seal_secret(struct router *router, uint64_t name, const struct hash_secret *secret,
                         uint8_t sealed[SEAL_SECRET_BYTES]);
+/* ---- a router that links its site to others ---- */
+
+struct link_report; /* proto/codec.h */
+
+/* What it tells coordinators with its questions for news, so that its site's processes and people
+ * find it. */
+struct router_link {
+    char site[SITE_NAME_BYTES];
+    char endpoint[DOCUMENT_TEXT_BYTES]; /* where it is reached in its site ... */
+    bool curve;                         /* ... and by what */
+    const struct link_report *report;   /* copied */
+};
+
+/* From the next question on. A router of which this was never said is no link. */
+void router_tell_link(struct router *router, const struct router_link *link);
 
 /* What an earlier router has kept, which is moved: for when no coordinator answers for
  * ROUTER_KEPT_US after the start. Before the first event. */
@@ -273,5 +288,6 @@ bool router_heard_of_users(const struct router *router);
 void router_note_use(struct router *router, const struct user_use *use);
 
 struct counter_table router_counters(void);
+const uint64_t *router_counts(const struct router *router);
 
 #endif

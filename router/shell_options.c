@@ -1,6 +1,8 @@
 /* The table of orbloom-router's options, and what it takes for several of them to go together. */
 #include "router/shell_options.h"
 
+#include "router/shell_core_options.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,36 +20,19 @@ static const struct option options[] = {
                                FIELD(config.ncoordinators),
                                "the coordinators to ask for documents"),
     DAEMON_OPTION_CLUSTER_KEY_FILE,
-    {
-        .name = "max_inflight",
-        .kind = OPTION_BYTES,
-        .offset = FIELD(config.max_inflight_bytes),
-        .min = MIB,
-        .max = 16384 * MIB,
-        .unit = "bytes",
-        .range = "1 MiB to 16 GiB",
-        .value = "64MiB",
-        .help = "of requests under way, beyond which they are OVERLOADED; with users as "
-                "much again of those that wait for their turn",
-    },
+    ROUTER_OPTION_MAX_INFLIGHT(FIELD(config.max_inflight_bytes)),
     DAEMON_OPTION_DURATION("hedge_delay", FIELD(config.hedge_us), DAEMON_MS, 60 * DAEMON_SECOND,
                            "auto, or 1ms to 60s", "auto",
                            "a check asks the remaining replicas after this, auto being the time "
                            "within which nodes answered 99 of 100 checks lately"),
-    DAEMON_OPTION_DURATION(
-        "retry_interval", FIELD(config.retry_us), DAEMON_MS, 60 * DAEMON_SECOND, "1ms to 60s",
-        "250ms",
-        "a node that has not answered is asked again after this, then after up to "
-        "four times as long"),
+    ROUTER_OPTION_RETRY_INTERVAL(FIELD(config.retry_us)),
     DAEMON_OPTION_DURATION("spin", FIELD(spin_us), 0, DAEMON_MS, "0us to 1ms", "100us",
                            "look for answers so long before sleeping, while requests are in "
                            "flight: shorter latency for CPU time"),
     DAEMON_OPTION_DURATION("max_timeout", FIELD(config.max_timeout_us), 10 * DAEMON_MS,
                            3600 * DAEMON_SECOND, "10ms to 1h", "60s",
                            "the longest deadline that a client may ask for"),
-    DAEMON_OPTION_DURATION("sync_interval", FIELD(config.sync_interval_us), 10 * DAEMON_MS,
-                           60 * DAEMON_SECOND, "10ms to 60s", "1s",
-                           "how often this router asks a coordinator for news"),
+    ROUTER_OPTION_SYNC_INTERVAL(FIELD(config.sync_interval_us)),
     DAEMON_OPTION_LIVE_DURATION("drain_timeout", FIELD(drain_timeout_us), 0, 3600 * DAEMON_SECOND,
                                 "0s to 1h", "5s",
                                 "SIGTERM: what clients have under way is answered within this, "

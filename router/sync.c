@@ -32,13 +32,16 @@ static bool send(struct router *self, uint64_t now_us)
             {
                 .role = SYNC_ROUTER,
                 .name = self->config.name,
-                .endpoint = "",
+                .endpoint = self->link.endpoint, /* "" but of a link; as is its site */
                 .host = "",
                 .zone = "",
                 .since = self->since,
                 .store = self->store,
                 .features = features_known(),
                 .key = cluster_key_tag(&self->config.key),
+                .curve = self->link.curve,
+                .site = self->link.site,
+                .link = self->link_report,
                 .uses = self->uses,
                 .nuses = self->nuses,
             },
@@ -52,6 +55,14 @@ static bool send(struct router *self, uint64_t now_us)
     buffer_clear(&self->out);
     return codec_encode(&frame, &self->out) == STATUS_OK &&
            link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out));
+}
+
+void router_tell_link(struct router *router, const struct router_link *link)
+{
+    assert(link->report->npeers <= LINK_MAX_PEERS);
+    router->link_report = *link->report;
+    router->link = *link;
+    router->link.report = &router->link_report;
 }
 
 /* The newest time of each is told. Beyond the bound they are not: the next use will be. */

@@ -4,8 +4,8 @@
 # - Every option that a daemon prints with --print-options (name, unit, range, default, help
 #   between tabs) has a row in a table of docs/configuration.md, with the same default; and a
 #   table below a heading that names the daemon has no other rows.
-# - deploy/node.conf, router.conf and coordinator.conf pass --check-config, with a key and folders
-#   that are there.
+# - deploy/node.conf, router.conf, link.conf and coordinator.conf pass --check-config, with keys and
+#   folders that are there.
 # - Every command of `orbloom help --names` is named in README.md or docs/cli.md, and every flag
 #   of its help there or in docs/benchmark.md.
 # - Sources name no `orbloom COMMAND` in backticks that is not in that list, and no BF.NAME that is
@@ -23,7 +23,8 @@ configuration=$root/docs/configuration.md
 options=$(mktemp) || exit 2
 samples=$(mktemp -d) || exit 2
 trap 'rm -rf "$options" "$samples"' EXIT
-(umask 077 && printf '%064d\n' 1 >"$samples/cluster.key")
+(umask 077 && printf '%064d\n' 1 >"$samples/cluster.key" &&
+    printf 'orbloom-site-secret %064d\n' 1 >"$samples/site.key")
 compared=0
 wrong=0
 
@@ -147,7 +148,7 @@ check_daemon() {
 check_sample() {
     program=orbloom-$(basename "$1" .conf)
     case $program in
-    orbloom-node | orbloom-router | orbloom-coordinator) ;;
+    orbloom-node | orbloom-router | orbloom-link | orbloom-coordinator) ;;
     *)
         complain "$1: no daemon of that name"
         return
@@ -217,7 +218,7 @@ check_example() {
     fi
 }
 
-for daemon in node router coordinator; do
+for daemon in node router link coordinator; do
     check_daemon "$daemon"
 done
 for sample in "$root"/deploy/*.conf; do

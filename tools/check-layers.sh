@@ -92,8 +92,10 @@ BEGIN {
     # sees nothing of it.
     door["router/resp"] = "router/router.h"
 
-    # A link hosts the core of a router, as the RESP front does, and sees no more of it.
+    # A link hosts the core of a router, as the RESP front does, and sees no more of it; its shell
+    # has the options of that core, too.
     guest["link", "router"] = "router/router.h"
+    guest_shell["link", "router"] = "router/shell_core_options.h"
 }
 
 # "lib/filter/lines.c" is of layer filter, "client/examples/x.c" of layer client.
@@ -181,7 +183,8 @@ function check_own(header, target) {
         complain("includes \"" header "\": " target " is not a layer")
     } else if (!((layer, target) in allowed)) {
         complain(layer " must not include " target " (\"" header "\")")
-    } else if ((layer, target) in guest && header != guest[layer, target]) {
+    } else if ((layer, target) in guest && header != guest[layer, target] &&
+               (is_core(file) || header != guest_shell[layer, target])) {
         complain(layer " sees of " target " only \"" guest[layer, target] "\" (\"" header "\")")
     } else if (header ~ /[.]pb-c[.]h$/ && layer != "proto") {
         complain("only proto may include generated code (\"" header "\")")

@@ -88,9 +88,11 @@ static void show_site(const struct site_summary *site)
     (void)printf("  %-32s %s  ", site->name, site_id_show(&site->id, id));
     if (site->own) {
         (void)printf("this site, %" PRIu32 " links\n", site->links);
-    } else if (site->links > 0) {
+    } else if (site->links > 0 && site->round_trip_us > 0) {
         (void)printf("connected by %" PRIu32 " links, %.1f ms\n", site->links,
                      (double)site->round_trip_us / 1000);
+    } else if (site->links > 0) {
+        (void)printf("connected by %" PRIu32 " links\n", site->links);
     } else {
         (void)printf("not connected\n");
     }

@@ -8,6 +8,7 @@ struct playground_settings {
     const char *dir;
     uint64_t nodes;
     uint64_t routers;
+    uint64_t sites;
     uint64_t hosts;
     uint64_t base_port;
     uint64_t memory_bytes;
@@ -49,6 +50,17 @@ static const struct option options[] = {
         .help = "how many routers",
     },
     {
+        .name = "sites",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(sites),
+        .min = 1,
+        .max = PLAYGROUND_MAX_SITES,
+        .sample = "N",
+        .range = "1 to 4",
+        .value = "1",
+        .help = "how many clusters, each of so many nodes and routers, linked with each other",
+    },
+    {
         .name = "hosts",
         .kind = OPTION_COUNT,
         .offset = FIELD(hosts),
@@ -66,7 +78,8 @@ static const struct option options[] = {
         .sample = "PORT",
         .range = "0 to 65461",
         .value = "7400",
-        .help = "coordinator PORT, router PORT+1, nodes PORT+10...; 0: free ports",
+        .help = "coordinator PORT, router PORT+1, nodes PORT+10..., a further site PORT+100...; 0: "
+                "free ports",
     },
     {
         .name = "memory",
@@ -107,11 +120,15 @@ static const struct option_table table = {
         "shell exports of ORBLOOM_ROUTER, ORBLOOM_COORDINATOR and ORBLOOM_DIR, and unsets\n"
         "ORBLOOM_CREDENTIAL, as the cluster is a plain one. A daemon that dies is named with the\n"
         "end of its log, and the others go on.\n\n"
+        "--sites N: whole clusters site-1 to site-N, each with a coordinator, its nodes and\n"
+        "routers, and a link to all others, in DIR/site-I/...; each has an env of its own there,\n"
+        "and DIR/env is that of site-1. `orbloom site` shows how they are connected.\n\n"
         "--run COMMAND... must be the last flag: runs the command with these variables set,\n"
         "then stops all.\n\n"
         "Examples:\n"
         "  orbloom playground\n"
         "  orbloom playground --dir ~/orbloom --base-port 0 --nodes 5\n"
+        "  orbloom playground --sites 2 --nodes 1 --run orbloom site\n"
         "  orbloom playground --base-port 0 --run sh -c 'orbloom status'\n\n"
         "Exit: 0 stopped as asked (with --run: the command's exit status), 1 it did not start,\n"
         "2 wrong usage.",
@@ -135,6 +152,15 @@ static int split_command(int argc, char **argv, char ***command)
     return argc;
 }
 
+/* What the option's own bound does not see: links, and further sites. */
+static bool has_ports(const struct playground_settings *settings)
+{
+    uint64_t last = settings->base_port + (settings->sites - 1) * PLAYGROUND_SITE_PORTS +
+                    PLAYGROUND_LINK_PORT + 1;
+
+    return settings->sites == 1 || last <= 65535;
+}
+
 static int run(int argc, char **argv)
 {
     struct playground_settings settings = {0};
@@ -148,10 +174,16 @@ static int run(int argc, char **argv)
     if (command != NULL && command[0] == NULL) {
         return cmd_fail(STATUS_USAGE, "--run needs a command; give --run COMMAND...");
     }
+    if (!has_ports(&settings)) {
+        return cmd_fail(STATUS_INVALID,
+                        "--base-port: there are no ports for %d sites above %d; give a lower one",
+                        (int)settings.sites, (int)settings.base_port);
+    }
     return playground_run(&(struct playground_options){
         .dir = settings.dir,
         .nodes = (uint32_t)settings.nodes,
         .routers = (uint32_t)settings.routers,
+        .sites = (uint32_t)settings.sites,
         .hosts = (uint32_t)(settings.hosts > 0 ? settings.hosts : settings.nodes),
         .base_port = (uint32_t)settings.base_port,
         .memory_bytes = settings.memory_bytes,

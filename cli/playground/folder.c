@@ -114,15 +114,24 @@ static enum status lock_folder(struct playground_folder *self)
     return playground_write(self, NULL, "pid", text);
 }
 
-static enum status make_key(const struct playground_folder *self)
+static enum status make_key(const struct playground_folder *self, const char *site,
+                            const char *name, enum status (*make)(const char *path))
 {
     char path[PLAYGROUND_PATH_BYTES];
 
-    playground_path(self, NULL, "key", path);
-    if (keygen_write(path) != STATUS_OK && errno != EEXIST) {
+    playground_path(self, site, name, path);
+    if (make(path) != STATUS_OK && errno != EEXIST) {
         return complain(path, "choose a folder that you may write to");
     }
     return STATUS_OK;
+}
+
+enum status playground_make_keys(const struct playground_folder *self, const char *site)
+{
+    enum status status = make_key(self, site, "key", keygen_write);
+
+    return status == STATUS_OK && site != NULL ? make_key(self, site, "site.key", keygen_write_site)
+                                               : status;
 }
 
 enum status playground_folder_open(struct playground_folder *self, const char *dir)
@@ -139,7 +148,6 @@ enum status playground_folder_open(struct playground_folder *self, const char *d
     }
     if (status == STATUS_OK) {
         playground_remove(self, NULL, "env");
-        status = make_key(self);
     }
     if (status != STATUS_OK) {
         playground_folder_close(self);

@@ -67,12 +67,20 @@ static void on_stop_limit(uv_timer_t *timer)
     kill_all(self, SIGKILL);
 }
 
+static void remove_env(const struct playground *self)
+{
+    playground_remove(&self->folder, NULL, "env");
+    for (uint32_t i = 0; i < self->options->sites && self->options->sites > 1; i++) {
+        playground_remove(&self->folder, self->sites[i].name, "env");
+    }
+}
+
 /* The command first: it may want to say goodbye to a cluster that still answers. */
 static void stop(struct playground *self)
 {
     if (self->stage != STAGE_STOPPING) {
         self->stage = STAGE_STOPPING;
-        playground_remove(&self->folder, NULL, "env");
+        remove_env(self);
         (void)uv_timer_start(&self->timer, on_stop_limit, STOP_LIMIT_MS, STOP_LIMIT_MS);
     }
     if (self->command_running) {
@@ -138,16 +146,32 @@ static void run_command(struct playground *self)
     self->command_running = true;
 }
 
-static void print_welcome(const struct playground *self)
+static void print_site(const struct playground *self, uint32_t site)
 {
     char routers[LIST_BYTES];
 
-    (void)printf("playground of 1 coordinator, %u node%s, %u router%s in %s%s\n",
-                 self->options->nodes, self->options->nodes == 1 ? "" : "s", self->options->routers,
+    if (self->options->sites > 1) {
+        (void)printf("%s: . %s/%s/env\n", self->sites[site].name, self->folder.path,
+                     self->sites[site].name);
+    }
+    (void)printf("  router       %s\n", playground_routers(self, site, routers, sizeof routers));
+    (void)printf("  coordinator  %s\n", self->sites[site].coordinator->endpoint);
+}
+
+static void print_welcome(const struct playground *self)
+{
+    if (self->options->sites > 1) {
+        (void)printf("playground of %u sites, each of 1 link, ", self->options->sites);
+    } else {
+        (void)printf("playground of ");
+    }
+    (void)printf("1 coordinator, %u node%s, %u router%s in %s%s\n", self->options->nodes,
+                 self->options->nodes == 1 ? "" : "s", self->options->routers,
                  self->options->routers == 1 ? "" : "s", self->folder.path,
                  self->folder.temporary ? " (removed at the end)" : "");
-    (void)printf("  router       %s\n", playground_routers(self, routers, sizeof routers));
-    (void)printf("  coordinator  %s\n", self->processes[0].endpoint);
+    for (uint32_t i = 0; i < self->options->sites; i++) {
+        print_site(self, i);
+    }
     (void)printf("use it from another terminal:\n");
     (void)printf("  . %s/env\n", self->folder.path);
     (void)printf("  orbloom create seen --capacity 10M --fpr 1%%\n");
@@ -203,6 +227,35 @@ static void start_one(struct playground *self, struct playground_process *proces
     }
 }
 
+/* All coordinators first: what follows is told of them. */
+static void start_rest(struct playground *self)
+{
+    for (uint32_t i = 0; i < self->options->sites; i++) {
+        if (!self->sites[i].coordinator->ready) {
+            return;
+        }
+    }
+    self->stage = STAGE_REST;
+    for (uint32_t i = 0; i < self->nprocesses; i++) {
+        struct playground_process *process = &self->processes[i];
+
+        if (process->role != PLAYGROUND_COORDINATOR &&
+            (process->role != PLAYGROUND_LINK || process->site == 0)) {
+            start_one(self, process);
+        }
+    }
+}
+
+/* It dials those that were started before. */
+static void start_next_link(struct playground *self, const struct playground_process *link)
+{
+    uint32_t next = link->site + 1;
+
+    if (next < self->options->sites) {
+        start_one(self, self->sites[next].link);
+    }
+}
+
 /* A port that the kernel chose goes into the file: started again by hand it is the same. */
 static void on_ready(void *context, struct playground_process *process)
 {
@@ -216,11 +269,13 @@ static void on_ready(void *context, struct playground_process *process)
         return;
     }
     if (self->stage == STAGE_COORDINATOR) {
-        self->stage = STAGE_REST;
-        for (uint32_t i = 1; i < self->nprocesses; i++) {
-            start_one(self, &self->processes[i]);
-        }
-    } else if (self->stage == STAGE_REST && all_ready(self)) {
+        start_rest(self);
+        return;
+    }
+    if (self->stage == STAGE_REST && process->role == PLAYGROUND_LINK) {
+        start_next_link(self, process);
+    }
+    if (self->stage == STAGE_REST && all_ready(self)) {
         self->stage = STAGE_CHECKING;
     }
 }
@@ -272,9 +327,12 @@ static enum status prepare(struct playground *self)
 
 static void drive(struct playground *self)
 {
-    if (playground_plan(self) == STATUS_OK) {
-        start_one(self, &self->processes[0]);
-    } else {
+    enum status status = playground_plan(self);
+
+    for (uint32_t i = 0; i < self->options->sites && status == STATUS_OK; i++) {
+        start_one(self, self->sites[i].coordinator);
+    }
+    if (status != STATUS_OK) {
         give_up(self);
     }
     (void)uv_run(&self->loop, UV_RUN_DEFAULT);

@@ -1,7 +1,9 @@
-/* playground.h - a whole cluster on this machine: one coordinator, nodes and routers.
+/* playground.h - a whole cluster on this machine: one coordinator, nodes and routers; or several of
+ * them, each a site with a link, connected with each other.
  *
- * Each is its own process. The coordinator first, then the rest with its endpoint; when all
- * nodes are known to the coordinator and all routers answer, DIR/env is written. A daemon
+ * Each is its own process. The coordinators first, then the rest with their endpoints; when all
+ * nodes are known to their coordinator, all routers answer, and each site is connected to all
+ * others, DIR/env is written. A daemon
  * that ends is named and not started again; Ctrl-C, SIGTERM or the end of the command given
  * stops all: SIGTERM, then SIGKILL for what is left after a while.
  *
@@ -13,12 +15,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PLAYGROUND_MAX_NODES = 64, PLAYGROUND_MAX_ROUTERS = 8, PLAYGROUND_NODE_PORT = 10 };
+enum {
+    PLAYGROUND_MAX_NODES = 64,
+    PLAYGROUND_MAX_ROUTERS = 8,
+    PLAYGROUND_MAX_SITES = 4,
+    PLAYGROUND_NODE_PORT = 10,
+    PLAYGROUND_LINK_PORT = 80, /* and the next one for other sites */
+    PLAYGROUND_SITE_PORTS = 100,
+};
 
 struct playground_options {
     const char *dir; /* NULL: a temporary folder, removed at the end */
     uint32_t nodes;
     uint32_t routers;
+    uint32_t sites;     /* each with so many of all; 1: a cluster without a link */
     uint32_t hosts;     /* labels that the nodes share; as many as nodes: none shared */
     uint32_t base_port; /* 0: free ports */
     uint64_t memory_bytes;

@@ -2,20 +2,33 @@
 #ifndef ORBLOOM_CLI_PLAYGROUND_PRIVATE_H
 #define ORBLOOM_CLI_PLAYGROUND_PRIVATE_H
 
+#include "base/curve.h"
 #include "cli/playground/playground.h"
 #include "cli/playground/process.h"
 
 enum playground_stage {
-    STAGE_COORDINATOR, /* it is starting */
-    STAGE_REST,        /* nodes and routers are starting */
-    STAGE_CHECKING,    /* all listen: do they answer? */
+    STAGE_COORDINATOR, /* they are starting, one a site */
+    STAGE_REST,        /* nodes and routers are starting, and links one after the other */
+    STAGE_CHECKING,    /* all listen: do they answer, and are sites connected? */
     STAGE_SERVING,
     STAGE_STOPPING,
 };
 
 enum {
     PLAYGROUND_NSIGNALS = 3,
-    PLAYGROUND_MAX_PROCESSES = 1 + PLAYGROUND_MAX_ROUTERS + PLAYGROUND_MAX_NODES,
+    PLAYGROUND_MAX_PROCESSES = PLAYGROUND_MAX_SITES *
+                               (2 + PLAYGROUND_MAX_ROUTERS + PLAYGROUND_MAX_NODES),
+    PLAYGROUND_SITE_BYTES = 16,
+};
+
+/* A cluster: processes in this order: coordinator, routers, nodes, and its link if it has one. */
+struct playground_site {
+    char name[PLAYGROUND_SITE_BYTES]; /* "site-2", its folder; "": the only one, in DIR itself */
+    struct playground_process *coordinator;
+    struct playground_process *routers;
+    struct playground_process *nodes;
+    struct playground_process *link; /* NULL: there is one site */
+    struct curve_pair key;           /* then */
 };
 
 struct playground {
@@ -31,24 +44,26 @@ struct playground {
     uv_process_t command;
     bool command_running;
     bool killed; /* what did not stop in time */
+    struct playground_site sites[PLAYGROUND_MAX_SITES];
     uint32_t nprocesses;
     struct playground_process processes[PLAYGROUND_MAX_PROCESSES];
 };
 
-/* Names, ports and folders of all processes. */
+/* Names, ports, folders and keys of all sites and processes. */
 MUST_USE enum status playground_plan(struct playground *self);
 
 /* Write DIR/NAME/conf with the port as far as it is known. */
 MUST_USE enum status playground_write_conf(const struct playground *self,
                                            const struct playground_process *process);
 
-/* The routers' endpoints, separated by commas. Returns `text`. */
-const char *playground_routers(const struct playground *self, char *text, size_t size);
+/* The endpoints of a site's routers, separated by commas. Returns `text`. */
+const char *playground_routers(const struct playground *self, uint32_t site, char *text,
+                               size_t size);
 
-/* Does the coordinator know all nodes, and does every router answer? */
+/* Do the coordinators know all nodes, does every router answer, and are all sites connected? */
 bool playground_answers(const struct playground *self);
 
-/* DIR/env, and the same for our own children. */
+/* DIR/env and those of sites, and the first site's for our own children. */
 MUST_USE enum status playground_export(const struct playground *self);
 
 #endif

@@ -19,6 +19,7 @@ const char *playground_program(enum playground_role role)
         [PLAYGROUND_COORDINATOR] = "orbloom-coordinator",
         [PLAYGROUND_ROUTER] = "orbloom-router",
         [PLAYGROUND_NODE] = "orbloom-node",
+        [PLAYGROUND_LINK] = "orbloom-link",
     };
 
     return names[role];
@@ -59,14 +60,25 @@ static void on_end(uv_process_t *handle, int64_t status, int signal)
     self->watcher->gone(self->watcher->context, self);
 }
 
-/* The daemon's first line is whole. */
+static bool is_word(const char *line, const char *word, char endpoint[DOCUMENT_TEXT_BYTES])
+{
+    size_t size = strlen(word);
+
+    if (strncmp(line, word, size) != 0) {
+        return false;
+    }
+    (void)snprintf(endpoint, DOCUMENT_TEXT_BYTES, "%s", line + size);
+    return true;
+}
+
+/* A line of the daemon's is whole. */
 static void take_line(struct playground_process *self)
 {
-    static const char word[] = "ready ";
-
-    if (!self->ready && strncmp(self->line, word, sizeof word - 1) == 0) {
+    if (self->ready || is_word(self->line, "sites ", self->site_endpoint)) {
+        return;
+    }
+    if (is_word(self->line, "ready ", self->endpoint)) {
         self->ready = true;
-        (void)snprintf(self->endpoint, sizeof self->endpoint, "%s", self->line + sizeof word - 1);
         self->watcher->ready(self->watcher->context, self);
     }
 }
@@ -95,11 +107,11 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     }
     self->line_size += (size_t)size;
     self->line[self->line_size] = '\0';
-    stop = strchr(self->line, '\n');
-    if (stop != NULL) {
+    while ((stop = strchr(self->line, '\n')) != NULL) {
         *stop = '\0';
         take_line(self);
-        self->line_size = 0;
+        self->line_size -= (size_t)(stop + 1 - self->line);
+        memmove(self->line, stop + 1, self->line_size + 1);
     }
 }
 

@@ -1,7 +1,8 @@
 /* process.h - one daemon of a playground, as a child process.
  *
  * It is started through `orbloom playground-child`, so that it dies with the playground even
- * when that is killed. Its one line on stdout, "ready ENDPOINT", says where it serves.
+ * when that is killed. Its line on stdout, "ready ENDPOINT", says where it serves; before that a
+ * link's, "sites ENDPOINT", where links of other sites get in.
  *
  * Owner:   the struct is the caller's and must stay in place while the loop runs.
  * Threads: the loop's.
@@ -23,12 +24,19 @@ struct playground_watcher {
     void (*gone)(void *context, struct playground_process *process);
 };
 
-enum playground_role { PLAYGROUND_COORDINATOR, PLAYGROUND_ROUTER, PLAYGROUND_NODE };
+enum playground_role {
+    PLAYGROUND_COORDINATOR,
+    PLAYGROUND_ROUTER,
+    PLAYGROUND_NODE,
+    PLAYGROUND_LINK,
+};
 
 struct playground_process {
     enum playground_role role;
-    char name[PLAYGROUND_NAME_BYTES]; /* and its folder */
+    uint32_t site;                    /* which, from 0 */
+    char name[PLAYGROUND_NAME_BYTES]; /* and its folder: "node-1", "site-2/node-1" */
     char endpoint[DOCUMENT_TEXT_BYTES];
+    char site_endpoint[DOCUMENT_TEXT_BYTES]; /* of links: for other sites */
     bool running;
     bool ready;
     int64_t exit_status;

@@ -307,6 +307,12 @@ const struct file_secret file_cluster_key = {
     .remedy = "make one with: orbloom keygen FILE",
 };
 
+const struct file_secret file_site_key = {
+    .what = "the site_key_file",
+    .form = "it must hold the secret key of a site's links, on one line",
+    .remedy = "make one with: orbloom keygen --site FILE",
+};
+
 static enum status refuse_secret(const struct file_secret *secret, const char *path,
                                  const char *reason, enum status status,
                                  char why[FILE_REASON_BYTES])

@@ -42,6 +42,7 @@ struct file_secret {
 };
 
 extern const struct file_secret file_cluster_key;
+extern const struct file_secret file_site_key; /* of a site's links: see map/site_key.h */
 
 enum { FILE_REASON_BYTES = 512 };
 

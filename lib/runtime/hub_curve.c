@@ -147,16 +147,19 @@ static void write_key(const uint8_t key[CURVE_KEY_BYTES], char text[KEY_DIGITS +
 static void say_refused_key(struct hub *hub, uint64_t now_us, const struct zap_request *asked)
 {
     char key[KEY_DIGITS + 1];
+    const char *remedy = hub->curve->stranger_remedy;
     bool has_address = asked->count > ZAP_ADDRESS && asked->sizes[ZAP_ADDRESS] < ZAP_PART_BYTES;
 
     write_key(asked->parts[ZAP_KEY], key);
     hub_refuse(hub, HUB_COUNTER_REFUSED_PEERS, ACTOR_REFUSED_PEER);
     log_limited(&hub->refused_peer_log, now_us, LOG_WARN,
-                "refused a peer from %.*s: nobody here has the public key %s; give a process the "
-                "cluster_key_file of this cluster, and a client a credential file that is not "
-                "withdrawn",
+                "refused a peer from %.*s: nobody here has the public key %s; %s",
                 has_address ? (int)asked->sizes[ZAP_ADDRESS] : 1,
-                has_address ? (const char *)asked->parts[ZAP_ADDRESS] : "?", key);
+                has_address ? (const char *)asked->parts[ZAP_ADDRESS] : "?", key,
+                remedy != NULL
+                    ? remedy
+                    : "give a process the cluster_key_file of this cluster, and a client a "
+                      "credential file that is not withdrawn");
 }
 
 bool hub_zap_answer(struct hub_socket *zap, uint64_t now_us)

@@ -55,6 +55,10 @@ struct hub_curve {
     /* Whose key is that? Sets role and user of the peer; false: nobody's. Only where it listens. */
     bool (*who)(void *context, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer);
 
+    /* What is logged of a peer that nobody knows ends with this; NULL: with what helps a process or
+     * client of a cluster. */
+    const char *stranger_remedy;
+
     /* May that peer send this frame? Of one that is not `known` any more it may not. False, and in
      * `refusal`, empty at first, what it is answered, if anything. NULL: whoever is known may. Only
      * where it listens. */

@@ -29,7 +29,8 @@
 enum option_kind {
     OPTION_SWITCH,   /* bool; commands only; takes no value */
     OPTION_TEXT,     /* char[size]; size 0: const char *, not empty */
-    OPTION_TEXTS,    /* const char *[max_count]; commands only: one each time that it is given */
+    OPTION_TEXTS,    /* const char *[max_count], or char[max_count][size]: one each time that it is
+                        given, or a list of a file */
     OPTION_NAME,     /* char[size]; [A-Za-z0-9._:-]{1,128} */
     OPTION_SITE,     /* char[size]; [a-z0-9-]{1,32} */
     OPTION_ENDPOINT, /* char[size]; tcp://HOST:PORT, port 0 or * for a free one */
