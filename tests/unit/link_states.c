@@ -680,8 +680,10 @@ Test(link_states, nothing_is_proved_before_it_is_applied)
     cr_assert_eq(tellers[US].nevidence, 0);
     cr_assert_eq(replicas_with(keys), 0);
     lose_batches = false;
+    nmarks = 0;
     site_pair_run(pair, 20 * SECOND);
     cr_assert_gt(tellers[US].nevidence, 0);
+    cr_assert_gt(nmarks, 0, "that of a stream that broke was not asked for again");
     cr_assert_eq(replicas_with(keys), 3);
     end();
 }
