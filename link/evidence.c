@@ -157,7 +157,7 @@ void evidence_void(struct inflow *inflow)
     forget(&self->mark_there);
 }
 
-void evidence_free(struct inflow *inflow)
+void evidence_free(struct link *link, struct inflow *inflow)
 {
     struct evidence *self = inflow->evidence;
 
@@ -172,6 +172,7 @@ void evidence_free(struct inflow *inflow)
     forget(&self->compared_here);
     heap_free(self);
     inflow->evidence = NULL;
+    link->nevidence--;
 }
 
 bool evidence_may_open(const struct inflow *inflow)
@@ -298,7 +299,7 @@ void evidence_on_marked(struct link *self, const struct channel *channel,
 
 /* All that was acknowledged there before it was asked for is here, with W replicas. On a stream
  * that began without places the source has sent all that R replicas of each slot group had, too. */
-static void proved(struct evidence *self)
+static void proved(struct link *link, struct evidence *self)
 {
     become(&self->marked, self->mark_there);
     if (self->copying) {
@@ -309,6 +310,7 @@ static void proved(struct evidence *self)
     self->mark = 0;
     self->told = self->filled = false;
     self->version = 0;
+    link->evidence_news = true;
 }
 
 static void turn(struct link *link, uint64_t now_us, struct inflow *inflow)
@@ -321,7 +323,7 @@ static void turn(struct link *link, uint64_t now_us, struct inflow *inflow)
         self->mark = 0;
     }
     if (self->mark != 0 && self->answered && inflow->applied >= self->batch) {
-        proved(self);
+        proved(link, self);
     }
     look(link, inflow);
     if (self->wants_copy) {
@@ -337,12 +339,26 @@ void evidence_turn(struct link *self, uint64_t now_us)
 {
     struct inflow *inflow;
 
+    if (self->nevidence == 0) {
+        return;
+    }
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
         if (inflow->evidence != NULL) {
             turn(self, now_us, inflow);
         }
     }
+}
+
+static bool is_news(const struct evidence *self)
+{
+    return self != NULL && !self->told && self->marked != NULL;
+}
+
+static void make(struct link *self, struct inflow *inflow)
+{
+    inflow->evidence = heap_zalloc(1, sizeof *inflow->evidence);
+    self->nevidence += inflow->evidence != NULL;
 }
 
 /* Of filters that wait for sites. */
@@ -355,12 +371,13 @@ void evidence_tick(struct link *self, uint64_t now_us)
         bool wanted = states_unsettled(self, &inflow->uid);
 
         if (!wanted) {
-            evidence_free(inflow);
+            evidence_free(self, inflow);
         } else if (inflow->evidence == NULL) {
-            inflow->evidence = heap_zalloc(1, sizeof *inflow->evidence);
+            make(self, inflow);
         }
         if (inflow->evidence != NULL) {
             inflow->evidence->told &= now_us - inflow->evidence->told_us < SAY_AGAIN_US;
+            self->evidence_news |= is_news(inflow->evidence);
             look(self, inflow);
         }
     }
@@ -368,22 +385,9 @@ void evidence_tick(struct link *self, uint64_t now_us)
 
 /* ---- to coordinators ---- */
 
-static bool is_news(const struct evidence *self)
-{
-    return self != NULL && !self->told && (self->marked != NULL || self->compared != NULL);
-}
-
 bool evidence_has_news(const struct link *self)
 {
-    const struct inflow *inflow;
-
-    TAILQ_FOREACH(inflow, &self->inflows, link)
-    {
-        if (is_news(inflow->evidence)) {
-            return true;
-        }
-    }
-    return false;
+    return self->evidence_news;
 }
 
 static void say(const struct link *link, const struct inflow *inflow, struct site_evidence *out)
@@ -398,14 +402,13 @@ static void say(const struct link *link, const struct inflow *inflow, struct sit
 }
 
 /* Those at the end come when those before them are told. */
-void evidence_fill(struct link *self, uint64_t now_us, struct sync_request *request)
+void evidence_fill(struct link *self, struct sync_request *request)
 {
     struct inflow *inflow;
     size_t count = 0;
 
-    (void)now_us;
-    TAILQ_FOREACH(inflow, &self->inflows, link)
-    {
+    for (inflow = self->nevidence > 0 ? TAILQ_FIRST(&self->inflows) : NULL; inflow != NULL;
+         inflow = TAILQ_NEXT(inflow, link)) {
         struct evidence *evidence = inflow->evidence;
 
         if (evidence == NULL) {
@@ -431,6 +434,7 @@ void evidence_heard(struct link *self, uint64_t now_us)
 {
     struct inflow *inflow;
 
+    self->evidence_news = false;
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
         struct evidence *evidence = inflow->evidence;
@@ -440,6 +444,7 @@ void evidence_heard(struct link *self, uint64_t now_us)
             evidence->filled = false;
             evidence->told_us = now_us;
         }
+        self->evidence_news |= is_news(evidence);
     }
 }
 
@@ -451,6 +456,7 @@ void evidence_tell_anew(struct link *self)
     {
         if (inflow->evidence != NULL) {
             inflow->evidence->told = false;
+            self->evidence_news |= is_news(inflow->evidence);
         }
     }
 }

@@ -28,7 +28,7 @@
 struct channel;
 struct inflow;
 
-void evidence_free(struct inflow *inflow);
+void evidence_free(struct link *self, struct inflow *inflow);
 
 /* A site that joins is not copied before it takes adds: it would have to be copied once more. */
 bool evidence_may_open(const struct inflow *inflow);
@@ -47,7 +47,7 @@ void evidence_tick(struct link *self, uint64_t now_us);
 /* ---- to coordinators ---- */
 
 bool evidence_has_news(const struct link *self);
-void evidence_fill(struct link *self, uint64_t now_us, struct sync_request *request);
+void evidence_fill(struct link *self, struct sync_request *request);
 
 /* What was filled in last. */
 void evidence_heard(struct link *self, uint64_t now_us);

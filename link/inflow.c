@@ -482,7 +482,7 @@ static struct inflow *find(struct link *self, uint64_t filter_id, uint32_t peer)
 static void drop(struct link *self, struct inflow *inflow)
 {
     stop(self, inflow);
-    evidence_free(inflow);
+    evidence_free(self, inflow);
     TAILQ_REMOVE(&self->inflows, inflow, link);
     heap_free(inflow->sources);
     heap_free(inflow);

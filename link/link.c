@@ -289,7 +289,8 @@ void link_destroy(struct link **link)
 
 static void fill_sync(void *context, uint64_t now_us, struct sync_request *request)
 {
-    states_fill(context, now_us, request);
+    (void)now_us;
+    states_fill(context, request);
 }
 
 static void on_sync_answered(void *context, uint64_t now_us, const struct sync_reply *reply,

@@ -284,6 +284,8 @@ struct link {
 
     struct states *states;               /* see states.h */
     struct site_evidence *evidence_page; /* NULL until there is any */
+    size_t nevidence;                    /* inflows that have evidence */
+    bool evidence_news;                  /* some of it coordinators have not heard */
 
     struct inflow_list inflows;
     struct number_table inflows_by_stream;

@@ -273,7 +273,7 @@ static void seal_page(struct link *self, size_t count)
 }
 
 /* Sites take turns: one of them may have much to say. */
-void states_fill(struct link *self, uint64_t now_us, struct sync_request *request)
+void states_fill(struct link *self, struct sync_request *request)
 {
     struct states *states = self->states;
     size_t count = 0;
@@ -289,7 +289,7 @@ void states_fill(struct link *self, uint64_t now_us, struct sync_request *reques
     request->nstates = count;
     request->states_since = states->since;
     request->states_of = states->of;
-    evidence_fill(self, now_us, request);
+    evidence_fill(self, request);
 }
 
 /* Who counts anew has forgotten what was said before, or never heard it. */

@@ -31,7 +31,7 @@ void states_on_filters(struct link *self, uint64_t now_us, const struct channel 
 
 /* What a question for coordinators has besides the router's own, and what they answer: see
  * router_set_sync_extra(). */
-void states_fill(struct link *self, uint64_t now_us, struct sync_request *request);
+void states_fill(struct link *self, struct sync_request *request);
 void states_answered(struct link *self, uint64_t now_us, const struct sync_reply *reply, bool last);
 
 void states_turn(struct link *self, uint64_t now_us);
