@@ -79,6 +79,11 @@ static bool is_spare(const struct link *self, const struct channel *channel)
     return false;
 }
 
+bool channel_is_spare(const struct link *self, const struct channel *channel)
+{
+    return is_spare(self, channel);
+}
+
 /* Filters are spread over the links of a site, and stay where they are when others come. */
 static uint64_t rank(const struct filter_uid *uid, uint64_t boot)
 {

@@ -3,6 +3,7 @@
  * logs are here. That place is kept while this link lives, so a stream that breaks goes on where it
  * was. */
 #include "base/heap.h"
+#include "link/evidence.h"
 #include "link/private.h"
 #include "site/batch.h"
 
@@ -80,6 +81,24 @@ static void close_stream(struct link *self, struct inflow *inflow, enum status s
     }
     stop(self, inflow);
     put_off_opening(inflow, self->now_us);
+}
+
+void inflow_begin_anew(struct link *self, struct inflow *inflow)
+{
+    struct channel *channel = channel_find(self, inflow->channel);
+    const struct frame frame = {
+        .kind = FRAME_SITE_CLOSE,
+        .body.site_close = {.stream = inflow->stream,
+                            .status = STATUS_OK,
+                            .message = "the filter is to be copied"},
+    };
+
+    inflow->nsources = 0;
+    inflow->open_us = 0;
+    if (inflow->stream != 0 && channel != NULL) {
+        (void)channel_send(self, channel, &frame);
+    }
+    stop(self, inflow);
 }
 
 /* ---- how far all is here ---- */
@@ -395,7 +414,7 @@ void inflows_turn(struct link *self, uint64_t now_us)
 
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
-        if (inflow->stream == 0 && inflow->open_us <= now_us) {
+        if (inflow->stream == 0 && inflow->open_us <= now_us && evidence_may_open(inflow)) {
             open_stream(self, now_us, inflow);
         }
         if (inflow->stream != 0) {
@@ -463,6 +482,7 @@ static struct inflow *find(struct link *self, uint64_t filter_id, uint32_t peer)
 static void drop(struct link *self, struct inflow *inflow)
 {
     stop(self, inflow);
+    evidence_free(self, inflow);
     TAILQ_REMOVE(&self->inflows, inflow, link);
     heap_free(inflow->sources);
     heap_free(inflow);

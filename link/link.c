@@ -4,7 +4,9 @@
 #include "link/link.h"
 
 #include "base/heap.h"
+#include "link/evidence.h"
 #include "link/private.h"
+#include "link/states.h"
 
 #include <assert.h>
 #include <string.h>
@@ -46,7 +48,7 @@ static uint32_t serving_keyset(const struct filter_document *document)
     return keyset;
 }
 
-static const struct document_entry *find_uid(const struct link *self, const struct filter_uid *uid)
+const struct document_entry *site_filter_of(const struct link *self, const struct filter_uid *uid)
 {
     const struct document_cache *documents = router_documents(self->router);
 
@@ -88,7 +90,7 @@ const struct document_entry *site_filter_find(struct link *self, uint32_t peer,
                                               const struct site_open *open, enum status *status,
                                               const char **cause)
 {
-    const struct document_entry *entry = find_uid(self, &open->uid);
+    const struct document_entry *entry = site_filter_of(self, &open->uid);
 
     *cause = fault_of(self, peer, entry, &open->source_life, &open->own_life, open->keyset, status);
     return *cause == NULL ? entry : NULL;
@@ -200,7 +202,8 @@ enum status link_create(const struct link_config *config, const struct effects *
 
     assert(config->npeers <= LINK_MAX_SITES);
     if (self == NULL || codec_arena_create(ARENA_BYTES, &self->arena) != STATUS_OK ||
-        codec_arena_create(ARENA_BYTES, &self->reply_arena) != STATUS_OK) {
+        codec_arena_create(ARENA_BYTES, &self->reply_arena) != STATUS_OK ||
+        states_create(&self->states) != STATUS_OK) {
         link_destroy(&self);
         return STATUS_NOMEM;
     }
@@ -242,6 +245,8 @@ void link_destroy(struct link **link)
         readers_fini(self);
     }
     buffer_fini(&self->out);
+    states_destroy(&self->states);
+    heap_free(self->evidence_page);
     heap_free(self->filters);
     heap_free(self->spare);
     codec_arena_destroy(&self->arena);
@@ -249,11 +254,27 @@ void link_destroy(struct link **link)
     heap_free(self);
 }
 
+static void fill_sync(void *context, uint64_t now_us, struct sync_request *request)
+{
+    (void)now_us;
+    states_fill(context, request);
+}
+
+static void on_sync_answered(void *context, uint64_t now_us, const struct sync_reply *reply,
+                             bool last)
+{
+    states_answered(context, now_us, reply, last);
+}
+
 void link_attach(struct link *link, struct router *router, const struct actor *actor)
 {
+    const struct router_sync_extra extra = {
+        .context = link, .fill = fill_sync, .answered = on_sync_answered};
+
     assert(link->router == NULL);
     link->router = router;
     link->core = *actor;
+    router_set_sync_extra(router, &extra);
 }
 
 struct counter_table link_counters(void)
@@ -299,7 +320,9 @@ static void turn(void *context, uint64_t now_us)
     struct link *self = context;
 
     self->now_us = now_us;
+    evidence_turn(self, now_us);
     inflows_turn(self, now_us);
+    states_turn(self, now_us);
     self->core.turn(self->core.self, now_us);
     readers_turn(self, now_us);
     outflows_turn(self, now_us);
@@ -317,6 +340,7 @@ static uint64_t next_us(void *context)
     uint64_t own_us = least(readers_next_us(self), outflows_next_us(self));
 
     own_us = least(own_us, least(inflows_next_us(self), self->next_tick_us));
+    own_us = least(own_us, states_next_us(self));
     return least(own_us, self->core.next_us(self->core.self));
 }
 
@@ -331,6 +355,8 @@ static void on_time(void *context, uint64_t now_us)
         channels_tick(self, now_us);
         look_through(self);
         inflows_tick(self, now_us);
+        states_tick(self, now_us);
+        evidence_tick(self, now_us);
         outflows_tick(self);
         readers_tick(self);
     }
@@ -392,6 +418,10 @@ static void take_frame(struct link *self, uint64_t now_us, struct channel *chann
         outflow_on_applied(self, channel, &frame->body.site_applied);
     } else if (frame->kind == FRAME_SITE_MARK) {
         outflow_on_mark(self, now_us, channel, &frame->body.site_mark);
+    } else if (frame->kind == FRAME_SITE_MARKED) {
+        evidence_on_marked(self, channel, &frame->body.site_marked);
+    } else if (frame->kind == FRAME_SITE_FILTERS) {
+        states_on_filters(self, now_us, channel, &frame->body.site_filters);
     } else if (frame->kind == FRAME_SITE_CLOSE) {
         outflow_on_close(self, channel, &frame->body.site_close);
         inflow_on_close(self, now_us, channel, &frame->body.site_close);

@@ -2,6 +2,8 @@
  *
  *   link.c      the two faces, the clock, which filters are sent and received
  *   channels.c  who of other sites is there
+ *   states.c    what sites say of their filters: states.h; state_board.c: what is held of it
+ *   evidence.c  what streams have brought, as proof: evidence.h
  *   inflow.c    streams that are received: batches applied in order, as far as all is here
  *   outflow.c   streams that are sent: who is followed, what readers bring
  *   section.c   ... what was gathered, on its way as batches
@@ -77,7 +79,8 @@ struct inflow {
     struct site_life source_life;
     struct site_life own_life;
     uint32_t keyset;
-    bool wanted; /* found in the documents since the last sweep */
+    bool wanted;               /* found in the documents since the last sweep */
+    struct evidence *evidence; /* NULL: nothing is to be proved; see evidence.h */
 
     struct site_source *sources; /* how far the source's logs are here */
     size_t nsources;
@@ -273,6 +276,11 @@ struct link {
     struct log_limit refused_log;
     struct log_limit greeted_log;
 
+    struct states *states;               /* see states.h */
+    struct site_evidence *evidence_page; /* NULL until there is any */
+    size_t nevidence;                    /* inflows that have evidence */
+    bool evidence_news;                  /* some of it coordinators have not heard */
+
     struct inflow_list inflows;
     struct number_table inflows_by_stream;
     struct number_table relays; /* arrivals, by the number of their relayed add */
@@ -314,10 +322,16 @@ const char *channel_site(const struct link *self, const struct channel *channel)
 void channel_greeted(struct link *self, uint64_t now_us, const struct site_hello *hello,
                      const struct peer *from, uint32_t link);
 
+/* Is it one of two between the same links, and the one that is not used? */
+bool channel_is_spare(const struct link *self, const struct channel *channel);
+
 /* False: it could not be sent now. */
 bool channel_send(struct link *self, struct channel *channel, const struct frame *frame);
 
 /* ---- link.c ---- */
+
+/* NULL: no document of it is known. */
+const struct document_entry *site_filter_of(const struct link *self, const struct filter_uid *uid);
 
 /* The filter that is asked for by that site; NULL: it is not to be sent, and why. */
 const struct document_entry *site_filter_find(struct link *self, uint32_t peer,
@@ -338,6 +352,9 @@ void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel
                      const struct site_batch_message *message);
 void inflow_on_close(struct link *self, uint64_t now_us, struct channel *channel,
                      const struct site_close *message);
+
+/* What is applied is forgotten, so that all is copied: by a stream that is opened from now on. */
+void inflow_begin_anew(struct link *self, struct inflow *inflow);
 
 /* The router's answer to a relayed add. False: to none of them. */
 bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *frame);

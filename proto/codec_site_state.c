@@ -1,6 +1,7 @@
 /* What sites tell each other of their filters. Whether it can be believed is not asked here: one
  * state that is wrong is no fault of the others in its frame. */
 #include "proto/codec_body.h"
+#include "proto/site_state_bytes.h"
 
 #define WIRE_site_id Orbloom__V1__SiteId
 static const struct binding site_id_rows[] = {
@@ -79,3 +80,42 @@ static const struct binding site_evidence_rows[] = {
     OPTIONAL(site_evidence, compared_here, site_set, has_compared_here, NULL),
 };
 BINDING_TABLE(site_evidence, site_evidence, NULL);
+
+/* ---- alone ---- */
+
+enum status site_state_bytes_put(const struct site_filter *state, struct buffer *out)
+{
+    ProtobufCMessage *message = NULL;
+    struct codec_scratch scratch;
+    uint8_t *bytes = NULL;
+    enum status status;
+
+    codec_scratch_init(&scratch);
+    status = binding_put_new(binding_site_filter(), &scratch, state, &message);
+    if (status == STATUS_OK) {
+        status = buffer_extend(out, protobuf_c_message_get_packed_size(message), &bytes);
+    }
+    if (status == STATUS_OK) {
+        protobuf_c_message_pack(message, bytes);
+    }
+    codec_scratch_fini(&scratch);
+    return status;
+}
+
+enum status site_state_bytes_get(struct codec_arena *arena, const struct span *bytes, size_t count,
+                                 struct site_filter *out)
+{
+    enum status status = STATUS_OK;
+
+    arena_reset(arena);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        ProtobufCMessage *message = NULL;
+
+        status = arena_unpack(arena, &orbloom__v1__site_filter__descriptor, bytes[i].data,
+                              bytes[i].size, &message);
+        if (status == STATUS_OK) {
+            status = binding_get(binding_site_filter(), arena, message, &out[i]);
+        }
+    }
+    return status;
+}

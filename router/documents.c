@@ -89,6 +89,19 @@ bool router_secret(const struct router *router, uint64_t filter_id, struct hash_
     return true;
 }
 
+void router_seal_secret(struct router *router, uint64_t name, const struct hash_secret *secret,
+                        uint8_t sealed[SEAL_SECRET_BYTES])
+{
+    uint8_t nonce[SEAL_NONCE_BYTES];
+
+    for (size_t i = 0; i < sizeof nonce; i += sizeof(uint64_t)) {
+        uint64_t random = router->effects.random(router->effects.context);
+
+        memcpy(nonce + i, &random, sizeof random);
+    }
+    seal_secret(&router->config.key, name, secret, nonce, sealed);
+}
+
 void router_take_secret(struct router *self, uint64_t now_us, const struct sealed_secret *sealed)
 {
     enum status status = open_secret(self, sealed);

@@ -250,6 +250,10 @@ void router_sync_soon(struct router *router, uint64_t now_us);
 MUST_USE bool router_secret(const struct router *router, uint64_t filter_id,
                             struct hash_secret *secret);
 
+/* With this cluster's key, for its coordinators, under the name that is given for an id. */
+void router_seal_secret(struct router *router, uint64_t name, const struct hash_secret *secret,
+                        uint8_t sealed[SEAL_SECRET_BYTES]);
+
 /* What an earlier router has kept, which is moved: for when no coordinator answers for
  * ROUTER_KEPT_US after the start. Before the first event. */
 void router_set_kept(struct router *router, struct buffer *bytes);

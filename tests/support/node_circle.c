@@ -285,6 +285,9 @@ static void coordinate_guest(struct circle *self, const struct circle_frame *ask
                                                 .ndocuments = 2,
                                                 .secrets = &secret,
                                                 .nsecrets = 1};
+    if (self->sync_guest != NULL) {
+        self->sync_guest(self->sync_context, &request->body.sync_request, &reply.body.sync_reply);
+    }
     encode(&reply, &bytes);
     guest->actor.on_answer(guest->actor.self, self->now_us, asked->link, buffer_span(&bytes));
     buffer_fini(&bytes);

@@ -61,6 +61,9 @@ struct circle {
     uint32_t retain_mib;
     struct filter_document *stored; /* may be set: the coordinator hands it on to who registers */
     bool silent;                    /* no coordinator answers */
+    /* May be set: what else the coordinator hears from the guest, and answers. */
+    void (*sync_guest)(void *context, const struct sync_request *request, struct sync_reply *reply);
+    void *sync_context;
     struct node_record records[CIRCLE_MAX]; /* what the store says */
     bool registered[CIRCLE_MAX];
     uint64_t revision;           /* of the node list */
