@@ -152,6 +152,23 @@ Test(coordinator_join, nothing_is_made_before_the_others_have_fenced_it)
     cr_assert_not_null(site_stages_document(US, "urls"));
 }
 
+/* What was fenced before is not what the document has now. */
+Test(coordinator_join, a_third_one_is_not_made_before_it_is_fenced_either)
+{
+    join(EU, US);
+    add(EU, "ap");
+    for (int n = 0; n < 5; n++) {
+        site_stages_sync(EU);
+        site_stages_carry();
+        site_stages_sync(AP);
+        coordinator_stage_report(&site_stages[AP].stage, 3, 0, 0, REPLICA_NONE);
+        coordinator_stage_pass(&site_stages[AP].stage, 1100000);
+    }
+    cr_assert_eq(site_stages[AP].heard[EU].told.document.count, 3);
+    cr_assert_eq(site_stages[AP].heard[EU].told.fenced.count, 2);
+    cr_assert_null(site_stages_document(AP, "urls"));
+}
+
 Test(coordinator_join, it_takes_no_adds_before_its_own_nodes_have_fenced_it)
 {
     add(EU, "us");
@@ -556,6 +573,7 @@ Test(coordinator_join, the_drop_of_one_that_left_is_no_other_sites_drop)
     site_stages_run();
     cr_assert_null(site_stages_document(US, "urls"));
     cr_assert_not_null(site_stages_document(EU, "urls"));
+    cr_assert_not(site_stages[US].words.told.dropped);
 }
 
 /* ---- refusals ---- */

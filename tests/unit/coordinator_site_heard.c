@@ -1,0 +1,240 @@
+/* What a coordinator keeps of what other sites and links tell, and what it takes for less. */
+#include "coordinator/private.h"
+#include "coordinator/site/heard.h"
+#include "tests/support/site_stages.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct in_sites note;
+static struct site_filter told; /* of us */
+
+static const struct site_set both = {
+    .entries = {{{0x05, 1}, "us", {1, 1}, SITE_COUNTED}, {{0xe0, 1}, "eu", {1, 3}, SITE_COUNTED}},
+    .count = 2,
+    .takes_adds = true,
+    .says_absent = true,
+    .settled = true,
+};
+
+static void setup(void)
+{
+    note = (struct in_sites){0};
+    told = (struct site_filter){
+        .uid = {7, 7},
+        .filter = "urls",
+        .site = {0x05, 1},
+        .revision = 5,
+        .document = both,
+        .is_fenced = true,
+        .fenced = both,
+        .hash = HASH_SIPHASH24,
+        .shard_bits = 4,
+        .keyset = 1,
+        .rate = 0.01,
+        .capacity = 1000,
+        .max_capacity = 64000,
+        .durability = DURABILITY_SYNC,
+        .when_unavailable = WHEN_UNAVAILABLE_ERROR,
+        .keys = 3,
+    };
+}
+
+static void teardown(void)
+{
+    in_sites_fini(&note);
+}
+
+TestSuite(coordinator_heard, .init = setup, .fini = teardown);
+
+static const struct site_heard *heard(void)
+{
+    return in_sites_find(&note, &told.site);
+}
+
+static void say(const struct site_filter *state, bool news)
+{
+    cr_assert_null(site_filter_fault(state), "%s", site_filter_fault(state));
+    cr_assert_eq(in_sites_hear(&note, state), news);
+}
+
+Test(coordinator_heard, what_is_new_is_said_to_be_once)
+{
+    cr_assert_null(heard());
+    say(&told, true);
+    say(&told, false);
+    cr_assert(heard()->says_absent && heard()->is_fenced);
+    cr_assert_eq(heard()->keys, 3);
+}
+
+/* Another coordinator of that site, or a word that was long on its way. */
+Test(coordinator_heard, what_is_older_changes_nothing)
+{
+    struct site_filter old = told;
+
+    say(&told, true);
+    old.revision = 4;
+    old.keys = 1;
+    old.document.says_absent = old.fenced.says_absent = false;
+    old.document.entries[1].state = old.fenced.entries[1].state = SITE_JOINING;
+    say(&old, false);
+    cr_assert_eq(heard()->keys, 3);
+    cr_assert(heard()->says_absent);
+    cr_assert_eq(heard()->fenced.entries[1].state, SITE_COUNTED);
+    old.is_fenced = false;
+    old.fenced = (struct site_set){0};
+    old.revision = 6;
+    say(&old, false);
+    cr_assert(heard()->is_fenced, "it was, and stays so");
+}
+
+/* A set that is known to be fenced by one coordinator is so, whichever has the newer document. */
+Test(coordinator_heard, a_later_set_counts_by_whomever_it_is_told)
+{
+    struct site_filter later = told;
+
+    told.document.entries[1].state = told.fenced.entries[1].state = SITE_JOINING;
+    say(&told, true);
+    later.revision = 5;
+    say(&later, true);
+    cr_assert_eq(heard()->fenced.entries[1].state, SITE_COUNTED);
+}
+
+Test(coordinator_heard, another_life_begins_anew)
+{
+    struct site_filter next = told;
+
+    told.document.entries[1].state = told.fenced.entries[1].state = SITE_LEAVING;
+    told.done[0] = (struct site_id){0xe0, 1};
+    told.ndone = 1;
+    say(&told, true);
+    cr_assert_eq(heard()->ndone, 1);
+    next.revision = 1;
+    next.document.entries[0].life.number = 2;
+    next.is_fenced = false;
+    next.fenced = (struct site_set){0};
+    say(&next, true);
+    cr_assert_not(heard()->is_fenced, "what the life before had fenced it may have lost");
+    cr_assert_eq(heard()->ndone, 0);
+    cr_assert_eq(heard()->revision, 1);
+    say(&told, false);
+    cr_assert_not(heard()->is_fenced, "the life before says nothing any more");
+}
+
+Test(coordinator_heard, done_once_is_done_until_it_is_gone)
+{
+    told.document.entries[1].state = told.fenced.entries[1].state = SITE_LEAVING;
+    told.done[0] = (struct site_id){0xe0, 1};
+    told.ndone = 1;
+    say(&told, true);
+    told.ndone = 0;
+    say(&told, false);
+    cr_assert_eq(heard()->ndone, 1, "another coordinator that has no evidence yet");
+    told.revision = 6;
+    told.document.entries[1].state = told.fenced.entries[1].state = SITE_GONE;
+    say(&told, true);
+    cr_assert_eq(heard()->ndone, 0);
+}
+
+Test(coordinator_heard, a_tombstone_is_the_last_word)
+{
+    const struct site_filter tombstone = {
+        .uid = told.uid, .filter = "", .site = told.site, .revision = 1, .dropped = true};
+
+    say(&told, true);
+    say(&tombstone, true);
+    say(&tombstone, false);
+    told.revision = 100;
+    say(&told, false);
+    cr_assert(heard()->dropped);
+}
+
+Test(coordinator_heard, so_many_sites_are_kept)
+{
+    for (uint32_t i = 0; i < SITE_SET_MAX + 2; i++) {
+        struct site_filter one = told;
+
+        one.site = (struct site_id){0x05, 1 + i};
+        one.document.entries[0].id = one.fenced.entries[0].id = one.site;
+        cr_assert_eq(in_sites_hear(&note, &one), i < SITE_SET_MAX);
+    }
+    cr_assert_eq(note.nsites, SITE_SET_MAX);
+}
+
+/* ---- evidence ---- */
+
+static struct site_evidence evidence_of(enum site_state own)
+{
+    struct site_evidence evidence = {.uid = told.uid,
+                                     .site = told.site,
+                                     .source_life = {1, 1},
+                                     .own_life = {1, 3},
+                                     .marked = both,
+                                     .compared = both,
+                                     .compared_here = both};
+
+    evidence.marked.entries[1].state = evidence.compared.entries[1].state = own;
+    evidence.marked.own = evidence.compared.own = 0;
+    evidence.compared_here.own = 1;
+    cr_assert_null(site_evidence_fault(&evidence), "%s", site_evidence_fault(&evidence));
+    return evidence;
+}
+
+static struct sites_peer peer_now(const struct coordinator *coordinator, uint64_t now_us)
+{
+    static struct sites_peer peers[SITE_SET_MAX];
+    static struct site_set own;
+    struct sites_view view;
+
+    own = both;
+    own.own = 1;
+    view = in_sites_view(coordinator, now_us, &note, &own, peers);
+    return view.npeers > 0 ? peers[0] : (struct sites_peer){0};
+}
+
+Test(coordinator_heard, of_several_links_what_says_most_counts, .init = setup)
+{
+    struct site_evidence little = evidence_of(SITE_JOINING);
+    struct site_evidence much = evidence_of(SITE_COUNTED);
+    struct coordinator *coordinator;
+    uint64_t now_us;
+    struct sites_peer peer;
+
+    site_stages_init(1);
+    coordinator = site_stages[EU].stage.coordinator;
+    now_us = site_stages[EU].stage.now_us;
+    coordinator->links[0].last_us = coordinator->links[1].last_us = now_us;
+    (void)snprintf(coordinator->links[0].name, DOCUMENT_NAME_BYTES, "link-1");
+    (void)snprintf(coordinator->links[1].name, DOCUMENT_NAME_BYTES, "link-2");
+    cr_assert(in_sites_witness(&note, now_us, "link-1", &much));
+    cr_assert(in_sites_witness(&note, now_us, "link-2", &little));
+    peer = peer_now(coordinator, now_us);
+    cr_assert_eq(peer.marked->entries[1].state, SITE_COUNTED);
+    cr_assert_eq(peer.compared->entries[1].state, SITE_COUNTED);
+    cr_assert(in_sites_witness(&note, now_us, "link-1", &little));
+    peer = peer_now(coordinator, now_us);
+    cr_assert_eq(peer.marked->entries[1].state, SITE_JOINING, "it has taken that back");
+    cr_assert_eq(note.nevidence, 2);
+    coordinator->links[0].last_us = coordinator->links[1].last_us = now_us + HEARD_EVIDENCE_US;
+    cr_assert_not_null(peer_now(coordinator, now_us + HEARD_EVIDENCE_US).marked);
+    cr_assert_null(peer_now(coordinator, now_us + HEARD_EVIDENCE_US + 1).marked, "not repeated");
+    coordinator->links[0].name[0] = coordinator->links[1].name[0] = '\0';
+    cr_assert_null(peer_now(coordinator, now_us).marked, "no such links live");
+    site_stages_fini();
+}
+
+Test(coordinator_heard, so_much_evidence_is_kept_and_the_oldest_goes)
+{
+    struct site_evidence evidence = evidence_of(SITE_COUNTED);
+    char name[16];
+
+    for (unsigned i = 0; i <= HEARD_MAX_EVIDENCE; i++) {
+        (void)snprintf(name, sizeof name, "link-%u", i);
+        cr_assert(in_sites_witness(&note, 1000 + i, name, &evidence));
+    }
+    cr_assert_eq(note.nevidence, HEARD_MAX_EVIDENCE);
+    for (size_t i = 0; i < note.nevidence; i++) {
+        cr_assert_str_neq(note.evidence[i].link, "link-0");
+    }
+}
