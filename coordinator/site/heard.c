@@ -15,6 +15,18 @@ void in_sites_fini(struct in_sites *self)
     *self = (struct in_sites){0};
 }
 
+struct in_sites *in_sites_of(const struct coordinator *self, const struct filter_uid *uid)
+{
+    for (size_t i = 0; i < notes_count(&self->notes, NOTE_SITES); i++) {
+        struct in_sites *note = notes_at(&self->notes, NOTE_SITES, i)->about;
+
+        if (filter_uid_equal(&note->uid, uid)) {
+            return note;
+        }
+    }
+    return NULL;
+}
+
 /* ---- what sites tell ---- */
 
 static struct site_heard *find(const struct in_sites *self, const struct site_id *id)

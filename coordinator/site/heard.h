@@ -80,6 +80,9 @@ bool in_sites_hear(struct in_sites *self, const struct site_filter *told);
 bool in_sites_witness(struct in_sites *self, uint64_t now_us, const char *link,
                       const struct site_evidence *told);
 
+/* What is noted of the filter of that uid; NULL: it is not here, or not in sites. */
+struct in_sites *in_sites_of(const struct coordinator *self, const struct filter_uid *uid);
+
 /* NULL: nothing was heard of that one. */
 const struct site_heard *in_sites_find(const struct in_sites *self, const struct site_id *id);
 

@@ -5,22 +5,10 @@
 #include "coordinator/site/heard.h"
 #include "coordinator/site/newcomer.h"
 
-static struct in_sites *find(const struct coordinator *self, const struct filter_uid *uid)
-{
-    for (size_t i = 0; i < notes_count(&self->notes, NOTE_SITES); i++) {
-        struct in_sites *note = notes_at(&self->notes, NOTE_SITES, i)->about;
-
-        if (filter_uid_equal(&note->uid, uid)) {
-            return note;
-        }
-    }
-    return NULL;
-}
-
 static void take(struct coordinator *self, uint64_t now_us, const struct site_filter *told,
                  const struct site_id *own)
 {
-    struct in_sites *note = find(self, &told->uid);
+    struct in_sites *note = in_sites_of(self, &told->uid);
 
     if (site_filter_fault(told) != NULL || site_id_equal(&told->site, own)) {
         coordinator_count(self, COORDINATOR_site_states_refused_total);
@@ -45,7 +33,7 @@ void intake_evidence(struct coordinator *self, uint64_t now_us, const char *link
                      const struct site_evidence *evidence, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct in_sites *note = find(self, &evidence[i].uid);
+        struct in_sites *note = in_sites_of(self, &evidence[i].uid);
 
         if (site_evidence_fault(&evidence[i]) != NULL) {
             coordinator_count(self, COORDINATOR_site_states_refused_total);

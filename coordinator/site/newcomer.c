@@ -4,13 +4,15 @@
 #include "base/heap.h"
 #include "coordinator/links.h"
 #include "coordinator/make/newcomer.h"
+#include "coordinator/site/heard.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* Links tell again within a minute. */
-#define FORGET_US 180000000u
-#define RETRY_US  1000000u
+#define FORGET_US    180000000u
+#define RETRY_US     1000000u
+#define HAND_OVER_US 50000u
 
 static const struct document_entry *find_filter(const struct coordinator *self,
                                                 const struct filter_uid *uid)
@@ -98,31 +100,46 @@ static void refuse(struct newcomer *one, const char *reason)
     (void)snprintf(one->reason, sizeof one->reason, "%s", reason);
 }
 
+/* It is here: what the other site told need not be waited for once more. False: nothing is noted of
+ * it yet. */
+static bool hand_over(const struct coordinator *self, struct newcomer *one)
+{
+    struct in_sites *note = in_sites_of(self, &one->told.uid);
+
+    one->reason[0] = '\0';
+    if (note != NULL) {
+        note->news = in_sites_hear(note, &one->told) || note->news;
+    }
+    return note != NULL;
+}
+
 /* True: it is here, or on its way out. */
 static bool try_one(struct coordinator *self, uint64_t now_us, struct newcomer *one)
 {
+    const struct document_entry *entry = find_filter(self, &one->told.uid);
     const struct link_heard *link = links_own(self, now_us);
     char reason[COORDINATOR_MESSAGE_BYTES] = "";
     enum status status;
 
-    if (find_filter(self, &one->told.uid) != NULL) {
-        return true;
+    one->told.filter = one->name;
+    one->told.sealed_secret.data = one->secret;
+    if (entry != NULL) {
+        return entry->document.content.state != FILTER_ACTIVE || hand_over(self, one);
     }
     if (link == NULL) {
         refuse(one, "no link of this site lives, or they are of different sites");
         return false;
     }
-    one->told.filter = one->name;
-    one->told.sealed_secret.data = one->secret;
     status = newcomer_make(self, now_us, &one->told, &link->report.id, reason);
     if (status == STATUS_OK) {
         log_line(LOG_INFO, "made filter %s, which site %s has, and this one is to have, too",
                  one->name, one->by);
+        one->next_us = now_us + HAND_OVER_US;
         coordinator_hint(self, now_us);
     } else if (status != STATUS_CONFLICT) {
         refuse(one, reason);
     }
-    return status == STATUS_OK;
+    return false;
 }
 
 void newcomers_try(struct coordinator *self, uint64_t now_us)
