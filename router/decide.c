@@ -254,13 +254,19 @@ static void describe(const struct router *self, const struct op *op,
 }
 
 /* The filter lives in other sites, too, and has not all that was acknowledged there. */
-static void describe_filling(const struct document_entry *entry, struct shortfall *shortfall)
+static void describe_behind(const struct document_entry *entry, struct shortfall *shortfall)
 {
+    const char *name = entry->document.content.name;
+
     shortfall->status = STATUS_BEHIND;
     (void)snprintf(shortfall->message, sizeof shortfall->message,
-                   "this site is still being filled with what other sites have of filter %s, and "
-                   "can't say \"absent\" yet; see `orbloom site %s`, or ask at another site",
-                   entry->document.content.name, entry->document.content.name);
+                   site_gate_left(&entry->document)
+                       ? "this site leaves the sites of filter %s, or has left them, and says no "
+                         "\"absent\" any more; see `orbloom site %s`, and ask at another site"
+                       : "this site is still being filled with what other sites have of filter "
+                         "%s, and can't say \"absent\" yet; see `orbloom site %s`, or ask at "
+                         "another site",
+                   name, name);
 }
 
 /* That the site is being filled is told where there is nothing else to say: what else is missing
@@ -298,7 +304,7 @@ static void survey(struct router *self, const struct op *op, const struct docume
             fail_open(self, part, undecided);
         } else if (undecided > 0) {
             if (!is_described(shortfall) && withheld == undecided) {
-                describe_filling(entry, shortfall);
+                describe_behind(entry, shortfall);
             } else if (!is_described(shortfall)) {
                 describe(self, op, entry, part, shortfall);
             }

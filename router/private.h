@@ -327,6 +327,9 @@ void limits_serve(struct router *self, uint64_t now_us); /* a part of those that
 bool site_gate_shuts_out(const struct filter_document *document);
 extern const char site_gate_reason[];
 
+/* Does it leave them, or has it left? */
+bool site_gate_left(const struct filter_document *document);
+
 /* May this site not say "absent", as others have keys that it does not? */
 bool site_gate_withholds(const struct filter_document *document);
 

@@ -19,6 +19,13 @@ bool site_gate_shuts_out(const struct filter_document *document)
     return document_has_sites(document) && !document_sites(document)->takes_adds;
 }
 
+bool site_gate_left(const struct filter_document *document)
+{
+    const struct site_entry *own = site_set_own(document_sites(document));
+
+    return own != NULL && (own->state == SITE_LEAVING || own->state == SITE_GONE);
+}
+
 bool site_gate_withholds(const struct filter_document *document)
 {
     return document_has_sites(document) && !document_sites(document)->says_absent;

@@ -101,6 +101,19 @@ Test(router_sites, adds_are_taken_while_it_is_being_filled)
     router_stage_fini(&stage);
 }
 
+Test(router_sites, a_site_that_has_left_says_so)
+{
+    struct site_set *sites;
+
+    open_stage(WHEN_UNAVAILABLE_ERROR, false, false);
+    sites = stage.document.content.sites;
+    sites->entries[sites->own].state = SITE_LEAVING;
+    allow(false, false);
+    check('a', 'a');
+    cr_assert_not_null(strstr(expect(STATUS_BEHIND, 0, 0).message, "has left them"));
+    router_stage_fini(&stage);
+}
+
 Test(router_sites, who_fails_open_is_told_maybe)
 {
     open_stage(WHEN_UNAVAILABLE_MAYBE, true, false);
