@@ -42,6 +42,9 @@ static const struct binding site_filter_rows[] = {
     ENUM_UNJUDGED(site_filter, when_unavailable),
     ROW(site_filter, keys, UINT64),
     ROW(site_filter, sealed_secret, SPAN),
+    ROW_AS(site_filter, rule.replicas, replicas, UINT32),
+    ROW_AS(site_filter, rule.write, write_quorum, UINT32),
+    ROW_AS(site_filter, rule.read, read_quorum, UINT32),
 };
 BINDING_TABLE(site_filter, site_filter, NULL);
 

@@ -78,6 +78,9 @@ static const char *wishes_fault(const struct site_filter *self)
     if (self->shard_bits > SIZING_SHARD_BITS_MAX || self->keyset == 0) {
         return "shard bits or keyset are out of range";
     }
+    if (quorum_rule_check(&self->rule) != STATUS_OK) {
+        return "by its quorums nobody can be certain";
+    }
     if (!isfinite(self->rate) || self->rate <= 0 || self->rate >= 1 || self->capacity == 0 ||
         self->max_capacity < self->capacity) {
         return "rate or capacity are out of range";

@@ -47,6 +47,7 @@ struct site_filter {
     enum hash_kind hash;
     uint32_t shard_bits;
     uint32_t keyset; /* the serving one */
+    struct quorum_rule rule;
     double rate;
     uint64_t capacity;
     uint64_t max_capacity;

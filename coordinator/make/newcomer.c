@@ -1,5 +1,5 @@
-/* A filter in several sites has N = 3, W = 2, R = 2 where it is made by itself, grows when it is
- * full, and logs its keys: of what is not logged nothing can be told to other sites. */
+/* A filter in several sites has the quorums that it has where it comes from, grows when it is full,
+ * and logs its keys: of what is not logged nothing can be told to other sites. */
 #include "coordinator/make/newcomer.h"
 
 #include "coordinator/features.h"
@@ -8,8 +8,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
 
 /* ---- may it be made? ---- */
 
@@ -123,7 +121,7 @@ static void fill(struct coordinator *self, const struct create *create,
     (void)snprintf(content->name, sizeof content->name, "%s", told->filter);
     content->uid = told->uid;
     content->state = FILTER_ACTIVE;
-    content->rule = rule;
+    content->rule = told->rule;
     content->shard_bits = told->shard_bits;
     content->nkeysets = 1;
     content->keysets[0] = (struct keyset){.id = told->keyset, .serving = true};
@@ -146,7 +144,7 @@ static enum status check(const struct coordinator *self, const struct site_filte
 enum status newcomer_make(struct coordinator *self, uint64_t now_us, const struct site_filter *told,
                           const struct site_id *own, char *reason)
 {
-    const struct admin_request request = {.name = told->filter, .create = {.rule = rule}};
+    const struct admin_request request = {.name = told->filter, .create = {.rule = told->rule}};
     struct create create = {.request = &request,
                             .durability = told->durability == DURABILITY_SYNC ? DURABILITY_SYNC
                                                                               : DURABILITY_OS};

@@ -35,6 +35,7 @@ static void setup(void)
         .rate = 0.01,
         .capacity = 1000,
         .max_capacity = 64000,
+        .rule = {3, 2, 2},
         .durability = DURABILITY_SYNC,
         .when_unavailable = WHEN_UNAVAILABLE_ERROR,
         .keys = 3,

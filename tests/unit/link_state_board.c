@@ -49,6 +49,7 @@ static struct site_filter state_of(uint64_t number, uint64_t revision)
         .rate = 0.01,
         .capacity = 1,
         .max_capacity = 1,
+        .rule = {3, 2, 2},
         .durability = DURABILITY_SYNC,
         .when_unavailable = WHEN_UNAVAILABLE_ERROR,
         .sealed_secret = span_text(""),

@@ -50,6 +50,7 @@ static void begin(void)
         .rate = 0.01,
         .capacity = 1000,
         .max_capacity = 2000,
+        .rule = {3, 2, 2},
         .durability = DURABILITY_SYNC,
         .when_unavailable = WHEN_UNAVAILABLE_MAYBE,
         .sealed_secret = {(const uint8_t *)"0123456789abcdef", sizeof(struct hash_secret)},
@@ -111,6 +112,7 @@ Test(site_state, each_fault_is_found)
     WRONG(state.rate = NAN);
     WRONG(state.capacity = 0);
     WRONG(state.max_capacity = 999);
+    WRONG(state.rule.read = 1);
     WRONG(state.sealed_secret.size = 15);
 }
 
