@@ -31,7 +31,8 @@ enum site_progress site_progress_of(const struct filter_sites *filter, const str
  * the change. */
 int site_change(const struct flags_common *common, const struct site_wish *wish, bool detach);
 
-/* A filter that was just created comes to all sites of a list, "eu,us", of which this one is one. */
+/* A filter that was just created comes to all sites of a list, "eu,us", of which this one is one.
+ */
 int site_add_all(const struct flags_common *common, const char *name, const char *sites);
 
 #endif
