@@ -18,7 +18,9 @@ static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
 static enum status check_entry(const struct site_filter *told, const struct site_id *own,
                                char *reason)
 {
-    if (site_set_find(&told->fenced, own)->state == SITE_JOINING) {
+    const struct site_entry *entry = site_set_find(&told->fenced, own);
+
+    if (entry->state == SITE_JOINING && entry->life.number < UINT64_MAX) {
         return STATUS_OK;
     }
     (void)snprintf(reason, COORDINATOR_MESSAGE_BYTES,
@@ -83,6 +85,21 @@ static enum status plan(const struct site_filter *told, struct create *create)
 
 /* ---- making it ---- */
 
+/* With a life of its own: what an earlier filter of that uid had here, if there was one, is no
+ * longer what others go by. They merge it as they merge all that is later. */
+static void fill_sites(struct coordinator *self, const struct site_filter *told,
+                       const struct site_id *own, struct site_set *sites)
+{
+    struct site_entry *entry;
+
+    *sites = told->fenced;
+    sites->own = (uint32_t)(site_set_find(&told->fenced, own) - told->fenced.entries);
+    sites->takes_adds = sites->says_absent = sites->settled = false;
+    entry = &sites->entries[sites->own];
+    entry->life.number++;
+    entry->life.tag = self->effects.random(self->effects.context);
+}
+
 static void fill(struct coordinator *self, const struct create *create,
                  const struct site_filter *told, const struct site_id *own,
                  struct filter_document *document)
@@ -118,9 +135,7 @@ static void fill(struct coordinator *self, const struct create *create,
     content->nkeysets = 1;
     content->keysets[0] = (struct keyset){.id = told->keyset, .serving = true};
     content->last_keyset = told->keyset;
-    content->sites = told->fenced;
-    content->sites.own = (uint32_t)(site_set_find(&told->fenced, own) - told->fenced.entries);
-    content->sites.takes_adds = content->sites.says_absent = content->sites.settled = false;
+    fill_sites(self, told, own, &content->sites);
 }
 
 static enum status check(const struct coordinator *self, const struct site_filter *told,
