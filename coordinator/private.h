@@ -278,6 +278,7 @@ struct coordinator {
     struct link_heard links[COORDINATOR_MAX_LINKS];
     uint64_t sites_told;         /* numbers what they are told; see site/tell.h ... */
     uint64_t sites_count;        /* ... in this count; 0: nothing was told yet */
+    bool sites_news;             /* they have not been hinted at it yet */
     struct newcomers *newcomers; /* NULL: none is to come; see site/newcomer.h */
     struct waiter waiters[COORDINATOR_MAX_WAITERS];
     uint64_t inquiries; /* begun so far; numbers them */

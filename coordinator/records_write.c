@@ -384,8 +384,10 @@ enum status records_create_filter(struct coordinator *self, struct filter_docume
     if (status == STATUS_OK) {
         status = check_free(self, document->content.name, bound);
     }
-    if (status == STATUS_OK && document->owner != 0 && last_version > self->change) {
-        /* Another filter was made meanwhile: whether the user may have one more it tells, too. */
+    if (status == STATUS_OK && (document->owner != 0 || document_has_sites(document)) &&
+        last_version > self->change) {
+        /* Another filter was made meanwhile: whether the user may have one more it tells, too; and
+         * it may be the same one of another site, by another name since. */
         return records_refresh(self) == STATUS_OK ? STATUS_CONFLICT : STATUS_IO;
     }
     if (status == STATUS_OK) {

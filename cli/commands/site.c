@@ -120,14 +120,26 @@ static const char *standing_text(const struct site_standing *standing)
                                    : ", takes no adds";
 }
 
+static const char *absent_text(const struct site_set *sites)
+{
+    enum site_state own = sites->own < sites->count ? sites->entries[sites->own].state
+                                                    : SITE_COUNTED;
+
+    if (own == SITE_GONE) {
+        return "has left, and can be dropped here";
+    }
+    return own == SITE_LEAVING   ? "says no \"absent\" any more"
+           : !sites->says_absent ? "says no \"absent\" yet"
+           : sites->settled      ? "says \"absent\""
+                                 : "says \"absent\", but to no check with a bound";
+}
+
 static void show_filter(const struct filter_sites *filter)
 {
     const struct site_set *sites = &filter->sites;
 
     (void)printf("  %s: %s, %s\n", filter->name, sites->takes_adds ? "takes adds" : "takes no adds",
-                 !sites->says_absent ? "says no \"absent\" yet"
-                 : sites->settled    ? "says \"absent\""
-                                     : "says \"absent\", but to no check with a bound");
+                 absent_text(sites));
     for (uint32_t i = 0; i < sites->count; i++) {
         (void)printf("    %-32s %s%s%s\n", sites->entries[i].name,
                      site_state_name(sites->entries[i].state), i == sites->own ? ", this site" : "",

@@ -140,9 +140,7 @@ static bool step(struct coordinator *self, uint64_t now_us, struct in_sites *not
     sites_decide(&view, &decision);
     if (decision.action != SITES_WRITE) {
         note->next_us = 0;
-        if (tell_note(self, note, document, &view)) {
-            coordinator_hint(self, now_us);
-        }
+        self->sites_news = tell_note(self, note, document, &view) || self->sites_news;
         return false;
     }
     if (!note_written(self, now_us, note,
@@ -193,10 +191,14 @@ static void look(struct coordinator *self, uint64_t now_us, struct document_entr
     if (note == NULL) {
         return; /* Out of memory: tried again at the next event. */
     }
+    if (!note->fencing && !is_due(note, now_us, document)) {
+        return; /* Most of them, at most events. */
+    }
     note->uid = document->content.uid;
     if (document->content.state == FILTER_ACTIVE && !is_fenced(note, document)) {
         fence(self, now_us, note, entry);
     }
+    note->fencing = document->content.state == FILTER_ACTIVE && !is_fenced(note, document);
     if (!is_due(note, now_us, document)) {
         return;
     }
@@ -207,10 +209,16 @@ static void look(struct coordinator *self, uint64_t now_us, struct document_entr
         tell_again(self, note); /* That it is a tombstone, if it is one everywhere. */
     }
     note->looked = document->revision;
+    note->fencing = document->content.state == FILTER_ACTIVE && !is_fenced(note, document);
 }
 
+/* Links are told to ask once for all that the turn before has found. */
 static enum duty_round begin_round(struct coordinator *self, uint64_t now_us)
 {
+    if (self->sites_news) {
+        self->sites_news = false;
+        coordinator_hint(self, now_us);
+    }
     newcomers_try(self, now_us);
     return ROUND_RESTLESS;
 }
@@ -220,6 +228,9 @@ static uint64_t due_us(const struct coordinator *self)
     uint64_t notes_us = notes_next_us(&self->notes, NOTE_SITES);
     uint64_t newcomers_us = newcomers_next_us(self);
 
+    if (self->sites_news) {
+        return self->now_us;
+    }
     return notes_us < newcomers_us ? notes_us : newcomers_us;
 }
 

@@ -140,11 +140,10 @@ static enum status check_own(struct command *self)
     return STATUS_OK;
 }
 
-/* Its first tag is made of what it is about, and so the same from whichever end it is named: two
- * that name it at once do not mean two lives. */
-static struct site_life first_life(const struct filter_uid *uid, const struct site_id *id)
+/* A newcomer takes a higher one when it makes the filter. */
+static struct site_life first_life(struct coordinator *self)
 {
-    return (struct site_life){.number = 1, .tag = uid->high ^ uid->low ^ id->high ^ id->low};
+    return (struct site_life){.number = 1, .tag = self->effects.random(self->effects.context)};
 }
 
 static enum status check_entry(struct command *self)
@@ -184,7 +183,7 @@ static void begin_set(struct coordinator *self, struct command *command)
 
     next->entries[0] = (struct site_entry){
         .id = command->own->report.id,
-        .life = {.number = 1, .tag = self->effects.random(self->effects.context)},
+        .life = first_life(self),
         .state = SITE_COUNTED,
     };
     (void)snprintf(next->entries[0].name, SITE_NAME_BYTES, "%s", command->own->site);
@@ -195,9 +194,7 @@ static void begin_set(struct coordinator *self, struct command *command)
 static enum status put_newcomer(struct coordinator *self, struct command *command)
 {
     struct site_entry entry = {
-        .id = command->other.id,
-        .life = first_life(&command->entry->document.content.uid, &command->other.id),
-        .state = SITE_JOINING};
+        .id = command->other.id, .life = first_life(self), .state = SITE_JOINING};
     const char *fault;
 
     if (command->next.count == 0) {

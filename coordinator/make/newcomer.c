@@ -16,7 +16,9 @@
 static enum status check_entry(const struct site_filter *told, const struct site_id *own,
                                char *reason)
 {
-    if (site_set_find(&told->fenced, own)->state == SITE_JOINING) {
+    const struct site_entry *entry = site_set_find(&told->fenced, own);
+
+    if (entry->state == SITE_JOINING && entry->life.number < UINT64_MAX) {
         return STATUS_OK;
     }
     (void)snprintf(reason, COORDINATOR_MESSAGE_BYTES,
@@ -81,14 +83,19 @@ static enum status plan(const struct site_filter *told, struct create *create)
 
 /* ---- making it ---- */
 
-/* Theirs, with this site's entry as the own one. */
-static enum status fill_sites(const struct site_filter *told, const struct site_id *own,
-                              struct filter_document *document)
+/* With a life of its own: what an earlier filter of that uid had here, if there was one, is no
+ * longer what others go by. They merge it as they merge all that is later. */
+static enum status fill_sites(struct coordinator *self, const struct site_filter *told,
+                              const struct site_id *own, struct filter_document *document)
 {
     struct site_set sites = told->fenced;
+    struct site_entry *entry;
 
     sites.own = (uint32_t)(site_set_find(&told->fenced, own) - told->fenced.entries);
     sites.takes_adds = sites.says_absent = sites.settled = false;
+    entry = &sites.entries[sites.own];
+    entry->life.number++;
+    entry->life.tag = self->effects.random(self->effects.context);
     return document_put_sites(document, &sites);
 }
 
@@ -154,7 +161,7 @@ enum status newcomer_make(struct coordinator *self, uint64_t now_us, const struc
 
     if (status == STATUS_OK) {
         fill(self, &create, told, &document);
-        status = fill_sites(told, own, &document);
+        status = fill_sites(self, told, own, &document);
     }
     if (status == STATUS_OK) {
         status = create_place(self, now_us, &create, &document);

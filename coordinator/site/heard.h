@@ -56,6 +56,7 @@ struct in_sites {
     struct site_set fenced;
 
     bool news;                              /* something was heard since the last look */
+    bool fencing;                           /* the document's set is not fenced yet */
     uint64_t looked;                        /* revision of the document then; 0: never */
     uint64_t next_us;                       /* look again then, also without news; 0: no need */
     uint64_t told;                          /* numbers what links are told of it; see tell.h */

@@ -93,6 +93,7 @@ Test(coordinator_join, step_by_step)
     cr_assert_eq(here->durability, DURABILITY_SYNC);
     cr_assert_eq(here->keylog, KEYLOG_ON);
     cr_assert_neq(here->generations[0].geometry.seed, there->generations[0].geometry.seed);
+    cr_assert_eq(site_set_own(&here->content.sites)->life.number, 2, "a life of its own");
     cr_assert(site_set_agrees(set_of(EU), set_of(US)));
     cr_assert(set_of(US)->takes_adds, "both know that it joins");
     cr_assert_not(set_of(US)->says_absent);
@@ -574,6 +575,23 @@ Test(coordinator_join, the_drop_of_one_that_left_is_no_other_sites_drop)
     cr_assert_null(site_stages_document(US, "urls"));
     cr_assert_not_null(site_stages_document(EU, "urls"));
     cr_assert_not(site_stages[US].words.told.dropped);
+}
+
+/* Its word about the filter counts no more, whatever it has not heard. */
+Test(coordinator_join, the_drop_of_one_that_was_removed_is_no_other_sites_drop)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    join(EU, US);
+    site_stages[US].cut = true;
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK);
+    drop.scope = DROP_EVERYWHERE;
+    coordinator_stage_command(&site_stages[US].stage, 2, &drop);
+    site_stages_run();
+    site_stages[US].cut = false;
+    site_stages_run();
+    cr_assert(site_stages[EU].heard[US].told.dropped);
+    cr_assert_not_null(site_stages_document(EU, "urls"));
 }
 
 /* ---- refusals ---- */
