@@ -204,7 +204,8 @@ Test(bad_words, an_endpoint_that_is_none)
 
 /* ---- options of the daemons ---- */
 
-static const char *const daemons[] = {"orbloom-node", "orbloom-router", "orbloom-coordinator"};
+static const char *const daemons[] = {"orbloom-node", "orbloom-router", "orbloom-link",
+                                      "orbloom-coordinator"};
 
 /* A configuration in a file of its own; unlink() it. */
 static void write_conf(const char *text, char path[64])
@@ -274,6 +275,11 @@ struct combination {
     const char *reason;
 };
 
+/* Public keys of two sites, and what every link's file has. */
+#define EU   "8f40c5adb68f25624ae5b214ea767a6ec94d829d3d7b5e1ad1ba6f3e2138285f"
+#define US   "2d01a0a46d16eb11a05259f8c63751fa6b2463918886cca2cbdc83ee7f244e67"
+#define LINK KEY "site_key_file = \"/nonexistent/site.key\"; site = \"asia\"; "
+
 #define KEY "cluster_key_file = \"/nonexistent/key\";\n"
 
 static const struct combination combinations[] = {
@@ -319,6 +325,30 @@ static const struct combination combinations[] = {
     {"orbloom-router", KEY "resp_capacity = \"2M\";\nresp_max_capacity = \"1M\";\n",
      "must not be less"},
     {"orbloom-router", KEY "\nresp_capacity = \"2G\";\n", "must be 1 to"},
+    {"orbloom-link", LINK "\nsite_peers = (\"eu tcp://a:1\");\n", "site_peers has 2 words"},
+    {"orbloom-link", LINK "\nsite_peers = (\"eu tcp://a:1 " EU " x\");\n", "has 4 words"},
+    {"orbloom-link", LINK "\nsite_peers = (\"E_U tcp://a:1 " EU "\");\n",
+     "'E_U' is no name of a site"},
+    {"orbloom-link", LINK "\nsite_peers = (\"eu a:1 " EU "\");\n", "'a:1' is no endpoint"},
+    {"orbloom-link", LINK "\nsite_peers = (\"eu tcp://*:1 " EU "\");\n",
+     "'tcp://*:1' is no endpoint"},
+    {"orbloom-link", LINK "\nsite_peers = (\"eu tcp://a:1 " EU "0\");\n", "is no public key"},
+    {"orbloom-link", LINK "\nsite_peers = (\"asia tcp://a:1 " EU "\");\n",
+     "site_peers names asia, which is the site of this link itself"},
+    {"orbloom-link", LINK "\nsite_peers = (\"eu - " EU "\");\n",
+     "site eu dials this link, and there is no site_listen"},
+    {"orbloom-link", LINK "\nsite_peers = (\"eu tcp://a:1 " EU "\", \"eu tcp://b:1 " US "\");\n",
+     "two sites of the name eu"},
+    {"orbloom-link", LINK "\nsite_peers = (\"eu tcp://a:1 " EU "\", \"us tcp://b:1 " EU "\");\n",
+     "one key for eu and us"},
+    {"orbloom-link", LINK "\nsite_peers = (\"eu tcp://a:1 " EU "\", \"us tcp://a:1 " US "\");\n",
+     "one endpoint, tcp://a:1, for eu and us"},
+    {"orbloom-link",
+     LINK "site_peers = (\"eu tcp://a:1 " EU "\");\nsite_listen = \"tcp://127.0.0.1:7402\";\n",
+     "are one address"},
+    {"orbloom-link", LINK "site_peers = (\"eu tcp://a:1 " EU "\");\nlisten = \"tcp://*:7402\";\n",
+     "listen is on all hosts"},
+    {"orbloom-link", LINK "\nsite_peers = 5;\n", "site_peers is a bare number"},
     {"orbloom-coordinator", KEY "etcd_endpoints = [\"http://a:1\"];\nstore = \"/tmp/s\";\n",
      "both"},
     {"orbloom-coordinator", KEY "\netcd_endpoints = [];\n", "etcd_endpoints is empty"},
@@ -327,6 +357,26 @@ static const struct combination combinations[] = {
     {"orbloom-coordinator", KEY "etcd_endpoints = [\"http://a:1\"];\netcd_ca_file = \"c\";\n",
      "are for https"},
 };
+
+Test(bad_options, a_link_needs_a_site_its_key_and_others)
+{
+    static const char *const texts[][2] = {
+        {KEY "site = \"eu\"; site_key_file = \"k\";\n", "site_peers is missing"},
+        {KEY "site = \"eu\"; site_peers = (\"us tcp://a:1 " US "\");\n",
+         "site_key_file is missing"},
+        {KEY "site_key_file = \"k\"; site_peers = (\"us tcp://a:1 " US "\");\n", "site is missing"},
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char path[64];
+
+        write_conf(texts[i][0], path);
+        command_run(&command, span_text(""), "orbloom-link", "--config", path, "--check-config",
+                    NULL);
+        (void)unlink(path);
+        expect_usage(texts[i][1]);
+    }
+}
 
 Test(bad_options, what_does_not_go_together_is_named_with_file_and_line)
 {

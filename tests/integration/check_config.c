@@ -78,12 +78,17 @@ static void expect_good(const char *daemon, const char *options)
     command_forget(&command);
 }
 
+/* The pair of site.key. */
+#define SITE_SECRET "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+#define SITE_PUBLIC "8f40c5adb68f25624ae5b214ea767a6ec94d829d3d7b5e1ad1ba6f3e2138285f"
+
 #define KEY    "cluster_key_file = \"@/key\"; "
 #define NODE   "name = \"n\"; " KEY
 #define STORE  KEY "store = \"@/store\"; "
 #define ETCD   KEY "etcd_endpoints = [\"https://127.0.0.1:1\"]; "
 #define ROUTER KEY "resp_listen = \"tcp://127.0.0.1:0\"; "
 #define TLS    KEY "resp_tls_listen = \"tcp://127.0.0.1:0\"; "
+#define LINK   KEY "site = \"eu\"; site_peers = \"us tcp://a:1 " SITE_PUBLIC "\"; "
 #define PAIR   "tls_cert_file = \"@/server.pem\"; tls_key_file = \"@/server.key\"; "
 #define CLIENT "etcd_cert_file = \"@/client.pem\"; etcd_key_file = \"@/client.key\"; "
 
@@ -170,6 +175,28 @@ Test(check_config, wrong_files_of_a_router_are_told)
     };
 
     expect_all(faults, sizeof faults / sizeof faults[0]);
+}
+
+Test(check_config, a_wrong_key_of_a_site_is_told)
+{
+    static const struct fault faults[] = {
+        {"orbloom-link", LINK "site_key_file = \"@/none\";",
+         "none: No such file or directory; make one with: orbloom keygen --site FILE"},
+        {"orbloom-link", LINK "site_key_file = \"@/open\";", "chmod 600 it"},
+        {"orbloom-link", LINK "site_key_file = \"@/key\";",
+         "line 1: it does not begin with orbloom-site-secret"},
+        {"orbloom-link", LINK "site_key_file = \"@/site.key\";",
+         "conf:1: site_peers has this site's own key for us"},
+        {"orbloom-link",
+         "cluster_key_file = \"@/site.key\"; site = \"eu\"; site_peers = \"us "
+         "tcp://a:1 " SITE_PUBLIC "\"; site_key_file = \"@/other.key\";",
+         "the cluster key file"},
+    };
+
+    shell("umask 077; echo orbloom-site-secret " SITE_SECRET " >site.key; "
+          "echo orbloom-site-secret 1" SITE_SECRET " | sed 's/.$//' >other.key");
+    expect_all(faults, sizeof faults / sizeof faults[0]);
+    expect_good("orbloom-link", LINK "site_key_file = \"@/other.key\";");
 }
 
 Test(check_config, a_folder_or_store_that_cannot_be_used_is_told)

@@ -63,18 +63,38 @@ static void learn_daemon(struct playground *self, const char *name)
     free(text);
 }
 
-static void learn_daemons(struct playground *self, uint32_t nodes, uint32_t routers)
+/* `site`: "", or "site-1/". */
+static void learn_site(struct playground *self, const char *site)
 {
     char name[32];
 
-    learn_daemon(self, "coordinator");
-    learn_daemon(self, "router");
-    for (uint32_t i = 2; i <= routers; i++) {
-        (void)snprintf(name, sizeof name, "router-%u", i);
+    (void)snprintf(name, sizeof name, "%scoordinator", site);
+    learn_daemon(self, name);
+    (void)snprintf(name, sizeof name, "%srouter", site);
+    learn_daemon(self, name);
+    for (uint32_t i = 2; i <= self->plan.routers; i++) {
+        (void)snprintf(name, sizeof name, "%srouter-%u", site, i);
         learn_daemon(self, name);
     }
-    for (uint32_t i = 1; i <= nodes; i++) {
-        (void)snprintf(name, sizeof name, "node-%u", i);
+    for (uint32_t i = 1; i <= self->plan.nodes; i++) {
+        (void)snprintf(name, sizeof name, "%snode-%u", site, i);
+        learn_daemon(self, name);
+    }
+}
+
+static void learn_daemons(struct playground *self)
+{
+    char site[16];
+    char name[32];
+
+    if (self->plan.sites == 1) {
+        learn_site(self, "");
+        return;
+    }
+    for (uint32_t i = 1; i <= self->plan.sites; i++) {
+        (void)snprintf(site, sizeof site, "site-%u/", i);
+        learn_site(self, site);
+        (void)snprintf(name, sizeof name, "%slink", site);
         learn_daemon(self, name);
     }
 }
@@ -84,6 +104,7 @@ static void launch(struct playground *self)
     const struct playground_plan *plan = &self->plan;
     char nodes[16];
     char routers[16];
+    char sites[16];
     const char *words[] = {"playground",
                            "--dir",
                            self->dir,
@@ -93,6 +114,8 @@ static void launch(struct playground *self)
                            nodes,
                            "--routers",
                            routers,
+                           "--sites",
+                           sites,
                            "--memory",
                            plan->memory != NULL ? plan->memory : "1GiB",
                            plan->in_memory ? "--in-memory" : NULL,
@@ -100,6 +123,7 @@ static void launch(struct playground *self)
 
     (void)snprintf(nodes, sizeof nodes, "%u", plan->nodes);
     (void)snprintf(routers, sizeof routers, "%u", plan->routers);
+    (void)snprintf(sites, sizeof sites, "%u", plan->sites);
     command_start(&self->process, span_of("", 0), SIGKILL, "orbloom", words);
 }
 
@@ -118,7 +142,7 @@ void playground_start_again(struct playground *self)
             cr_assert_fail("no cluster: %s%s", self->process.output, self->process.errors);
         }
     }
-    learn_daemons(self, self->plan.nodes, self->plan.routers);
+    learn_daemons(self);
 }
 
 void playground_start(struct playground *self, const struct playground_plan *plan)
@@ -126,6 +150,7 @@ void playground_start(struct playground *self, const struct playground_plan *pla
     *self = (struct playground){.dir = "/tmp/orbloom-test-XXXXXX", .plan = *plan};
     self->plan.nodes = plan->nodes > 0 ? plan->nodes : 3;
     self->plan.routers = plan->routers > 0 ? plan->routers : 1;
+    self->plan.sites = plan->sites > 0 ? plan->sites : 1;
     cr_assert_not_null(mkdtemp(self->dir), "%s", strerror(errno));
     playground_start_again(self);
 }
@@ -213,13 +238,15 @@ int playground_wait_end(struct playground *self, const char *daemon)
 void playground_restart(struct playground *self, const char *daemon)
 {
     size_t i = find(self, daemon);
+    const char *slash = strchr(daemon, '/');
+    const char *kind = slash != NULL ? slash + 1 : daemon;
     char conf[PATH_BYTES];
     char program[32];
     const char *words[] = {"--config", conf, NULL};
 
     cr_assert_not(runs(self->daemons[i].pid), "%s runs", daemon);
     path_of(self, daemon, "conf", conf);
-    (void)snprintf(program, sizeof program, "orbloom-%.*s", (int)strcspn(daemon, "-"), daemon);
+    (void)snprintf(program, sizeof program, "orbloom-%.*s", (int)strcspn(kind, "-"), kind);
     self->daemons[i].started = calloc(1, sizeof(struct command));
     cr_assert_not_null(self->daemons[i].started);
     command_start(self->daemons[i].started, span_of("", 0), SIGKILL, program, words);

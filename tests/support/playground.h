@@ -1,6 +1,7 @@
 /* playground.h - a real cluster for one test: processes of `orbloom playground`, killed with it.
  *
- * Daemons are named as their folders: "coordinator", "router", "router-2", "node-1"...
+ * Daemons are named as their folders: "coordinator", "router", "router-2", "node-1"...; of several
+ * sites "site-1/coordinator", "site-1/link"...
  * Once it is started ORBLOOM_ROUTER and ORBLOOM_COORDINATOR are in the environment, so that
  * commands and the C library find it.
  *
@@ -28,6 +29,7 @@ enum {
 struct playground_plan {
     uint32_t nodes;     /* 0: 3 */
     uint32_t routers;   /* 0: 1 */
+    uint32_t sites;     /* 0: 1; of more each has all of that, and a link */
     const char *memory; /* of each node; NULL: the default */
     bool in_memory;     /* nodes write nothing to disk */
 };

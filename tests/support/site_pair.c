@@ -147,6 +147,7 @@ void site_pair_link_start(struct site_pair *self, uint32_t site)
         .npeers = 1,
         .flush_us = FLUSH_US,
         .window = self->window,
+        .rate = self->rate,
     };
     struct actor core;
     struct actor inner;
