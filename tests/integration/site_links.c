@@ -262,6 +262,8 @@ Test(site_links, a_site_that_tells_another_name_is_told_why_it_is_refused)
     wait_for(first_logs, "a link calls its site asia, and site_peers here", "it logs");
     wait_for(extra_logs, "the link of site site-1", "it logs");
     wait_for(extra_logs, "a link calls its site asia, and site_peers here", "it logs");
+    wait_for(extra_logs, "link extra is of site asia, and this is a coordinator of site site-2",
+             "it logs");
     cr_assert_eq(playground_counter(&playground, "site-1/link", "site_channels"), 1);
     stop_extra();
 }
