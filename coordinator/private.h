@@ -177,6 +177,7 @@ struct follower {
     uint64_t last_us;
     uint64_t gap_us;                /* the longest between two questions; 0: there was one */
     char name[DOCUMENT_NAME_BYTES]; /* of a router, cut off if need be; "": a node */
+    bool serves;                    /* clients: a router that is no link */
     uint64_t features;              /* that it knows */
     uint64_t key;                   /* cluster_key_tag() of it; 0: it has not told */
 };

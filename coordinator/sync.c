@@ -47,6 +47,7 @@ static void note_follower(struct follower *one, uint64_t now_us, const struct pe
         .gap_us = again ? longest_gap(one, now_us) : 0,
         .features = request->features,
         .key = request->key,
+        .serves = request->role == SYNC_ROUTER && !link_report_said(&request->link),
     };
     if (request->role == SYNC_ROUTER) {
         (void)snprintf(one->name, sizeof one->name, "%s", request->name);
@@ -70,13 +71,15 @@ static void follow(struct coordinator *self, uint64_t now_us, const struct peer 
     note_follower(oldest, now_us, peer, request);
 }
 
-/* Those that have asked here lately. Each of them allows users its share of their limits. */
+/* Those that have asked here lately and serve clients. Each of them allows users its share of their
+ * limits. */
 static uint32_t living_routers(const struct coordinator *self)
 {
     uint32_t count = 0;
 
     for (size_t i = 0; i < COORDINATOR_MAX_PEERS; i++) {
-        count += coordinator_follows_router(self, &self->followers[i], self->now_us);
+        count += self->followers[i].serves &&
+                 coordinator_follows_router(self, &self->followers[i], self->now_us);
     }
     return count;
 }

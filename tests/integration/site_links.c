@@ -221,6 +221,30 @@ Test(site_links, two_links_of_a_site_are_both_there)
     wait_for(second_says, "connected by 1 links", "its own site says");
 }
 
+/* Inside a site all may speak CURVE; a link is a router there, and tells where it is reached. */
+Test(site_links, a_site_that_speaks_curve_inside_is_linked_as_well)
+{
+    static const char *const daemons[] = {"coordinator", "node-1", "router", "link"};
+    char credential[PATH_BYTES];
+    char endpoint[PLAYGROUND_ENDPOINT_BYTES];
+    char name[32];
+
+    for (size_t i = 0; i < sizeof daemons / sizeof daemons[0]; i++) {
+        (void)snprintf(name, sizeof name, "site-1/%s", daemons[i]);
+        playground_configure(&playground, name, "transport = \"curve\";\n");
+    }
+    playground_endpoint(&playground, "site-1/coordinator", endpoint);
+    (void)snprintf(credential, sizeof credential, "%s", playground_path(&playground, "admin.cred"));
+    PLAYGROUND_DO("", "user", "create", "boss", "--role", "admin", "--credential", credential,
+                  "--cluster-key", playground_path(&playground, "site-1/key"), "--coordinator",
+                  endpoint, "--timeout", "20s");
+    wait_for(second_says, CONNECTED, "the other site says");
+    cr_assert_eq(setenv("ORBLOOM_CREDENTIAL", credential, 1), 0);
+    wait_for(first_says, CONNECTED, "its own site says");
+    cr_assert_eq(playground_counter(&playground, "site-1/link", "site_channels"), 1);
+    cr_assert_eq(unsetenv("ORBLOOM_CREDENTIAL"), 0);
+}
+
 /* ---- who is not who it should be ---- */
 
 Test(site_links, what_has_another_key_than_the_pinned_one_is_not_spoken_to)
@@ -262,6 +286,8 @@ Test(site_links, a_site_that_tells_another_name_is_told_why_it_is_refused)
     wait_for(first_logs, "a link calls its site asia, and site_peers here", "it logs");
     wait_for(extra_logs, "the link of site site-1", "it logs");
     wait_for(extra_logs, "a link calls its site asia, and site_peers here", "it logs");
+    wait_for(extra_logs, "link extra is of site asia, and this is a coordinator of site site-2",
+             "it logs");
     cr_assert_eq(playground_counter(&playground, "site-1/link", "site_channels"), 1);
     stop_extra();
 }

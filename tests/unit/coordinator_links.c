@@ -301,3 +301,12 @@ Test(coordinator_links, a_filter_that_is_not_there_is_refused)
     cr_assert_not_null(strstr(sent.frame.body.admin_reply.message, "there is no filter others"));
     cr_assert_null(sent.frame.body.admin_reply.sites.site);
 }
+
+/* Routers share users' limits among as many as serve clients, and a link serves none. */
+Test(coordinator_links, a_link_takes_no_share_of_users_limits)
+{
+    cr_assert_eq(router_asks()->routers, 1);
+    link_asks(0);
+    link_asks(1);
+    cr_assert_eq(router_asks()->routers, 1);
+}

@@ -93,7 +93,7 @@ Test(coordinator_join, step_by_step)
     cr_assert_eq(here->durability, DURABILITY_SYNC);
     cr_assert_eq(here->keylog, KEYLOG_ON);
     cr_assert_neq(here->generations[0].geometry.seed, there->generations[0].geometry.seed);
-    cr_assert_eq(site_set_own(&here->content.sites)->life.number, 2, "a life of its own");
+    cr_assert_eq(site_set_own(here->content.sites)->life.number, 2, "a life of its own");
     cr_assert(site_set_agrees(set_of(EU), set_of(US)));
     cr_assert(set_of(US)->takes_adds, "both know that it joins");
     cr_assert_not(set_of(US)->says_absent);
