@@ -1,7 +1,7 @@
 /* Streams that are received. A batch is applied as a relayed add; several are under way at once,
  * and what counts is how far all of them are applied without a gap: as far as that the source's
- * logs are here. That place is kept while this link lives, so a stream that breaks goes on where it
- * was. */
+ * logs are here. From there a stream that breaks goes on, and by what nodes here have noted of it
+ * (places.c) that of another link. */
 #include "base/heap.h"
 #include "link/private.h"
 #include "site/batch.h"
@@ -122,6 +122,9 @@ static void advance(struct link *self, struct inflow *inflow)
             return;
         }
         assert(first->number == inflow->applied + 1);
+        if (first->ncursors > 0) {
+            places_advanced(inflow, first->nkeys > 0);
+        }
         inflow->applied = first->number;
         inflow->held -= first->bytes;
         inflow->untold = true;
@@ -134,6 +137,16 @@ static void advance(struct link *self, struct inflow *inflow)
 
 /* ---- applying ---- */
 
+static void on_heard(void *owner, uint64_t correlation, const struct router_boot *from)
+{
+    struct link *self = owner;
+    struct number_entry *entry = number_table_find(&self->relays, correlation);
+
+    if (entry != NULL) {
+        places_heard(((struct arrival *)entry)->inflow, from);
+    }
+}
+
 static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
                   struct arrival *arrival)
 {
@@ -143,6 +156,8 @@ static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
         .timeout_ms = APPLY_TIMEOUT_MS,
         .fingerprints = arrival->keys,
         .count = (uint32_t)arrival->nkeys,
+        .heard = on_heard,
+        .owner = self,
     };
 
     assert(!arrival->asked && !arrival->applied);
@@ -189,6 +204,9 @@ bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *fr
     }
     number_table_remove(&self->relays, entry);
     arrival->asked = false;
+    if (arrival->inflow->places.doubted) {
+        return true; /* All of it is begun anew. */
+    }
     if (all_acknowledged(reply, arrival->nkeys)) {
         arrival->applied = true;
         advance(self, arrival->inflow);
@@ -389,13 +407,56 @@ static void pump(struct link *self, uint64_t now_us, struct inflow *inflow)
     }
 }
 
+/* What was acknowledged may be lost with the boot that has: what the nodes still know of it counts.
+ */
+static void begin_anew(struct link *self, struct inflow *inflow)
+{
+    if (inflow->stream != 0) {
+        close_stream(self, inflow, STATUS_STALE,
+                     "a node has started again at the site that receives");
+        inflow->open_us = 0;
+    }
+    inflow->nsources = 0;
+    places_void(inflow);
+}
+
+static void forget(struct inflow *inflow)
+{
+    assert(inflow->places.asking == 0);
+    places_fini(inflow);
+    heap_free(inflow->sources);
+    heap_free(inflow);
+}
+
+/* Answers of the router may be on their way to one that was dropped. */
+static void forget_left(struct link *self)
+{
+    struct inflow *inflow = TAILQ_FIRST(&self->leaving);
+
+    while (inflow != NULL) {
+        struct inflow *next = TAILQ_NEXT(inflow, link);
+
+        if (inflow->places.asking == 0) {
+            TAILQ_REMOVE(&self->leaving, inflow, link);
+            forget(inflow);
+        }
+        inflow = next;
+    }
+}
+
 void inflows_turn(struct link *self, uint64_t now_us)
 {
     struct inflow *inflow;
 
+    forget_left(self);
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
-        if (inflow->stream == 0 && inflow->open_us <= now_us) {
+        if (inflow->places.doubted) {
+            begin_anew(self, inflow);
+        }
+        places_turn(self, now_us, inflow);
+        if (inflow->stream == 0 && inflow->places.state == PLACES_KNOWN &&
+            inflow->open_us <= now_us) {
             open_stream(self, now_us, inflow);
         }
         if (inflow->stream != 0) {
@@ -416,6 +477,9 @@ uint64_t inflows_next_us(const struct link *self)
     {
         const struct arrival *arrival;
 
+        uint64_t places_us = places_next_us(self, inflow);
+
+        next_us = places_us < next_us ? places_us : next_us;
         if (inflow->stream == 0 && inflow->open_us > self->now_us) {
             next_us = inflow->open_us < next_us ? inflow->open_us : next_us;
         }
@@ -464,8 +528,7 @@ static void drop(struct link *self, struct inflow *inflow)
 {
     stop(self, inflow);
     TAILQ_REMOVE(&self->inflows, inflow, link);
-    heap_free(inflow->sources);
-    heap_free(inflow);
+    TAILQ_INSERT_TAIL(&self->leaving, inflow, link);
 }
 
 /* Lives and keyset name what is received: with others it is another stream, from the beginning. */
@@ -490,6 +553,7 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
         if (inflow == NULL) {
             return; /* Wanted again with the next tick. */
         }
+        inflow->self = self;
         inflow->filter_id = wish->filter_id;
         inflow->uid = wish->uid;
         inflow->peer = wish->peer;
@@ -523,7 +587,14 @@ void inflows_sweep(struct link *self)
 
 void inflows_fini(struct link *self)
 {
+    struct inflow *inflow;
+
     while (!TAILQ_EMPTY(&self->inflows)) {
         drop(self, TAILQ_FIRST(&self->inflows));
     }
+    TAILQ_FOREACH(inflow, &self->leaving, link)
+    {
+        inflow->places.asking = 0; /* The router is gone, and answers nobody any more. */
+    }
+    forget_left(self);
 }

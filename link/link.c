@@ -221,6 +221,7 @@ enum status link_create(const struct link_config *config, const struct effects *
     };
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     TAILQ_INIT(&self->inflows);
+    TAILQ_INIT(&self->leaving);
     TAILQ_INIT(&self->outflows);
     TAILQ_INIT(&self->readers);
     self->boot = inner->random(inner->context);

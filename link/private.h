@@ -3,6 +3,7 @@
  *   link.c      the two faces, the clock, which filters are sent and received
  *   channels.c  who of other sites is there
  *   inflow.c    streams that are received: batches applied in order, as far as all is here
+ *   places.c    ... and how far that is, as this site's nodes remember it
  *   outflow.c   streams that are sent: who is followed, what readers bring
  *   section.c   ... what was gathered, on its way as batches
  *   marks.c     ... which batch all that was acknowledged is in
@@ -67,10 +68,52 @@ struct arrival {
     unsigned failures;
 };
 
+/* What of an inflow this site's own nodes know. Nothing that a process alone remembers counts: it
+ * may outlive the nodes' data. */
+enum places_state {
+    PLACES_UNREAD = 0, /* nothing is known of this site's nodes */
+    PLACES_READING,    /* they are asked for their boots, and for the places then */
+    PLACES_KNOWN,      /* the stream goes on from there */
+};
+
+struct places {
+    enum places_state state;
+    unsigned asking; /* questions of the router that are not answered */
+    bool failed;     /* one of those was not answered well */
+    bool doubted;    /* a node has another boot than the one that what is known here arose under */
+    bool said;       /* that they are too many to be kept */
+    uint64_t list;   /* revision of the node list that was looked at */
+    bool confirm;    /* nodes are to be asked for their boots once more ... */
+    bool confirming; /* ... and are */
+    uint64_t again_us;
+    unsigned failures; /* in a row */
+    uint64_t epoch;    /* of this site's document, under which they are read or written */
+    uint32_t ngroups;  /* ... its slot groups */
+    uint32_t next;     /* ... of which this one is asked next */
+
+    /* The nodes that have told or acknowledged any of what is known, and in which boot. */
+    struct router_boot *boots;
+    size_t nboots;
+    size_t boots_room;
+
+    /* Read from nodes, or on the way to them. */
+    struct record_site_cursor *cursors;
+    size_t ncursors;
+    size_t cursors_room;
+
+    uint64_t version; /* rises with what is applied ... */
+    uint64_t keyed;   /* ... and this is the one that the last keys have brought */
+    uint64_t written; /* the one that is on its way to nodes; 0: none is */
+    uint64_t noted;   /* the newest that W replicas of every slot group have noted ... */
+    uint64_t noted_epoch;
+    uint64_t noted_us; /* ... and when that was begun */
+};
+
 /* A filter that is received from a site, whether a stream is open or not. */
 struct inflow {
     struct number_entry entry; /* by the stream's number */
     TAILQ_ENTRY(inflow) link;
+    struct link *self;
     uint64_t filter_id;
     struct filter_uid uid;
     uint32_t peer;
@@ -82,6 +125,7 @@ struct inflow {
     struct site_source *sources; /* how far the source's logs are here */
     size_t nsources;
     size_t sources_capacity;
+    struct places places; /* ... and how far the nodes here know that */
 
     uint64_t stream;   /* 0: none is open, and then: */
     uint64_t open_us;  /* not before that */
@@ -274,6 +318,7 @@ struct link {
     struct log_limit greeted_log;
 
     struct inflow_list inflows;
+    struct inflow_list leaving; /* dropped; they go once the router owes them nothing */
     struct number_table inflows_by_stream;
     struct number_table relays; /* arrivals, by the number of their relayed add */
 
@@ -345,6 +390,22 @@ void inflows_turn(struct link *self, uint64_t now_us);
 void inflows_tick(struct link *self, uint64_t now_us);
 uint64_t inflows_next_us(const struct link *self);
 void inflows_fini(struct link *self);
+
+/* ---- places.c ---- */
+
+/* Read them, or write them, if it is time. */
+void places_turn(struct link *self, uint64_t now_us, struct inflow *inflow);
+uint64_t places_next_us(const struct link *self, const struct inflow *inflow);
+
+/* More of the source is applied: by W replicas, without a gap. */
+void places_advanced(struct inflow *inflow, bool keys);
+
+/* A replica here has told its boot: it has acknowledged what came from the source. */
+void places_heard(struct inflow *inflow, const struct router_boot *from);
+
+/* Nothing is known: they are read before the stream is opened. */
+void places_void(struct inflow *inflow);
+void places_fini(struct inflow *inflow);
 
 /* ---- outflow.c ---- */
 
