@@ -103,6 +103,17 @@ bool site_filter_lasts(const struct link *self, const struct outflow *outflow,
                     outflow->keyset, &status) == NULL;
 }
 
+/* Who joins, leaves or is being filled waits for marks. */
+static bool is_settled(const struct site_set *set)
+{
+    bool settled = set->says_absent && set->settled;
+
+    for (uint32_t i = 0; i < set->count; i++) {
+        settled &= set->entries[i].state == SITE_COUNTED || set->entries[i].state == SITE_GONE;
+    }
+    return settled;
+}
+
 static void want(struct link *self, const struct document_entry *entry)
 {
     const struct site_entry *own = own_entry(self, entry);
@@ -115,6 +126,8 @@ static void want(struct link *self, const struct document_entry *entry)
             .peer = peer,
             .own_life = own->life,
             .keyset = serving_keyset(&entry->document),
+            .set_hash = mark_set_hash(&entry->document.content.sites),
+            .unsettled = !is_settled(&entry->document.content.sites),
         };
 
         if (other != NULL) {
@@ -393,6 +406,8 @@ static void take_frame(struct link *self, uint64_t now_us, struct channel *chann
         outflow_on_applied(self, channel, &frame->body.site_applied);
     } else if (frame->kind == FRAME_SITE_MARK) {
         outflow_on_mark(self, now_us, channel, &frame->body.site_mark);
+    } else if (frame->kind == FRAME_SITE_MARKED) {
+        inflow_on_marked(self, channel, &frame->body.site_marked);
     } else if (frame->kind == FRAME_SITE_CLOSE) {
         outflow_on_close(self, channel, &frame->body.site_close);
         inflow_on_close(self, now_us, channel, &frame->body.site_close);

@@ -6,10 +6,8 @@
  * Which slot groups here a slot group there shares keys with only the other site knows: each place
  * is written to all of them, and the lowest one is in force. It is no place that one of them lacks.
  *
- * Nodes may be put back to an older copy while the link lives on. So first of all they are asked
- * for their boots, and what is known here counts for these boots only: who acknowledges names its
- * boot, and writes nothing down that was told under another one. When one has changed, all is read
- * again: what nodes have lost, they have no places for. */
+ * What is known counts for the boots of nodes here under which it arose (own_boots.c): they are
+ * asked for them first, and places are put in no other ones. */
 #include "link/private.h"
 
 #include <assert.h>
@@ -27,7 +25,8 @@ enum {
 
 void places_fini(struct inflow *inflow)
 {
-    heap_free(inflow->places.boots);
+    own_boots_fini(inflow);
+    heap_free(inflow->places.noted_logs);
     heap_free(inflow->places.cursors);
 }
 
@@ -38,9 +37,7 @@ void places_void(struct inflow *inflow)
 
     places->state = PLACES_UNREAD;
     places->failed = places->asking > 0;
-    places->doubted = false;
-    places->confirm = places->confirming = false;
-    places->nboots = 0;
+    own_boots_void(inflow);
     places->ncursors = 0;
     places->written = 0;
     places->version++; /* So that none that is under way is taken for the newest. */
@@ -73,129 +70,6 @@ static void say(struct inflow *inflow, const char *what, enum status status, con
                 "how far filter %016llx of site %s is here could not be %s: %s: %s",
                 (unsigned long long)inflow->filter_id, self->config.peers[inflow->peer].name, what,
                 status_code(status), cause);
-}
-
-/* ---- boots ---- */
-
-static struct router_boot *find_boot(struct places *places, uint32_t node)
-{
-    for (size_t i = 0; i < places->nboots; i++) {
-        if (places->boots[i].member.node == node) {
-            return &places->boots[i];
-        }
-    }
-    return NULL;
-}
-
-static bool is_same(const struct router_boot *a, const struct router_boot *b)
-{
-    return member_equal(&a->member, &b->member) && a->boot == b->boot;
-}
-
-/* False: memory is out. */
-static bool learn(struct places *places, const struct router_boot *from)
-{
-    if (!heap_grow(&places->boots, &places->boots_room, places->nboots + 1,
-                   sizeof *places->boots)) {
-        return false;
-    }
-    places->boots[places->nboots++] = *from;
-    return true;
-}
-
-/* Of W that acknowledge one at least is of the R that were asked first, and tells it. */
-void places_heard(struct inflow *inflow, const struct router_boot *from)
-{
-    struct places *places = &inflow->places;
-    const struct router_boot *known = find_boot(places, from->member.node);
-
-    if (known != NULL) {
-        places->doubted |= !is_same(known, from);
-    } else if (!learn(places, from)) {
-        places->doubted = true;
-    }
-}
-
-/* Has that slot group somebody who has not started again since? */
-static bool has_old(struct places *places, const struct router_ends_told *told, uint32_t group)
-{
-    for (size_t i = 0; i < told->count; i++) {
-        if (told->ends[i].group == group && find_boot(places, told->ends[i].node) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct router_boot boot_of(const struct router_end *end)
-{
-    return (struct router_boot){.member = {end->node, end->incarnation}, .boot = end->boot};
-}
-
-/* R of each slot group have told. Nobody may have another boot; who is new is learned, where one is
- * there that is not. */
-static void judge_boots(struct inflow *inflow, const struct router_ends_told *told)
-{
-    struct places *places = &inflow->places;
-
-    for (size_t i = 0; i < told->count && !places->doubted; i++) {
-        places->doubted = !has_old(places, told, told->ends[i].group);
-    }
-    for (size_t i = 0; i < told->count && !places->doubted; i++) {
-        const struct router_boot boot = boot_of(&told->ends[i]);
-
-        places_heard(inflow, &boot);
-    }
-}
-
-static void on_boots(void *owner, const struct router_ends_told *told)
-{
-    struct inflow *inflow = owner;
-    struct places *places = &inflow->places;
-
-    places->asking--;
-    places->confirming = false;
-    if (places->state != PLACES_KNOWN) {
-        return;
-    }
-    if (told->status != STATUS_OK) {
-        put_off(inflow);
-        return;
-    }
-    judge_boots(inflow, told);
-    places->confirm = false;
-}
-
-static void ask_boots(struct link *self, uint64_t now_us, struct inflow *inflow)
-{
-    const struct router_ends question = {
-        .filter_id = inflow->filter_id,
-        .timeout_ms = PLACES_MS,
-        .done = on_boots,
-        .owner = inflow,
-    };
-
-    inflow->places.asking++;
-    inflow->places.confirming = true;
-    router_ends(self->router, now_us, &question);
-}
-
-/* What coordinators know of a node's boot may be behind, or ahead: then the nodes are asked. */
-static void look_at_list(struct inflow *inflow)
-{
-    struct places *places = &inflow->places;
-    const struct node_list *list = &router_documents(inflow->self->router)->nodes;
-
-    if (list->revision == places->list) {
-        return;
-    }
-    places->list = list->revision;
-    for (size_t i = 0; i < places->nboots; i++) {
-        const struct node_record *record = node_list_find(list, places->boots[i].member.node);
-
-        places->confirm |= record != NULL && record->boot != 0 &&
-                           record->boot != places->boots[i].boot;
-    }
 }
 
 /* ---- what several records come to ---- */
@@ -329,8 +203,9 @@ static void finish_reading(struct inflow *inflow)
         return;
     }
     places->state = PLACES_KNOWN;
+    inflow->from_nothing_us = 0;
     places->failures = 0;
-    places->list = 0;
+    inflow->own.list = 0;
     places->version++;
 }
 
@@ -384,17 +259,11 @@ static void on_first_boots(void *owner, const struct router_ends_told *told)
     struct places *places = &inflow->places;
 
     places->asking--;
-    places->nboots = 0;
     if (told->status != STATUS_OK || told->epoch != places->epoch) {
         fail_reading(inflow, told->status,
                      told->status != STATUS_OK ? told->message : "replicas have moved meanwhile");
     }
-    for (size_t i = 0; i < told->count && !places->failed; i++) {
-        const struct router_boot boot = boot_of(&told->ends[i]);
-        const struct router_boot *known = find_boot(places, boot.member.node);
-
-        places->failed = known != NULL ? !is_same(known, &boot) : !learn(places, &boot);
-    }
+    places->failed |= !own_boots_set(inflow, told);
 }
 
 /* Their boots first: what they tell later may already be what another boot is left with, and then
@@ -415,7 +284,7 @@ static void begin_reading(struct link *self, uint64_t now_us, struct inflow *inf
         return;
     }
     places->state = PLACES_READING;
-    places->failed = places->doubted = false;
+    places->failed = false;
     places->epoch = document->epoch;
     places->ngroups = document->content.ngroups;
     places->next = 0;
@@ -484,6 +353,31 @@ static bool make_cursors(struct inflow *inflow)
     return true;
 }
 
+/* What W replicas have noted, as marks want it. Without memory marks wait. */
+static void keep_noted(struct inflow *inflow)
+{
+    struct places *places = &inflow->places;
+
+    places->nnoted_logs = 0;
+    if (!heap_grow(&places->noted_logs, &places->noted_logs_room,
+                   places->ncursors * RECORD_MAX_SOURCES + 1, sizeof *places->noted_logs)) {
+        return;
+    }
+    for (size_t i = 0; i < places->ncursors; i++) {
+        const struct record_site_cursor *cursor = &places->cursors[i];
+
+        for (uint32_t k = 0; k < cursor->nsources; k++) {
+            places->noted_logs[places->nnoted_logs++] = (struct mark_log){
+                .group = cursor->site_group,
+                .node = cursor->sources[k].node,
+                .incarnation = cursor->sources[k].incarnation,
+                .boot = cursor->sources[k].boot,
+                .offset = cursor->sources[k].offset,
+            };
+        }
+    }
+}
+
 /* The last answer has come. Under another epoch W replicas of this one need not have it. */
 static void finish_writing(struct inflow *inflow)
 {
@@ -492,11 +386,12 @@ static void finish_writing(struct inflow *inflow)
 
     if (places->failed || document == NULL || document->epoch != places->epoch) {
         put_off(inflow);
-        places->confirm = true; /* They may have started again, and refuse for that. */
+        own_boots_confirm(inflow); /* They may have started again, and refuse for that. */
     } else {
         places->noted = places->written;
         places->noted_epoch = places->epoch;
         places->failures = 0;
+        keep_noted(inflow);
     }
     places->written = 0;
 }
@@ -535,8 +430,8 @@ static void write_next(struct link *self, uint64_t now_us, struct inflow *inflow
             .timeout_ms = PLACES_MS,
             .cursors = places->cursors + at,
             .count = left < CODEC_MAX_SITE_CURSORS ? left : CODEC_MAX_SITE_CURSORS,
-            .boots = places->boots,
-            .nboots = places->nboots,
+            .boots = inflow->own.boots,
+            .nboots = inflow->own.count,
             .done = on_written,
             .owner = inflow,
         };
@@ -571,7 +466,7 @@ static void begin_writing(struct link *self, uint64_t now_us, struct inflow *inf
     const struct filter_document *document = document_of(inflow);
 
     places->noted_us = now_us;
-    places->failed = false;
+    places->failed = places->hurried = false;
     if (document == NULL || !make_cursors(inflow)) {
         put_off(inflow);
         return;
@@ -610,7 +505,22 @@ static uint64_t write_due_us(const struct inflow *inflow)
     if (places->noted != 0 && places->keyed <= places->noted && !moved) {
         due_us = places->noted_us + PLACES_IDLE_US;
     }
+    due_us = places->hurried ? 0 : due_us;
     return due_us > places->again_us ? due_us : places->again_us;
+}
+
+bool places_are_noted(const struct inflow *inflow, uint64_t version)
+{
+    const struct places *places = &inflow->places;
+    const struct filter_document *document = document_of(inflow);
+
+    return places->written == 0 && places->noted >= version && document != NULL &&
+           document->epoch == places->noted_epoch;
+}
+
+void places_hurry(struct inflow *inflow)
+{
+    inflow->places.hurried = inflow->places.written == 0;
 }
 
 /* ---- when ---- */
@@ -629,13 +539,10 @@ void places_turn(struct link *self, uint64_t now_us, struct inflow *inflow)
     if (places->state != PLACES_KNOWN) {
         return;
     }
-    look_at_list(inflow);
-    if (places->confirm && !places->confirming && now_us >= places->again_us) {
-        ask_boots(self, now_us, inflow);
-    }
+    own_boots_turn(self, now_us, inflow);
     if (places->written != 0) {
         write_next(self, now_us, inflow);
-    } else if (now_us >= write_due_us(inflow)) {
+    } else if (!own_boots_asked(inflow) && now_us >= write_due_us(inflow)) {
         begin_writing(self, now_us, inflow);
     }
 }
@@ -646,8 +553,6 @@ uint64_t places_next_us(const struct link *self, const struct inflow *inflow)
     uint64_t due_us = ACTOR_NEVER;
 
     if (places->state == PLACES_UNREAD && places->asking == 0) {
-        due_us = places->again_us;
-    } else if (places->state == PLACES_KNOWN && places->confirm && !places->confirming) {
         due_us = places->again_us;
     } else if (places->state == PLACES_KNOWN && places->written == 0) {
         due_us = write_due_us(inflow);
