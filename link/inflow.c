@@ -1,7 +1,7 @@
 /* Streams that are received. A batch is applied as a relayed add; several are under way at once,
  * and what counts is how far all of them are applied without a gap: as far as that the source's
- * logs are here. That place is kept while this link lives, so a stream that breaks goes on where it
- * was. */
+ * logs are here. From there a stream that breaks goes on, and by what nodes here have noted of it
+ * (places.c) that of another link. */
 #include "base/heap.h"
 #include "link/evidence.h"
 #include "link/private.h"
@@ -21,7 +21,7 @@ enum {
 
 /* ---- batches ---- */
 
-static void forget_batch(struct link *self, struct arrival *arrival)
+static void forget_batch(struct link *self, struct arrived_batch *arrival)
 {
     if (arrival->asked) {
         number_table_remove(&self->relays, &arrival->entry);
@@ -33,7 +33,7 @@ static void forget_batch(struct link *self, struct arrival *arrival)
 
 static void forget_batches(struct link *self, struct inflow *inflow)
 {
-    struct arrival *arrival;
+    struct arrived_batch *arrival;
 
     while ((arrival = TAILQ_FIRST(&inflow->arrivals)) != NULL) {
         TAILQ_REMOVE(&inflow->arrivals, arrival, link);
@@ -50,6 +50,7 @@ static void stop(struct link *self, struct inflow *inflow)
         inflow->stream = 0;
     }
     inflow->channel = 0;
+    marked_stop(inflow);
     forget_batches(self, inflow);
 }
 
@@ -62,8 +63,7 @@ static void put_off_opening(struct inflow *inflow, uint64_t now_us)
     inflow->open_us = now_us + (wait_us < OPEN_MAX_US ? wait_us : OPEN_MAX_US);
 }
 
-static void close_stream(struct link *self, struct inflow *inflow, enum status status,
-                         const char *cause)
+void inflow_close(struct link *self, struct inflow *inflow, enum status status, const char *cause)
 {
     struct channel *channel = channel_find(self, inflow->channel);
     const struct frame frame = {
@@ -83,29 +83,11 @@ static void close_stream(struct link *self, struct inflow *inflow, enum status s
     put_off_opening(inflow, self->now_us);
 }
 
-void inflow_begin_anew(struct link *self, struct inflow *inflow)
-{
-    struct channel *channel = channel_find(self, inflow->channel);
-    const struct frame frame = {
-        .kind = FRAME_SITE_CLOSE,
-        .body.site_close = {.stream = inflow->stream,
-                            .status = STATUS_OK,
-                            .message = "the filter is to be copied"},
-    };
-
-    inflow->nsources = 0;
-    inflow->open_us = 0;
-    if (inflow->stream != 0 && channel != NULL) {
-        (void)channel_send(self, channel, &frame);
-    }
-    stop(self, inflow);
-}
-
 /* ---- how far all is here ---- */
 
 /* What a batch tells of places is all that is followed. False: memory is out; the places stay what
  * they were, and the stream begins anew from there. */
-static bool note_places(struct inflow *inflow, const struct arrival *arrival)
+static bool note_places(struct inflow *inflow, const struct arrived_batch *arrival)
 {
     if (arrival->ncursors == 0) {
         return true;
@@ -133,14 +115,17 @@ static bool note_places(struct inflow *inflow, const struct arrival *arrival)
 /* What lies before the first batch that is not applied counts. */
 static void advance(struct link *self, struct inflow *inflow)
 {
-    struct arrival *first;
+    struct arrived_batch *first;
 
     while ((first = TAILQ_FIRST(&inflow->arrivals)) != NULL && first->applied) {
         if (!note_places(inflow, first)) {
-            close_stream(self, inflow, STATUS_NOMEM, "out of memory");
+            inflow_close(self, inflow, STATUS_NOMEM, "out of memory");
             return;
         }
         assert(first->number == inflow->applied + 1);
+        if (first->ncursors > 0) {
+            places_advanced(inflow, first->nkeys > 0);
+        }
         inflow->applied = first->number;
         inflow->held -= first->bytes;
         inflow->untold = true;
@@ -153,8 +138,18 @@ static void advance(struct link *self, struct inflow *inflow)
 
 /* ---- applying ---- */
 
+static void on_heard(void *owner, uint64_t correlation, const struct router_boot *from)
+{
+    struct link *self = owner;
+    struct number_entry *entry = number_table_find(&self->relays, correlation);
+
+    if (entry != NULL) {
+        own_boots_heard(((struct arrived_batch *)entry)->inflow, from);
+    }
+}
+
 static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
-                  struct arrival *arrival)
+                  struct arrived_batch *arrival)
 {
     struct router_relay relay = {
         .filter_id = inflow->filter_id,
@@ -162,6 +157,8 @@ static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
         .timeout_ms = APPLY_TIMEOUT_MS,
         .fingerprints = arrival->keys,
         .count = (uint32_t)arrival->nkeys,
+        .heard = on_heard,
+        .owner = self,
     };
 
     assert(!arrival->asked && !arrival->applied);
@@ -182,7 +179,7 @@ static bool all_acknowledged(const struct client_reply *reply, size_t count)
 }
 
 static void put_off(struct link *self, uint64_t now_us, struct inflow *inflow,
-                    struct arrival *arrival, const struct client_reply *reply)
+                    struct arrived_batch *arrival, const struct client_reply *reply)
 {
     uint64_t wait_us = (uint64_t)AGAIN_FIRST_US << (arrival->failures < 6 ? arrival->failures : 6);
 
@@ -201,13 +198,16 @@ bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *fr
 {
     struct number_entry *entry = number_table_find(&self->relays, frame->correlation);
     const struct client_reply *reply = &frame->body.client_reply;
-    struct arrival *arrival = (struct arrival *)entry;
+    struct arrived_batch *arrival = (struct arrived_batch *)entry;
 
     if (entry == NULL) {
         return false;
     }
     number_table_remove(&self->relays, entry);
     arrival->asked = false;
+    if (arrival->inflow->own.doubted) {
+        return true; /* All of it is begun anew. */
+    }
     if (all_acknowledged(reply, arrival->nkeys)) {
         arrival->applied = true;
         advance(self, arrival->inflow);
@@ -219,7 +219,7 @@ bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *fr
 
 /* ---- what comes ---- */
 
-static struct inflow *inflow_of(struct link *self, const struct channel *channel, uint64_t stream)
+struct inflow *inflow_of(struct link *self, const struct channel *channel, uint64_t stream)
 {
     struct number_entry *entry = number_table_find(&self->inflows_by_stream, stream);
     struct inflow *inflow = (struct inflow *)entry;
@@ -246,7 +246,7 @@ static const char *fault_of(const struct inflow *inflow, const struct site_batch
     return NULL;
 }
 
-static enum status read_batch(struct span bytes, struct arrival *arrival,
+static enum status read_batch(struct span bytes, struct arrived_batch *arrival,
                               const struct site_batch *batch)
 {
     enum status status;
@@ -265,7 +265,7 @@ static enum status read_batch(struct span bytes, struct arrival *arrival,
 static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow,
                        const struct site_batch_message *message)
 {
-    struct arrival *arrival = heap_zalloc(1, sizeof *arrival);
+    struct arrived_batch *arrival = heap_zalloc(1, sizeof *arrival);
     struct site_batch batch;
     enum status status = arrival != NULL ? site_batch_open(message->batch, &batch) : STATUS_NOMEM;
     const char *fault = status == STATUS_OK ? fault_of(inflow, &batch) : status_meaning(status);
@@ -278,7 +278,7 @@ static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow
         if (arrival != NULL) {
             forget_batch(self, arrival);
         }
-        close_stream(self, inflow, status == STATUS_OK ? STATUS_MALFORMED : status, fault);
+        inflow_close(self, inflow, status == STATUS_OK ? STATUS_MALFORMED : status, fault);
         return;
     }
     arrival->inflow = inflow;
@@ -319,13 +319,13 @@ void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel
     next = inflow->received + 1;
     if (message->batch.size == 0) {
         if (message->number != inflow->received) {
-            close_stream(self, inflow, STATUS_IO, "batches were lost on their way");
+            inflow_close(self, inflow, STATUS_IO, "batches were lost on their way");
         }
         inflow->untold = true; /* What was told before may have been lost. */
     } else if (message->number != next) {
-        close_stream(self, inflow, STATUS_IO, "a batch was lost on its way");
+        inflow_close(self, inflow, STATUS_IO, "a batch was lost on its way");
     } else if (inflow->held > HELD_WINDOWS * self->config.window + SITE_BATCH_MAX_BYTES) {
-        close_stream(self, inflow, STATUS_OVERLOADED, "more came than was asked for");
+        inflow_close(self, inflow, STATUS_OVERLOADED, "more came than was asked for");
     } else {
         take_batch(self, now_us, inflow, message);
     }
@@ -373,6 +373,9 @@ static void open_stream(struct link *self, uint64_t now_us, struct inflow *inflo
         inflow->open_us = now_us + AGAIN_FIRST_US;
         return;
     }
+    if (inflow->nsources == 0) {
+        inflow->from_nothing_us = now_us;
+    }
     inflow->stream = open->stream;
     inflow->channel = channel->number;
     inflow->heard_us = now_us;
@@ -398,7 +401,7 @@ static void tell_applied(struct link *self, struct inflow *inflow)
 
 static void pump(struct link *self, uint64_t now_us, struct inflow *inflow)
 {
-    struct arrival *arrival;
+    struct arrived_batch *arrival;
 
     TAILQ_FOREACH(arrival, &inflow->arrivals, link)
     {
@@ -408,13 +411,70 @@ static void pump(struct link *self, uint64_t now_us, struct inflow *inflow)
     }
 }
 
+/* What was acknowledged may be lost with the boot that has: what the nodes still know of it counts.
+ */
+static void begin_anew(struct link *self, struct inflow *inflow)
+{
+    if (inflow->stream != 0) {
+        inflow_close(self, inflow, STATUS_STALE,
+                     "a node has started again at the site that receives");
+        inflow->open_us = 0;
+    }
+    inflow->nsources = 0;
+    inflow->from_nothing_us =
+        0; /* Of places that are read nobody knows what they were copied with. */
+    places_void(inflow);
+    marked_void(inflow);
+}
+
+void inflow_copy_anew(struct link *self, struct inflow *inflow)
+{
+    if (inflow->stream != 0) {
+        inflow_close(self, inflow, STATUS_STALE, "all of it is compared once more");
+        inflow->open_us = 0;
+    }
+    inflow->nsources = 0;
+    inflow->evidence.whole_us = 0;
+}
+
+static void forget(struct inflow *inflow)
+{
+    marked_fini(inflow);
+    places_fini(inflow);
+    heap_free(inflow->sources);
+    heap_free(inflow);
+}
+
+/* Answers of the router may be on their way to one that was dropped. */
+static void forget_left(struct link *self)
+{
+    struct inflow *inflow = TAILQ_FIRST(&self->leaving);
+
+    while (inflow != NULL) {
+        struct inflow *next = TAILQ_NEXT(inflow, link);
+
+        if (inflow->places.asking == 0 && !inflow->own.asked) {
+            TAILQ_REMOVE(&self->leaving, inflow, link);
+            forget(inflow);
+        }
+        inflow = next;
+    }
+}
+
 void inflows_turn(struct link *self, uint64_t now_us)
 {
     struct inflow *inflow;
 
+    forget_left(self);
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
-        if (inflow->stream == 0 && inflow->open_us <= now_us && evidence_may_open(inflow)) {
+        if (inflow->own.doubted) {
+            begin_anew(self, inflow);
+        }
+        places_turn(self, now_us, inflow);
+        marked_turn(self, now_us, inflow);
+        if (inflow->stream == 0 && inflow->places.state == PLACES_KNOWN &&
+            inflow->open_us <= now_us && evidence_may_open(inflow)) {
             open_stream(self, now_us, inflow);
         }
         if (inflow->stream != 0) {
@@ -426,6 +486,25 @@ void inflows_turn(struct link *self, uint64_t now_us)
     }
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* But for its batches and the opening of its stream. What is due already waits for an answer. */
+static uint64_t due_us(const struct link *self, const struct inflow *inflow)
+{
+    uint64_t at_us = places_next_us(self, inflow);
+
+    if (own_boots_next_us(inflow) > self->now_us) {
+        at_us = least(at_us, own_boots_next_us(inflow));
+    }
+    if (marked_next_us(inflow) > self->now_us) {
+        at_us = least(at_us, marked_next_us(inflow));
+    }
+    return at_us;
+}
+
 uint64_t inflows_next_us(const struct link *self)
 {
     const struct inflow *inflow;
@@ -433,8 +512,9 @@ uint64_t inflows_next_us(const struct link *self)
 
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
-        const struct arrival *arrival;
+        const struct arrived_batch *arrival;
 
+        next_us = least(next_us, due_us(self, inflow));
         if (inflow->stream == 0 && inflow->open_us > self->now_us) {
             next_us = inflow->open_us < next_us ? inflow->open_us : next_us;
         }
@@ -457,7 +537,7 @@ void inflows_tick(struct link *self, uint64_t now_us)
     {
         if (inflow->stream != 0 && (channel_find(self, inflow->channel) == NULL ||
                                     now_us - inflow->heard_us > LINK_SILENT_US)) {
-            close_stream(self, inflow, STATUS_DEADLINE, "nothing was heard for a while");
+            inflow_close(self, inflow, STATUS_DEADLINE, "nothing was heard for a while");
         }
         streams += inflow->stream != 0;
     }
@@ -466,7 +546,7 @@ void inflows_tick(struct link *self, uint64_t now_us)
 
 /* ---- which there are ---- */
 
-static struct inflow *find(struct link *self, uint64_t filter_id, uint32_t peer)
+struct inflow *inflow_find(const struct link *self, uint64_t filter_id, uint32_t peer)
 {
     struct inflow *inflow;
 
@@ -484,8 +564,7 @@ static void drop(struct link *self, struct inflow *inflow)
     stop(self, inflow);
     evidence_free(self, inflow);
     TAILQ_REMOVE(&self->inflows, inflow, link);
-    heap_free(inflow->sources);
-    heap_free(inflow);
+    TAILQ_INSERT_TAIL(&self->leaving, inflow, link);
 }
 
 /* Lives and keyset name what is received: with others it is another stream, from the beginning. */
@@ -498,10 +577,10 @@ static bool is_same(const struct inflow *inflow, const struct inflow_wish *wish)
 
 void inflow_want(struct link *self, const struct inflow_wish *wish)
 {
-    struct inflow *inflow = find(self, wish->filter_id, wish->peer);
+    struct inflow *inflow = inflow_find(self, wish->filter_id, wish->peer);
 
     if (inflow != NULL && !is_same(inflow, wish)) {
-        close_stream(self, inflow, STATUS_STALE, "a site has begun a new life, or the filter");
+        inflow_close(self, inflow, STATUS_STALE, "a site has begun a new life, or the filter");
         drop(self, inflow);
         inflow = NULL;
     }
@@ -510,6 +589,7 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
         if (inflow == NULL) {
             return; /* Wanted again with the next tick. */
         }
+        inflow->self = self;
         inflow->filter_id = wish->filter_id;
         inflow->uid = wish->uid;
         inflow->peer = wish->peer;
@@ -520,6 +600,8 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
         TAILQ_INSERT_TAIL(&self->inflows, inflow, link);
     }
     inflow->wanted = true;
+    inflow->marked.set_hash = wish->set_hash;
+    inflow->marked.unsettled = wish->unsettled;
 }
 
 void inflows_sweep(struct link *self)
@@ -531,7 +613,7 @@ void inflows_sweep(struct link *self)
 
         if (!inflow->wanted) {
             if (inflow->stream != 0) {
-                close_stream(self, inflow, STATUS_NOT_FOUND, "the filter is not in both sites");
+                inflow_close(self, inflow, STATUS_NOT_FOUND, "the filter is not in both sites");
             }
             drop(self, inflow);
         } else {
@@ -543,7 +625,15 @@ void inflows_sweep(struct link *self)
 
 void inflows_fini(struct link *self)
 {
+    struct inflow *inflow;
+
     while (!TAILQ_EMPTY(&self->inflows)) {
         drop(self, TAILQ_FIRST(&self->inflows));
     }
+    TAILQ_FOREACH(inflow, &self->leaving, link)
+    {
+        inflow->places.asking = 0; /* The router is gone, and answers nobody any more. */
+        inflow->own.asked = false;
+    }
+    forget_left(self);
 }
