@@ -19,10 +19,10 @@
     X(site_pending_keys, "keys", "fingerprints read that are not applied elsewhere (a gauge)")   \
     X(site_marks_total, "marks", "questions by which batch all is sent that were answered")      \
     X(site_closed_total, "streams", "streams that ended before their time")                      \
-    X(site_states, "filters", "states of filters at sites that are held (a gauge)")               \
-    X(site_states_told_total, "states", "states of filters here told to other sites")             \
-    X(site_states_heard_total, "states", "states of filters elsewhere that were news")            \
-    X(site_states_refused_total, "states", "states of filters that were refused")                 \
+    X(site_states, "filters", "states of filters at sites that are held (a gauge)")              \
+    X(site_states_told_total, "states", "states of filters here told to other sites")            \
+    X(site_states_heard_total, "states", "states of filters elsewhere that were news")           \
+    X(site_states_refused_total, "states", "states of filters that were refused")                \
     X(site_refused_total, "frames", "frames of other sites that were refused")
 
 enum link_counter {

@@ -128,8 +128,8 @@ static void want(struct link *self, const struct document_entry *entry)
             .peer = peer,
             .own_life = own->life,
             .keyset = serving_keyset(&entry->document),
-            .set_hash = mark_set_hash(&entry->document.content.sites),
-            .unsettled = !is_settled(&entry->document.content.sites),
+            .set_hash = mark_set_hash(document_sites(&entry->document)),
+            .unsettled = !is_settled(document_sites(&entry->document)),
         };
 
         if (other != NULL) {
