@@ -91,10 +91,11 @@ static const struct option options[] = {
     DAEMON_OPTION_DURATION("site_flush", FIELD(config.flush_us), DAEMON_MS, 10 * DAEMON_SECOND,
                            "1ms to 10s", "50ms",
                            "what was added waits so long for more that is sent with it"),
-    DAEMON_OPTION_DURATION("site_mark_interval", FIELD(config.mark_interval_us), 10 * DAEMON_MS,
-                           60 * DAEMON_SECOND, "10ms to 60s", "250ms",
-                           "how often another site is asked up to where all is here, while somebody "
-                           "waits for that"),
+    DAEMON_OPTION_DURATION(
+        "site_mark_interval", FIELD(config.mark_interval_us), 10 * DAEMON_MS, 60 * DAEMON_SECOND,
+        "10ms to 60s", "250ms",
+        "how often another site is asked up to where all is here, while somebody "
+        "waits for that"),
     DAEMON_OPTION_COORDINATORS(FIELD(router.coordinators), BYTES(router.coordinators[0]),
                                FIELD(router.ncoordinators),
                                "the coordinators to ask for documents and to tell of other sites"),

@@ -1,0 +1,245 @@
+/* Filters in several sites as people have them: whole sites of real processes, linked. What one has
+ * acknowledged every other one has soon after, whatever is killed meanwhile; none says "absent"
+ * before it has what the others had. */
+#include "tests/support/playground.h"
+
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIMIT_S = 240, SITES = 2, POLL_MS = 100, KEYS = 3000, KEY_BYTES = 32 };
+
+static struct playground playground;
+static char text[KEYS * KEY_BYTES];
+
+static void start(void)
+{
+    playground_start(&playground, &(struct playground_plan){.nodes = 1, .sites = SITES});
+}
+
+static void stop(void)
+{
+    playground_stop(&playground);
+}
+
+TestSuite(sites, .init = start, .fini = stop, .timeout = LIMIT_S);
+
+/* ---- what one site is asked ---- */
+
+/* Commands ask that site from here on. */
+static void at(int site)
+{
+    char name[32];
+    char endpoint[PLAYGROUND_ENDPOINT_BYTES];
+
+    (void)snprintf(name, sizeof name, "site-%d/coordinator", site);
+    playground_endpoint(&playground, name, endpoint);
+    cr_assert_eq(setenv("ORBLOOM_COORDINATOR", endpoint, 1), 0);
+    (void)snprintf(name, sizeof name, "site-%d/router", site);
+    playground_endpoint(&playground, name, endpoint);
+    cr_assert_eq(setenv("ORBLOOM_ROUTER", endpoint, 1), 0);
+}
+
+/* "PREFIX-0" to "PREFIX-2999", one a line. */
+static const char *keys(const char *prefix)
+{
+    size_t used = 0;
+
+    for (unsigned i = 0; i < KEYS; i++) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s-%u\n", prefix, i);
+    }
+    return text;
+}
+
+/* How many of these answers a check gets there. */
+static unsigned count(int site, const char *prefix, const char *answer)
+{
+    struct command command;
+    unsigned found = 0;
+    size_t size = strlen(answer);
+
+    at(site);
+    command_run(&command, span_text(keys(prefix)), "orbloom", "check", "urls", "-", NULL);
+    for (const char *line = command.output; line != NULL && *line != '\0';) {
+        const char *end = strchr(line, '\n');
+
+        found += strncmp(line, answer, size) == 0 && (line[size] == '\n' || line[size] == '\0');
+        line = end != NULL ? end + 1 : NULL;
+    }
+    command_forget(&command);
+    return found;
+}
+
+/* All of them are there soon; until then none may be called absent where that is not allowed. */
+static void wait_until_present(int site, const char *prefix, bool never_absent)
+{
+    uint64_t deadline_ms = command_now_ms() + 2 * PLAYGROUND_WAIT_MS;
+
+    while (count(site, prefix, "present") != KEYS) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "keys %s never come to site %d", prefix, site);
+        cr_assert(!never_absent || count(site, prefix, "absent") == 0);
+        (void)poll(NULL, 0, POLL_MS);
+    }
+}
+
+static void add(int site, const char *prefix)
+{
+    at(site);
+    PLAYGROUND_DO(keys(prefix), "add", "urls", "-");
+}
+
+static bool says(int site, const char *said)
+{
+    struct command command;
+    bool found;
+
+    at(site);
+    command_run(&command, span_text(""), "orbloom", "site", NULL);
+    found = strstr(command.output, said) != NULL;
+    command_forget(&command);
+    return found;
+}
+
+static void wait_until_says(int site, const char *said)
+{
+    uint64_t deadline_ms = command_now_ms() + 2 * PLAYGROUND_WAIT_MS;
+
+    while (!says(site, said)) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "site %d never says: %s", site, said);
+        (void)poll(NULL, 0, POLL_MS);
+    }
+}
+
+static void expect_refusal(const char *why, const char *a, const char *b, const char *c)
+{
+    struct command command;
+
+    command_run(&command, span_text(""), "orbloom", "site", a, b, c, NULL);
+    cr_assert_neq(command.exit_status, 0);
+    cr_assert_not_null(strstr(command.errors, why), "not `%s` but: %s", why, command.errors);
+    command_forget(&command);
+}
+
+/* At site 1, with keys; and then at both. */
+static void create(void)
+{
+    at(1);
+    PLAYGROUND_DO("", "create", "urls", "--capacity", "20k", "--fpr", "1%", "--replicas", "1");
+    add(1, "before");
+}
+
+static void join(void)
+{
+    create();
+    PLAYGROUND_DO("", "site", "add", "urls", "site-2", "--timeout", "20s");
+}
+
+/* ---- ---- */
+
+Test(sites, a_filter_with_keys_gets_a_second_site_and_both_take_adds)
+{
+    join();
+    cr_assert_eq(count(2, "before", "present"), KEYS,
+                 "it was filled before it was said to be there");
+    cr_assert_geq(count(2, "nobodys", "absent"), KEYS * 9 / 10, "and answers as the others do");
+    add(1, "first");
+    add(2, "second");
+    wait_until_present(2, "first", false);
+    wait_until_present(1, "second", false);
+    cr_assert_eq(count(1, "before", "present"), KEYS);
+}
+
+/* The newcomer is asked from the moment on at which it knows the filter. */
+Test(sites, a_newcomer_says_absent_of_nothing_that_others_have)
+{
+    create();
+    playground_kill(&playground, "site-2/link");
+    PLAYGROUND_DO("", "site", "add", "urls", "site-2", "--detach");
+    playground_restart(&playground, "site-2/link");
+    wait_until_present(2, "before", true);
+    wait_until_says(2, "urls: takes adds, says \"absent\"");
+}
+
+/* Each site serves while it is cut off, and takes over what the other one has once it is back. */
+Test(sites, sites_that_are_cut_off_serve_and_are_equal_again)
+{
+    join();
+    playground_kill(&playground, "site-1/link");
+    add(1, "alone-1");
+    add(2, "alone-2");
+    cr_assert_eq(count(2, "alone-1", "present") + count(1, "alone-2", "present") < KEYS / 2, true);
+    playground_kill(&playground, "site-2/node-1");
+    playground_restart(&playground, "site-2/node-1");
+    playground_restart(&playground, "site-1/link");
+    wait_until_present(2, "alone-1", false);
+    wait_until_present(1, "alone-2", false);
+}
+
+/* A link that is stopped has heard nothing of what came meanwhile. */
+Test(sites, links_and_coordinators_are_killed_and_stopped)
+{
+    static const char *const victims[] = {"site-1/link", "site-2/coordinator", "site-2/link",
+                                          "site-1/coordinator", "site-2/node-1"};
+    char prefix[16];
+
+    join();
+    for (size_t i = 0; i < sizeof victims / sizeof victims[0]; i++) {
+        (void)snprintf(prefix, sizeof prefix, "round-%zu", i);
+        playground_signal(&playground, victims[i], SIGSTOP);
+        (void)poll(NULL, 0, POLL_MS);
+        playground_signal(&playground, victims[i], SIGCONT);
+        add(1 + (int)(i % SITES), prefix);
+        playground_kill(&playground, victims[i]);
+        playground_restart(&playground, victims[i]);
+    }
+    for (size_t i = 0; i < sizeof victims / sizeof victims[0]; i++) {
+        (void)snprintf(prefix, sizeof prefix, "round-%zu", i);
+        wait_until_present(1, prefix, false);
+        wait_until_present(2, prefix, false);
+    }
+}
+
+Test(sites, a_site_leaves_when_the_other_one_has_its_keys)
+{
+    join();
+    add(2, "parting");
+    PLAYGROUND_DO("", "site", "remove", "urls", "site-2", "--timeout", "20s");
+    cr_assert_eq(count(1, "parting", "present"), KEYS);
+    cr_assert_eq(count(2, "nobodys", "absent"), 0, "it says no absent any more");
+    at(1);
+    expect_refusal("gone for good", "add", "urls", "site-2");
+}
+
+Test(sites, what_cannot_be_is_refused_with_the_reason)
+{
+    create();
+    expect_refusal("no link of this site knows a site mars", "add", "urls", "mars");
+    expect_refusal("site-1 is this site", "add", "urls", "site-1");
+    expect_refusal("there is no filter nothing", "add", "nothing", "site-2");
+    expect_refusal("not in a site site-2", "remove", "urls", "site-2");
+    PLAYGROUND_DO("", "create", "window", "--capacity", "10k", "--fpr", "1%", "--replicas", "1",
+                  "--window", "1h");
+    expect_refusal("has a window", "add", "window", "site-2");
+    at(2);
+    PLAYGROUND_DO("", "create", "urls", "--capacity", "20k", "--fpr", "1%", "--replicas", "1");
+    at(1);
+    PLAYGROUND_DO("", "site", "add", "urls", "site-2", "--detach");
+    wait_until_says(2, "there is another filter urls here");
+    cr_assert_eq(count(2, "before", "present") < KEYS / 2, true, "nothing is half made");
+}
+
+Test(sites, a_filter_that_is_dropped_everywhere_is_gone_at_each_site)
+{
+    struct command command;
+
+    join();
+    at(1);
+    command_run(&command, span_text(""), "orbloom", "drop", "urls", NULL);
+    cr_assert_not_null(strstr(command.errors, "--here"), "%s", command.errors);
+    command_forget(&command);
+    PLAYGROUND_DO("", "drop", "urls", "--everywhere", "--timeout", "20s");
+    wait_until_says(2, "none is in several sites");
+}
