@@ -22,6 +22,7 @@ struct teller {
     size_t count;
     uint64_t last_stamp;
     uint64_t of;
+    bool unavailable; /* it serves nobody yet, and takes nothing in */
 
     struct site_filter heard[MOST];
     struct hash_secret secrets[MOST];
@@ -93,6 +94,11 @@ static void on_sync(void *context, const struct sync_request *request, struct sy
 {
     struct teller *self = context;
 
+    if (self->unavailable) {
+        reply->status = STATUS_UNAVAILABLE;
+        reply->message = "this coordinator has just started";
+        return;
+    }
     for (size_t i = 0; i < request->nstates; i++) {
         hear_one(self, &request->states[i]);
     }
@@ -509,6 +515,20 @@ Test(link_states, what_was_not_answered_is_told_again)
     end();
 }
 
+/* It answers, and has not taken in what it was told. */
+Test(link_states, a_coordinator_that_does_not_serve_yet_has_heard_nothing)
+{
+    begin();
+    say_many(EU, 3);
+    tellers[US].unavailable = true;
+    site_pair_run(pair, 6 * SECOND);
+    cr_assert_eq(tellers[US].nheard, 0);
+    tellers[US].unavailable = false;
+    site_pair_run(pair, 4 * SECOND);
+    cr_assert_eq(tellers[US].nheard, 3);
+    end();
+}
+
 /* Nothing tells that a frame was lost; so what waits for other sites is said again soon. */
 Test(link_states, what_was_lost_is_said_again)
 {
@@ -817,6 +837,72 @@ Test(link_states, evidence_goes_with_the_life_that_it_is_of)
     cr_assert_gt(tellers[US].nevidence, 0);
     cr_assert_eq(tellers[US].evidence.own_life.number, 7);
     end();
+}
+
+/* Fewer than R of the source's nodes promise nothing, and W of them had it. */
+Test(link_states, nothing_is_proved_without_a_read_quorum_of_the_source)
+{
+    begin();
+    circle_stop(&pair->sides[EU].circle, 2);
+    circle_stop(&pair->sides[EU].circle, 3);
+    say_joining(true);
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_eq(tellers[US].nevidence, 0);
+    end();
+}
+
+static uint64_t loss_state;
+
+/* A quarter of all that goes between the sites, once they have greeted. */
+static bool lose_a_quarter(struct site_pair *self, uint32_t to, const struct frame *frame)
+{
+    (void)self;
+    (void)to;
+    loss_state = loss_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return frame->kind == FRAME_SITE_HELLO || loss_state >> 62 != 0;
+}
+
+/* In small steps: what was proved has to be so at that very moment. */
+static void run_until_marked(enum site_state state)
+{
+    const struct site_evidence *evidence = &tellers[US].evidence;
+
+    for (int steps = 0; evidence->marked.count == 0 ||
+                        entry_of((struct site_set *)&evidence->marked, US)->state != state;
+         steps++) {
+        cr_assert_lt(steps, 20000, "nothing is proved");
+        site_pair_run(pair, 10000);
+    }
+}
+
+Test(link_states, what_is_proved_is_so_whatever_was_lost)
+{
+    static const unsigned nodes[] = {6, 12, 10, 14}; /* two of EU's, or all */
+    uint64_t before[BATCH];
+    uint64_t later[BATCH];
+
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct site_filter eu;
+
+        begin();
+        memset(tellers[US].heard, 0, sizeof tellers[US].heard);
+        loss_state = seed * UINT64_C(0x9e3779b97f4a7c15);
+        pair->spy = lose_a_quarter;
+        make_keys(seed, before);
+        make_keys(seed + 100, later);
+        site_pair_add(pair, EU, nodes[seed % 4], before, BATCH);
+        say_joining(true);
+        run_until_marked(SITE_JOINING);
+        cr_assert_geq(replicas_with(before), 2);
+        cr_assert(tellers[US].evidence.compared_here.takes_adds);
+        site_pair_add(pair, EU, nodes[(seed + 1) % 4], later, BATCH);
+        eu = state_of(EU);
+        eu.revision += 5;
+        say(EU, &eu);
+        run_until_marked(SITE_COUNTED);
+        cr_assert_geq(replicas_with(later), 2);
+        end();
+    }
 }
 
 /* To one that was restarted, and to others that hear of it for the first time. */
