@@ -1,5 +1,6 @@
-/* Sets are kept short, as most of 32 places are empty, and shared: what is noted when a mark begins
- * is what was heard, and becomes what is proved. */
+/* What is heard of fenced sets is kept with its time. A mark or copy that began at some time proves
+ * what had been heard before that; so whoever asks for marks, or copies, need not know of sets.
+ * They are kept short, as most of 32 places are empty, and shared. */
 #include "link/evidence.h"
 
 #include "base/heap.h"
@@ -14,6 +15,7 @@ enum {
     MARK_PAUSE_US = 250000,   /* marks of one stream follow each other no faster */
     SAY_AGAIN_US = 10000000,  /* to coordinators */
     PAGE_EVIDENCE = 32,
+    HEARD_MOST = 8, /* sets that are remembered; what began before them proves nothing */
 };
 
 /* A set that was fenced. */
@@ -27,28 +29,35 @@ struct noted_set {
     struct site_entry entries[];
 };
 
-struct evidence {
-    uint64_t version;        /* of the states that it was looked at with; 0: look again */
-    struct noted_set *there; /* fenced, as heard last; NULL: it is not known */
+/* Fenced at both sites, by what had been heard then; NULL: it was not known. */
+struct heard {
+    struct noted_set *there;
     struct noted_set *here;
+    uint64_t heard_us;
+};
+
+struct proof {
+    uint64_t version;               /* of the states that it was looked at with; 0: look again */
+    struct heard heard[HEARD_MOST]; /* the oldest first */
+    size_t nheard;
     bool held;        /* nothing is to be received yet */
     bool wants_copy;  /* one that begins now would prove what is awaited */
     bool wants_marks; /* ... a mark */
 
-    struct noted_set *marked; /* what is proved */
+    /* What is proved, and when began what proves it. */
+    struct noted_set *marked;
+    uint64_t marked_us;
     struct noted_set *compared;
     struct noted_set *compared_here;
+    uint64_t compared_us;
 
-    bool copying; /* since these were noted: */
-    struct noted_set *copy_there;
-    struct noted_set *copy_here;
+    uint64_t copy_us; /* since then it is copied; 0: it is not */
 
     uint64_t mark;     /* under way; 0: none is */
     uint64_t stream;   /* on which */
     uint64_t asked_us; /* that one, or the last one */
     bool answered;
     uint64_t batch; /* ... it is applied with this one */
-    struct noted_set *mark_there;
 
     bool told; /* coordinators have heard what is proved ... */
     bool filled;
@@ -83,6 +92,16 @@ static void forget(struct noted_set **noted)
         heap_free(*noted);
     }
     *noted = NULL;
+}
+
+static bool is_same(const struct noted_set *a, const struct noted_set *b)
+{
+    if (a == NULL || b == NULL) {
+        return a == b;
+    }
+    return a->count == b->count && a->own == b->own && a->takes_adds == b->takes_adds &&
+           a->says_absent == b->says_absent && a->settled == b->settled &&
+           memcmp(a->entries, b->entries, a->count * sizeof a->entries[0]) == 0;
 }
 
 /* `of` may be NULL. */
@@ -140,123 +159,200 @@ static bool knows_gone(const struct noted_set *noted, const struct site_set *doc
     return noted != NULL;
 }
 
+/* ---- what was heard ---- */
+
+static const struct heard *last_heard(const struct proof *self)
+{
+    static const struct heard nothing;
+
+    return self->nheard > 0 ? &self->heard[self->nheard - 1] : &nothing;
+}
+
+/* Before what began then; at that very time may be after it. */
+static const struct heard *heard_before(const struct proof *self, uint64_t at_us)
+{
+    static const struct heard nothing;
+
+    for (size_t i = self->nheard; i > 0; i--) {
+        if (self->heard[i - 1].heard_us < at_us) {
+            return &self->heard[i - 1];
+        }
+    }
+    return &nothing;
+}
+
+static void forget_oldest(struct proof *self)
+{
+    forget(&self->heard[0].there);
+    forget(&self->heard[0].here);
+    self->nheard--;
+    memmove(&self->heard[0], &self->heard[1], self->nheard * sizeof self->heard[0]);
+}
+
+/* Takes both sets over. */
+static void hear(struct proof *self, uint64_t now_us, struct noted_set *there,
+                 struct noted_set *here)
+{
+    if (is_same(there, last_heard(self)->there) && is_same(here, last_heard(self)->here)) {
+        forget(&there);
+        forget(&here);
+        return;
+    }
+    if (self->nheard == HEARD_MOST) {
+        forget_oldest(self);
+    }
+    self->heard[self->nheard++] = (struct heard){there, here, now_us};
+}
+
 /* ---- life ---- */
 
 void evidence_void(struct inflow *inflow)
 {
-    struct evidence *self = inflow->evidence;
-
-    if (self == NULL) {
-        return;
+    if (inflow->proof != NULL) {
+        inflow->proof->copy_us = 0;
+        inflow->proof->mark = 0;
+        inflow->proof->version = 0;
     }
-    self->copying = false;
-    self->mark = 0;
-    self->version = 0;
-    forget(&self->copy_there);
-    forget(&self->copy_here);
-    forget(&self->mark_there);
 }
 
 void evidence_free(struct link *link, struct inflow *inflow)
 {
-    struct evidence *self = inflow->evidence;
+    struct proof *self = inflow->proof;
 
     if (self == NULL) {
         return;
     }
-    evidence_void(inflow);
-    forget(&self->there);
-    forget(&self->here);
+    while (self->nheard > 0) {
+        forget_oldest(self);
+    }
     forget(&self->marked);
     forget(&self->compared);
     forget(&self->compared_here);
     heap_free(self);
-    inflow->evidence = NULL;
-    link->nevidence--;
+    inflow->proof = NULL;
+    link->nproofs--;
 }
 
 bool evidence_may_open(const struct inflow *inflow)
 {
-    return inflow->evidence == NULL || !inflow->evidence->held;
+    return inflow->proof == NULL || (!inflow->proof->held && !inflow->proof->wants_copy);
 }
 
 /* ---- what is to be proved ---- */
 
-/* Only of the life that the stream is of. */
-static void note_fenced(struct noted_set **noted, const struct site_filter *state,
-                        const struct site_life *life)
+/* Only of the life that the stream is of. NULL: it is not known, or memory is out. */
+static struct noted_set *fenced_of(const struct site_filter *state, const struct site_life *life)
 {
     const struct site_entry *own = site_set_own(&state->fenced);
-    struct noted_set *fenced = NULL;
 
-    if (state->is_fenced && own != NULL && site_life_compare(&own->life, life) == 0) {
-        fenced = note(&state->fenced);
-    }
-    forget(noted);
-    *noted = fenced;
+    return state->is_fenced && own != NULL && site_life_compare(&own->life, life) == 0
+               ? note(&state->fenced)
+               : NULL;
 }
 
 /* What the present copy, or the last one, does not prove, and one that begins now would. */
-static bool copy_helps(const struct evidence *self, const struct site_set *document)
+static bool copy_helps(const struct proof *self, const struct site_set *document)
 {
-    const struct noted_set *there = self->copying ? self->copy_there : self->compared;
-    const struct noted_set *here = self->copying ? self->copy_here : self->compared_here;
+    const struct heard *now = last_heard(self);
+    const struct heard *begun = heard_before(self, self->copy_us);
+    const struct noted_set *there = self->copy_us != 0 ? begun->there : self->compared;
+    const struct noted_set *here = self->copy_us != 0 ? begun->here : self->compared_here;
 
-    if (self->there == NULL || self->here == NULL || self->held) {
+    if (now->there == NULL || now->here == NULL || self->held) {
         return false;
     }
-    if (site_set_own(document)->state == SITE_JOINING && self->here->takes_adds &&
+    if (site_set_own(document)->state == SITE_JOINING && now->here->takes_adds &&
         (here == NULL || !here->takes_adds)) {
         return true;
     }
     return !document->settled && !(knows_gone(there, document) && knows_gone(here, document)) &&
-           knows_gone(self->there, document) && knows_gone(self->here, document);
+           knows_gone(now->there, document) && knows_gone(now->here, document);
 }
 
-static bool mark_helps(const struct evidence *self)
+static bool mark_helps(const struct proof *self)
 {
-    return self->there != NULL && (self->copying || !covers(self->marked, self->there));
+    const struct noted_set *there = last_heard(self)->there;
+
+    return there != NULL && (self->copy_us != 0 || !covers(self->marked, there));
 }
 
-static void look(struct link *link, struct inflow *inflow)
+/* A filter that is dropped here, or not known, has nothing to prove. */
+static void judge(struct link *link, uint64_t now_us, struct inflow *inflow,
+                  struct noted_set *there)
 {
-    struct evidence *self = inflow->evidence;
-    uint64_t version = states_version(link, inflow->peer, &inflow->uid);
+    struct proof *self = inflow->proof;
     struct site_filter state;
-    struct site_set document;
-    const struct site_entry *own;
+    const struct noted_set *here;
+    bool joins;
+
+    self->held = self->wants_copy = self->wants_marks = false;
+    if (!states_own(link, &inflow->uid, &state) || state.dropped) {
+        hear(self, now_us, there, NULL);
+        return;
+    }
+    hear(self, now_us, there, fenced_of(&state, &inflow->own_life));
+    here = last_heard(self)->here;
+    joins = site_set_own(&state.document)->state == SITE_JOINING;
+    self->held = joins && (here == NULL || !here->takes_adds);
+    self->wants_copy = copy_helps(self, &state.document);
+    self->wants_marks = mark_helps(self);
+}
+
+static void look(struct link *link, uint64_t now_us, struct inflow *inflow)
+{
+    struct proof *self = inflow->proof;
+    uint64_t version = states_version(link, inflow->peer, &inflow->uid);
+    struct noted_set *there = NULL;
+    struct site_filter state;
 
     if (version == self->version) {
         return;
     }
     self->version = version;
-    forget(&self->there);
     if (states_of_peer(link, inflow->peer, &inflow->uid, &state)) {
-        note_fenced(&self->there, &state, &inflow->source_life);
+        there = fenced_of(&state, &inflow->source_life);
     }
-    self->held = self->wants_copy = self->wants_marks = false;
-    forget(&self->here);
-    if (!states_own(link, &inflow->uid, &state) || state.dropped) {
-        return;
-    }
-    note_fenced(&self->here, &state, &inflow->own_life);
-    document = state.document;
-    own = site_set_own(&document);
-    self->held = own->state == SITE_JOINING && (self->here == NULL || !self->here->takes_adds);
-    self->wants_copy = copy_helps(self, &document);
-    self->wants_marks = mark_helps(self);
+    judge(link, now_us, inflow, there);
 }
 
-/* ---- copies ---- */
+/* ---- what is proved ---- */
 
-static void begin_copy(struct link *link, struct inflow *inflow)
+static void news(struct link *link, struct proof *self)
 {
-    struct evidence *self = inflow->evidence;
+    self->told = self->filled = false;
+    self->version = 0;
+    link->evidence_news = true;
+}
 
+/* All that was acknowledged there before that time is here, with W replicas. */
+static void marked_since(struct link *link, struct proof *self, uint64_t at_us)
+{
+    const struct heard *heard = heard_before(self, at_us);
+
+    if (at_us > self->marked_us && heard->there != NULL) {
+        self->marked_us = at_us;
+        become(&self->marked, heard->there);
+        news(link, self);
+    }
+}
+
+/* All that R replicas of each slot group had there, too. */
+static void copied_since(struct link *link, struct proof *self, uint64_t at_us)
+{
+    const struct heard *heard = heard_before(self, at_us);
+
+    if (at_us > self->compared_us && heard->there != NULL && heard->here != NULL) {
+        self->compared_us = at_us;
+        become(&self->compared, heard->there);
+        become(&self->compared_here, heard->here);
+        news(link, self);
+    }
+}
+
+static void begin_copy(struct link *link, uint64_t now_us, struct inflow *inflow)
+{
     evidence_void(inflow);
-    self->copying = true;
-    become(&self->copy_there, self->there);
-    become(&self->copy_here, self->here);
+    inflow->proof->copy_us = now_us;
     inflow_begin_anew(link, inflow);
 }
 
@@ -264,7 +360,7 @@ static void begin_copy(struct link *link, struct inflow *inflow)
 
 static void ask_mark(struct link *link, uint64_t now_us, struct inflow *inflow)
 {
-    struct evidence *self = inflow->evidence;
+    struct proof *self = inflow->proof;
     struct channel *channel = channel_find(link, inflow->channel);
     const struct frame frame = {
         .kind = FRAME_SITE_MARK,
@@ -274,7 +370,6 @@ static void ask_mark(struct link *link, uint64_t now_us, struct inflow *inflow)
     if (channel == NULL) {
         return;
     }
-    become(&self->mark_there, self->there);
     self->asked_us = now_us;
     self->answered = false;
     self->stream = inflow->stream;
@@ -286,36 +381,30 @@ void evidence_on_marked(struct link *self, const struct channel *channel,
 {
     struct number_entry *entry = number_table_find(&self->inflows_by_stream, message->stream);
     struct inflow *inflow = (struct inflow *)entry;
-    struct evidence *evidence = entry != NULL && inflow->channel == channel->number
-                                    ? inflow->evidence
-                                    : NULL;
+    struct proof *proof = entry != NULL && inflow->channel == channel->number ? inflow->proof
+                                                                              : NULL;
 
-    if (evidence != NULL && evidence->mark != 0 && evidence->mark == message->mark &&
-        evidence->stream == message->stream && !evidence->answered) {
-        evidence->answered = true;
-        evidence->batch = message->number;
+    if (proof != NULL && proof->mark != 0 && proof->mark == message->mark &&
+        proof->stream == message->stream && !proof->answered) {
+        proof->answered = true;
+        proof->batch = message->number;
     }
 }
 
-/* All that was acknowledged there before it was asked for is here, with W replicas. On a stream
- * that began without places the source has sent all that R replicas of each slot group had, too. */
-static void proved(struct link *link, struct evidence *self)
+/* On a stream that began without places no mark is answered before the copy is sent. */
+static void applied(struct link *link, struct proof *self)
 {
-    become(&self->marked, self->mark_there);
-    if (self->copying) {
-        become(&self->compared, self->copy_there);
-        become(&self->compared_here, self->copy_here);
-        self->copying = false;
-    }
     self->mark = 0;
-    self->told = self->filled = false;
-    self->version = 0;
-    link->evidence_news = true;
+    marked_since(link, self, self->asked_us);
+    if (self->copy_us != 0) {
+        copied_since(link, self, self->copy_us);
+        self->copy_us = 0;
+    }
 }
 
-static void turn(struct link *link, uint64_t now_us, struct inflow *inflow)
+static void carry_on(struct link *link, uint64_t now_us, struct inflow *inflow)
 {
-    struct evidence *self = inflow->evidence;
+    struct proof *self = inflow->proof;
     bool lost = self->mark != 0 && (self->stream != inflow->stream ||
                                     (!self->answered && now_us - self->asked_us >= MARK_AGAIN_US));
 
@@ -323,12 +412,15 @@ static void turn(struct link *link, uint64_t now_us, struct inflow *inflow)
         self->mark = 0;
     }
     if (self->mark != 0 && self->answered && inflow->applied >= self->batch) {
-        proved(link, self);
+        applied(link, self);
     }
-    look(link, inflow);
+    look(link, now_us, inflow);
+    if (last_heard(self)->heard_us == now_us) {
+        return; /* What begins now would not prove it. */
+    }
     if (self->wants_copy) {
         self->wants_copy = false;
-        begin_copy(link, inflow);
+        begin_copy(link, now_us, inflow);
     } else if (self->mark == 0 && self->wants_marks && inflow->stream != 0 &&
                now_us - self->asked_us >= MARK_PAUSE_US) {
         ask_mark(link, now_us, inflow);
@@ -339,26 +431,26 @@ void evidence_turn(struct link *self, uint64_t now_us)
 {
     struct inflow *inflow;
 
-    if (self->nevidence == 0) {
+    if (self->nproofs == 0) {
         return;
     }
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
-        if (inflow->evidence != NULL) {
-            turn(self, now_us, inflow);
+        if (inflow->proof != NULL) {
+            carry_on(self, now_us, inflow);
         }
     }
 }
 
-static bool is_news(const struct evidence *self)
+static bool is_news(const struct proof *self)
 {
     return self != NULL && !self->told && self->marked != NULL;
 }
 
 static void make(struct link *self, struct inflow *inflow)
 {
-    inflow->evidence = heap_zalloc(1, sizeof *inflow->evidence);
-    self->nevidence += inflow->evidence != NULL;
+    inflow->proof = heap_zalloc(1, sizeof *inflow->proof);
+    self->nproofs += inflow->proof != NULL;
 }
 
 /* Of filters that wait for sites. */
@@ -372,13 +464,13 @@ void evidence_tick(struct link *self, uint64_t now_us)
 
         if (!wanted) {
             evidence_free(self, inflow);
-        } else if (inflow->evidence == NULL) {
+        } else if (inflow->proof == NULL) {
             make(self, inflow);
         }
-        if (inflow->evidence != NULL) {
-            inflow->evidence->told &= now_us - inflow->evidence->told_us < SAY_AGAIN_US;
-            self->evidence_news |= is_news(inflow->evidence);
-            look(self, inflow);
+        if (inflow->proof != NULL) {
+            inflow->proof->told &= now_us - inflow->proof->told_us < SAY_AGAIN_US;
+            self->evidence_news |= is_news(inflow->proof);
+            look(self, now_us, inflow);
         }
     }
 }
@@ -396,9 +488,9 @@ static void say(const struct link *link, const struct inflow *inflow, struct sit
     out->site = link->config.peers[inflow->peer].id;
     out->source_life = inflow->source_life;
     out->own_life = inflow->own_life;
-    expand(inflow->evidence->marked, &out->marked);
-    expand(inflow->evidence->compared, &out->compared);
-    expand(inflow->evidence->compared_here, &out->compared_here);
+    expand(inflow->proof->marked, &out->marked);
+    expand(inflow->proof->compared, &out->compared);
+    expand(inflow->proof->compared_here, &out->compared_here);
 }
 
 /* Those at the end come when those before them are told. */
@@ -407,22 +499,22 @@ void evidence_fill(struct link *self, struct sync_request *request)
     struct inflow *inflow;
     size_t count = 0;
 
-    for (inflow = self->nevidence > 0 ? TAILQ_FIRST(&self->inflows) : NULL; inflow != NULL;
+    for (inflow = self->nproofs > 0 ? TAILQ_FIRST(&self->inflows) : NULL; inflow != NULL;
          inflow = TAILQ_NEXT(inflow, link)) {
-        struct evidence *evidence = inflow->evidence;
+        struct proof *proof = inflow->proof;
 
-        if (evidence == NULL) {
+        if (proof == NULL) {
             continue;
         }
-        evidence->filled = false;
-        if (count == PAGE_EVIDENCE || !is_news(evidence)) {
+        proof->filled = false;
+        if (count == PAGE_EVIDENCE || !is_news(proof)) {
             continue;
         }
         if (self->evidence_page == NULL) {
             self->evidence_page = heap_alloc(PAGE_EVIDENCE, sizeof *self->evidence_page);
         }
         if (self->evidence_page != NULL) {
-            evidence->filled = true;
+            proof->filled = true;
             say(self, inflow, &self->evidence_page[count++]);
         }
     }
@@ -437,14 +529,14 @@ void evidence_heard(struct link *self, uint64_t now_us)
     self->evidence_news = false;
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
-        struct evidence *evidence = inflow->evidence;
+        struct proof *proof = inflow->proof;
 
-        if (evidence != NULL && evidence->filled) {
-            evidence->told = true;
-            evidence->filled = false;
-            evidence->told_us = now_us;
+        if (proof != NULL && proof->filled) {
+            proof->told = true;
+            proof->filled = false;
+            proof->told_us = now_us;
         }
-        self->evidence_news |= is_news(evidence);
+        self->evidence_news |= is_news(proof);
     }
 }
 
@@ -454,9 +546,9 @@ void evidence_tell_anew(struct link *self)
 
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
-        if (inflow->evidence != NULL) {
-            inflow->evidence->told = false;
-            self->evidence_news |= is_news(inflow->evidence);
+        if (inflow->proof != NULL) {
+            inflow->proof->told = false;
+            self->evidence_news |= is_news(inflow->proof);
         }
     }
 }

@@ -79,8 +79,8 @@ struct inflow {
     struct site_life source_life;
     struct site_life own_life;
     uint32_t keyset;
-    bool wanted;               /* found in the documents since the last sweep */
-    struct evidence *evidence; /* NULL: nothing is to be proved; see evidence.h */
+    bool wanted;         /* found in the documents since the last sweep */
+    struct proof *proof; /* NULL: nothing is to be proved; see evidence.h */
 
     struct site_source *sources; /* how far the source's logs are here */
     size_t nsources;
@@ -278,7 +278,7 @@ struct link {
 
     struct states *states;               /* see states.h */
     struct site_evidence *evidence_page; /* NULL until there is any */
-    size_t nevidence;                    /* inflows that have evidence */
+    size_t nproofs;                      /* inflows of which something is to be proved */
     bool evidence_news;                  /* some of it coordinators have not heard */
 
     struct inflow_list inflows;
