@@ -11,9 +11,8 @@
 #include <string.h>
 
 enum {
-    MARK_AGAIN_US = 10000000, /* one that is not answered is asked for anew */
-    MARK_PAUSE_US = 250000,   /* marks of one stream follow each other no faster */
-    SAY_AGAIN_US = 10000000,  /* to coordinators */
+    MARKS_US = 1000000,      /* for so long marks are asked for at a time */
+    SAY_AGAIN_US = 10000000, /* to coordinators */
     PAGE_EVIDENCE = 32,
     HEARD_MOST = 8, /* sets that are remembered; what began before them proves nothing */
 };
@@ -51,13 +50,7 @@ struct proof {
     struct noted_set *compared_here;
     uint64_t compared_us;
 
-    uint64_t copy_us; /* since then it is copied; 0: it is not */
-
-    uint64_t mark;     /* under way; 0: none is */
-    uint64_t stream;   /* on which */
-    uint64_t asked_us; /* that one, or the last one */
-    bool answered;
-    uint64_t batch; /* ... it is applied with this one */
+    uint64_t copy_us; /* since then it is to be copied; 0: it is not, or that is proved */
 
     bool told; /* coordinators have heard what is proved ... */
     bool filled;
@@ -206,15 +199,6 @@ static void hear(struct proof *self, uint64_t now_us, struct noted_set *there,
 
 /* ---- life ---- */
 
-void evidence_void(struct inflow *inflow)
-{
-    if (inflow->proof != NULL) {
-        inflow->proof->copy_us = 0;
-        inflow->proof->mark = 0;
-        inflow->proof->version = 0;
-    }
-}
-
 void evidence_free(struct link *link, struct inflow *inflow)
 {
     struct proof *self = inflow->proof;
@@ -349,81 +333,48 @@ static void copied_since(struct link *link, struct proof *self, uint64_t at_us)
     }
 }
 
+/* A mark that is noted stands for a copy that was done when it was begun, as well. */
+static void take_proof(struct link *link, struct inflow *inflow)
+{
+    const struct inflow_evidence *evidence = &inflow->evidence;
+    struct proof *self = inflow->proof;
+
+    marked_since(link, self, evidence->noted_us);
+    if (evidence->whole_us != 0 && evidence->noted_us > evidence->whole_us) {
+        copied_since(link, self, evidence->whole_us);
+        self->copy_us = evidence->whole_us >= self->copy_us ? 0 : self->copy_us;
+    }
+}
+
+/* ---- what is to be done for it ---- */
+
 static void begin_copy(struct link *link, uint64_t now_us, struct inflow *inflow)
 {
-    evidence_void(inflow);
+    inflow->proof->wants_copy = false;
     inflow->proof->copy_us = now_us;
-    inflow_begin_anew(link, inflow);
+    inflow_copy_anew(link, inflow);
 }
 
-/* ---- marks ---- */
-
-static void ask_mark(struct link *link, uint64_t now_us, struct inflow *inflow)
+/* Its places were taken from nodes meanwhile: of these nobody knows what they were copied with. */
+static bool is_broken(const struct inflow *inflow)
 {
-    struct proof *self = inflow->proof;
-    struct channel *channel = channel_find(link, inflow->channel);
-    const struct frame frame = {
-        .kind = FRAME_SITE_MARK,
-        .body.site_mark = {.stream = inflow->stream, .mark = ++link->last_number},
-    };
-
-    if (channel == NULL) {
-        return;
-    }
-    self->asked_us = now_us;
-    self->answered = false;
-    self->stream = inflow->stream;
-    self->mark = channel_send(link, channel, &frame) ? frame.body.site_mark.mark : 0;
-}
-
-void evidence_on_marked(struct link *self, const struct channel *channel,
-                        const struct site_marked *message)
-{
-    struct number_entry *entry = number_table_find(&self->inflows_by_stream, message->stream);
-    struct inflow *inflow = (struct inflow *)entry;
-    struct proof *proof = entry != NULL && inflow->channel == channel->number ? inflow->proof
-                                                                              : NULL;
-
-    if (proof != NULL && proof->mark != 0 && proof->mark == message->mark &&
-        proof->stream == message->stream && !proof->answered) {
-        proof->answered = true;
-        proof->batch = message->number;
-    }
-}
-
-/* On a stream that began without places no mark is answered before the copy is sent. */
-static void applied(struct link *link, struct proof *self)
-{
-    self->mark = 0;
-    marked_since(link, self, self->asked_us);
-    if (self->copy_us != 0) {
-        copied_since(link, self, self->copy_us);
-        self->copy_us = 0;
-    }
+    return inflow->proof->copy_us != 0 && inflow->stream != 0 &&
+           inflow->from_nothing_us < inflow->proof->copy_us;
 }
 
 static void carry_on(struct link *link, uint64_t now_us, struct inflow *inflow)
 {
     struct proof *self = inflow->proof;
-    bool lost = self->mark != 0 && (self->stream != inflow->stream ||
-                                    (!self->answered && now_us - self->asked_us >= MARK_AGAIN_US));
 
-    if (lost) {
-        self->mark = 0;
-    }
-    if (self->mark != 0 && self->answered && inflow->applied >= self->batch) {
-        applied(link, self);
-    }
+    take_proof(link, inflow);
     look(link, now_us, inflow);
     if (last_heard(self)->heard_us == now_us) {
         return; /* What begins now would not prove it. */
     }
-    if (self->wants_copy) {
-        self->wants_copy = false;
+    if (self->wants_copy || is_broken(inflow)) {
         begin_copy(link, now_us, inflow);
-    } else if (self->mark == 0 && self->wants_marks && inflow->stream != 0 &&
-               now_us - self->asked_us >= MARK_PAUSE_US) {
-        ask_mark(link, now_us, inflow);
+    } else if (self->wants_marks && now_us >= inflow->marked.wanted_until_us) {
+        (void)inflow_want_marks(link, inflow->filter_id, inflow->peer, now_us + MARKS_US);
     }
 }
 

@@ -5,8 +5,8 @@
  * the fenced sets are noted, as they were heard last: what is fenced only grows, so an older set
  * proves less, and never too much.
  *
- * Marks:   asked for while the filter waits for sites, and only as long as one would prove more
- *          than is proved already.
+ * Marks:   wanted while one would prove more than is proved already. One counts here when it is
+ *          noted by nodes: struct inflow_evidence in private.h says when it began.
  * Copies:  begun by opening the stream without any place, so that the source sends all that R
  *          replicas of each slot group have. It is done with the first mark on that stream, as a
  *          source answers none before. One is begun where it would prove what is awaited: that all
@@ -25,21 +25,12 @@
 #include "link/link.h"
 #include "proto/codec.h"
 
-struct channel;
 struct inflow;
 
 void evidence_free(struct link *self, struct inflow *inflow);
 
 /* A site that joins is not copied before it takes adds: it would have to be copied once more. */
 bool evidence_may_open(const struct inflow *inflow);
-
-/* What was applied here may be lost since, or places were taken from elsewhere than from batches of
- * the streams since the copy began: that one proves nothing, nor does a mark that is under way. */
-void evidence_void(struct inflow *inflow);
-
-/* The answer to a mark, if it was asked for here. */
-void evidence_on_marked(struct link *self, const struct channel *channel,
-                        const struct site_marked *message);
 
 void evidence_turn(struct link *self, uint64_t now_us);
 void evidence_tick(struct link *self, uint64_t now_us);

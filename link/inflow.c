@@ -1,7 +1,7 @@
 /* Streams that are received. A batch is applied as a relayed add; several are under way at once,
  * and what counts is how far all of them are applied without a gap: as far as that the source's
- * logs are here. That place is kept while this link lives, so a stream that breaks goes on where it
- * was. */
+ * logs are here. From there a stream that breaks goes on, and by what nodes here have noted of it
+ * (places.c) that of another link. */
 #include "base/heap.h"
 #include "link/evidence.h"
 #include "link/private.h"
@@ -50,6 +50,7 @@ static void stop(struct link *self, struct inflow *inflow)
         inflow->stream = 0;
     }
     inflow->channel = 0;
+    marked_stop(inflow);
     forget_batches(self, inflow);
 }
 
@@ -62,8 +63,7 @@ static void put_off_opening(struct inflow *inflow, uint64_t now_us)
     inflow->open_us = now_us + (wait_us < OPEN_MAX_US ? wait_us : OPEN_MAX_US);
 }
 
-static void close_stream(struct link *self, struct inflow *inflow, enum status status,
-                         const char *cause)
+void inflow_close(struct link *self, struct inflow *inflow, enum status status, const char *cause)
 {
     struct channel *channel = channel_find(self, inflow->channel);
     const struct frame frame = {
@@ -81,24 +81,6 @@ static void close_stream(struct link *self, struct inflow *inflow, enum status s
     }
     stop(self, inflow);
     put_off_opening(inflow, self->now_us);
-}
-
-void inflow_begin_anew(struct link *self, struct inflow *inflow)
-{
-    struct channel *channel = channel_find(self, inflow->channel);
-    const struct frame frame = {
-        .kind = FRAME_SITE_CLOSE,
-        .body.site_close = {.stream = inflow->stream,
-                            .status = STATUS_OK,
-                            .message = "the filter is to be copied"},
-    };
-
-    inflow->nsources = 0;
-    inflow->open_us = 0;
-    if (inflow->stream != 0 && channel != NULL) {
-        (void)channel_send(self, channel, &frame);
-    }
-    stop(self, inflow);
 }
 
 /* ---- how far all is here ---- */
@@ -137,10 +119,13 @@ static void advance(struct link *self, struct inflow *inflow)
 
     while ((first = TAILQ_FIRST(&inflow->arrivals)) != NULL && first->applied) {
         if (!note_places(inflow, first)) {
-            close_stream(self, inflow, STATUS_NOMEM, "out of memory");
+            inflow_close(self, inflow, STATUS_NOMEM, "out of memory");
             return;
         }
         assert(first->number == inflow->applied + 1);
+        if (first->ncursors > 0) {
+            places_advanced(inflow, first->nkeys > 0);
+        }
         inflow->applied = first->number;
         inflow->held -= first->bytes;
         inflow->untold = true;
@@ -153,6 +138,16 @@ static void advance(struct link *self, struct inflow *inflow)
 
 /* ---- applying ---- */
 
+static void on_heard(void *owner, uint64_t correlation, const struct router_boot *from)
+{
+    struct link *self = owner;
+    struct number_entry *entry = number_table_find(&self->relays, correlation);
+
+    if (entry != NULL) {
+        own_boots_heard(((struct arrival *)entry)->inflow, from);
+    }
+}
+
 static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
                   struct arrival *arrival)
 {
@@ -162,6 +157,8 @@ static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
         .timeout_ms = APPLY_TIMEOUT_MS,
         .fingerprints = arrival->keys,
         .count = (uint32_t)arrival->nkeys,
+        .heard = on_heard,
+        .owner = self,
     };
 
     assert(!arrival->asked && !arrival->applied);
@@ -208,6 +205,9 @@ bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *fr
     }
     number_table_remove(&self->relays, entry);
     arrival->asked = false;
+    if (arrival->inflow->own.doubted) {
+        return true; /* All of it is begun anew. */
+    }
     if (all_acknowledged(reply, arrival->nkeys)) {
         arrival->applied = true;
         advance(self, arrival->inflow);
@@ -219,7 +219,7 @@ bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *fr
 
 /* ---- what comes ---- */
 
-static struct inflow *inflow_of(struct link *self, const struct channel *channel, uint64_t stream)
+struct inflow *inflow_of(struct link *self, const struct channel *channel, uint64_t stream)
 {
     struct number_entry *entry = number_table_find(&self->inflows_by_stream, stream);
     struct inflow *inflow = (struct inflow *)entry;
@@ -278,7 +278,7 @@ static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow
         if (arrival != NULL) {
             forget_batch(self, arrival);
         }
-        close_stream(self, inflow, status == STATUS_OK ? STATUS_MALFORMED : status, fault);
+        inflow_close(self, inflow, status == STATUS_OK ? STATUS_MALFORMED : status, fault);
         return;
     }
     arrival->inflow = inflow;
@@ -319,13 +319,13 @@ void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel
     next = inflow->received + 1;
     if (message->batch.size == 0) {
         if (message->number != inflow->received) {
-            close_stream(self, inflow, STATUS_IO, "batches were lost on their way");
+            inflow_close(self, inflow, STATUS_IO, "batches were lost on their way");
         }
         inflow->untold = true; /* What was told before may have been lost. */
     } else if (message->number != next) {
-        close_stream(self, inflow, STATUS_IO, "a batch was lost on its way");
+        inflow_close(self, inflow, STATUS_IO, "a batch was lost on its way");
     } else if (inflow->held > HELD_WINDOWS * self->config.window + SITE_BATCH_MAX_BYTES) {
-        close_stream(self, inflow, STATUS_OVERLOADED, "more came than was asked for");
+        inflow_close(self, inflow, STATUS_OVERLOADED, "more came than was asked for");
     } else {
         take_batch(self, now_us, inflow, message);
     }
@@ -373,6 +373,9 @@ static void open_stream(struct link *self, uint64_t now_us, struct inflow *inflo
         inflow->open_us = now_us + AGAIN_FIRST_US;
         return;
     }
+    if (inflow->nsources == 0) {
+        inflow->from_nothing_us = now_us;
+    }
     inflow->stream = open->stream;
     inflow->channel = channel->number;
     inflow->heard_us = now_us;
@@ -408,13 +411,70 @@ static void pump(struct link *self, uint64_t now_us, struct inflow *inflow)
     }
 }
 
+/* What was acknowledged may be lost with the boot that has: what the nodes still know of it counts.
+ */
+static void begin_anew(struct link *self, struct inflow *inflow)
+{
+    if (inflow->stream != 0) {
+        inflow_close(self, inflow, STATUS_STALE,
+                     "a node has started again at the site that receives");
+        inflow->open_us = 0;
+    }
+    inflow->nsources = 0;
+    inflow->from_nothing_us =
+        0; /* Of places that are read nobody knows what they were copied with. */
+    places_void(inflow);
+    marked_void(inflow);
+}
+
+void inflow_copy_anew(struct link *self, struct inflow *inflow)
+{
+    if (inflow->stream != 0) {
+        inflow_close(self, inflow, STATUS_STALE, "all of it is compared once more");
+        inflow->open_us = 0;
+    }
+    inflow->nsources = 0;
+    inflow->evidence.whole_us = 0;
+}
+
+static void forget(struct inflow *inflow)
+{
+    marked_fini(inflow);
+    places_fini(inflow);
+    heap_free(inflow->sources);
+    heap_free(inflow);
+}
+
+/* Answers of the router may be on their way to one that was dropped. */
+static void forget_left(struct link *self)
+{
+    struct inflow *inflow = TAILQ_FIRST(&self->leaving);
+
+    while (inflow != NULL) {
+        struct inflow *next = TAILQ_NEXT(inflow, link);
+
+        if (inflow->places.asking == 0 && !inflow->own.asked) {
+            TAILQ_REMOVE(&self->leaving, inflow, link);
+            forget(inflow);
+        }
+        inflow = next;
+    }
+}
+
 void inflows_turn(struct link *self, uint64_t now_us)
 {
     struct inflow *inflow;
 
+    forget_left(self);
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
-        if (inflow->stream == 0 && inflow->open_us <= now_us && evidence_may_open(inflow)) {
+        if (inflow->own.doubted) {
+            begin_anew(self, inflow);
+        }
+        places_turn(self, now_us, inflow);
+        marked_turn(self, now_us, inflow);
+        if (inflow->stream == 0 && inflow->places.state == PLACES_KNOWN &&
+            inflow->open_us <= now_us && evidence_may_open(inflow)) {
             open_stream(self, now_us, inflow);
         }
         if (inflow->stream != 0) {
@@ -426,6 +486,25 @@ void inflows_turn(struct link *self, uint64_t now_us)
     }
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* But for its batches and the opening of its stream. What is due already waits for an answer. */
+static uint64_t due_us(const struct link *self, const struct inflow *inflow)
+{
+    uint64_t at_us = places_next_us(self, inflow);
+
+    if (own_boots_next_us(inflow) > self->now_us) {
+        at_us = least(at_us, own_boots_next_us(inflow));
+    }
+    if (marked_next_us(inflow) > self->now_us) {
+        at_us = least(at_us, marked_next_us(inflow));
+    }
+    return at_us;
+}
+
 uint64_t inflows_next_us(const struct link *self)
 {
     const struct inflow *inflow;
@@ -435,6 +514,7 @@ uint64_t inflows_next_us(const struct link *self)
     {
         const struct arrival *arrival;
 
+        next_us = least(next_us, due_us(self, inflow));
         if (inflow->stream == 0 && inflow->open_us > self->now_us) {
             next_us = inflow->open_us < next_us ? inflow->open_us : next_us;
         }
@@ -457,7 +537,7 @@ void inflows_tick(struct link *self, uint64_t now_us)
     {
         if (inflow->stream != 0 && (channel_find(self, inflow->channel) == NULL ||
                                     now_us - inflow->heard_us > LINK_SILENT_US)) {
-            close_stream(self, inflow, STATUS_DEADLINE, "nothing was heard for a while");
+            inflow_close(self, inflow, STATUS_DEADLINE, "nothing was heard for a while");
         }
         streams += inflow->stream != 0;
     }
@@ -466,7 +546,7 @@ void inflows_tick(struct link *self, uint64_t now_us)
 
 /* ---- which there are ---- */
 
-static struct inflow *find(struct link *self, uint64_t filter_id, uint32_t peer)
+struct inflow *inflow_find(const struct link *self, uint64_t filter_id, uint32_t peer)
 {
     struct inflow *inflow;
 
@@ -484,8 +564,7 @@ static void drop(struct link *self, struct inflow *inflow)
     stop(self, inflow);
     evidence_free(self, inflow);
     TAILQ_REMOVE(&self->inflows, inflow, link);
-    heap_free(inflow->sources);
-    heap_free(inflow);
+    TAILQ_INSERT_TAIL(&self->leaving, inflow, link);
 }
 
 /* Lives and keyset name what is received: with others it is another stream, from the beginning. */
@@ -498,10 +577,10 @@ static bool is_same(const struct inflow *inflow, const struct inflow_wish *wish)
 
 void inflow_want(struct link *self, const struct inflow_wish *wish)
 {
-    struct inflow *inflow = find(self, wish->filter_id, wish->peer);
+    struct inflow *inflow = inflow_find(self, wish->filter_id, wish->peer);
 
     if (inflow != NULL && !is_same(inflow, wish)) {
-        close_stream(self, inflow, STATUS_STALE, "a site has begun a new life, or the filter");
+        inflow_close(self, inflow, STATUS_STALE, "a site has begun a new life, or the filter");
         drop(self, inflow);
         inflow = NULL;
     }
@@ -510,6 +589,7 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
         if (inflow == NULL) {
             return; /* Wanted again with the next tick. */
         }
+        inflow->self = self;
         inflow->filter_id = wish->filter_id;
         inflow->uid = wish->uid;
         inflow->peer = wish->peer;
@@ -520,6 +600,8 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
         TAILQ_INSERT_TAIL(&self->inflows, inflow, link);
     }
     inflow->wanted = true;
+    inflow->marked.set_hash = wish->set_hash;
+    inflow->marked.unsettled = wish->unsettled;
 }
 
 void inflows_sweep(struct link *self)
@@ -531,7 +613,7 @@ void inflows_sweep(struct link *self)
 
         if (!inflow->wanted) {
             if (inflow->stream != 0) {
-                close_stream(self, inflow, STATUS_NOT_FOUND, "the filter is not in both sites");
+                inflow_close(self, inflow, STATUS_NOT_FOUND, "the filter is not in both sites");
             }
             drop(self, inflow);
         } else {
@@ -543,7 +625,15 @@ void inflows_sweep(struct link *self)
 
 void inflows_fini(struct link *self)
 {
+    struct inflow *inflow;
+
     while (!TAILQ_EMPTY(&self->inflows)) {
         drop(self, TAILQ_FIRST(&self->inflows));
     }
+    TAILQ_FOREACH(inflow, &self->leaving, link)
+    {
+        inflow->places.asking = 0; /* The router is gone, and answers nobody any more. */
+        inflow->own.asked = false;
+    }
+    forget_left(self);
 }

@@ -105,6 +105,17 @@ bool site_filter_lasts(const struct link *self, const struct outflow *outflow,
                     outflow->keyset, &status) == NULL;
 }
 
+/* Who joins, leaves or is being filled waits for marks. */
+static bool is_settled(const struct site_set *set)
+{
+    bool settled = set->says_absent && set->settled;
+
+    for (uint32_t i = 0; i < set->count; i++) {
+        settled &= set->entries[i].state == SITE_COUNTED || set->entries[i].state == SITE_GONE;
+    }
+    return settled;
+}
+
 static void want(struct link *self, const struct document_entry *entry)
 {
     const struct site_entry *own = own_entry(self, entry);
@@ -117,6 +128,8 @@ static void want(struct link *self, const struct document_entry *entry)
             .peer = peer,
             .own_life = own->life,
             .keyset = serving_keyset(&entry->document),
+            .set_hash = mark_set_hash(&entry->document.content.sites),
+            .unsettled = !is_settled(&entry->document.content.sites),
         };
 
         if (other != NULL) {
@@ -224,6 +237,7 @@ enum status link_create(const struct link_config *config, const struct effects *
     };
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     TAILQ_INIT(&self->inflows);
+    TAILQ_INIT(&self->leaving);
     TAILQ_INIT(&self->outflows);
     TAILQ_INIT(&self->readers);
     self->boot = inner->random(inner->context);
@@ -419,7 +433,7 @@ static void take_frame(struct link *self, uint64_t now_us, struct channel *chann
     } else if (frame->kind == FRAME_SITE_MARK) {
         outflow_on_mark(self, now_us, channel, &frame->body.site_mark);
     } else if (frame->kind == FRAME_SITE_MARKED) {
-        evidence_on_marked(self, channel, &frame->body.site_marked);
+        inflow_on_marked(self, channel, &frame->body.site_marked);
     } else if (frame->kind == FRAME_SITE_FILTERS) {
         states_on_filters(self, now_us, channel, &frame->body.site_filters);
     } else if (frame->kind == FRAME_SITE_CLOSE) {

@@ -40,7 +40,8 @@
 enum {
     LINK_MAX_SITES = SITE_SET_MAX_LIVE - 1,
     LINK_HELLO_US = 1000000,
-    LINK_SILENT_US = 5000000, /* who says nothing for so long is gone */
+    LINK_MARK_INTERVAL_US = 250000, /* as marks are asked for by default */
+    LINK_SILENT_US = 5000000,       /* who says nothing for so long is gone */
     LINK_WINDOW_MIN = 1 << 16,
     LINK_WINDOW_MAX = 1 << 30,
 };
@@ -58,8 +59,9 @@ struct link_config {
     struct site_id id;
     struct other_site peers[LINK_MAX_SITES];
     uint32_t npeers;
-    uint64_t flush_us; /* what is to be sent waits so long for more */
-    uint64_t window;   /* bytes of batches that a stream may be sent before they are applied */
+    uint64_t flush_us;         /* what is to be sent waits so long for more */
+    uint64_t mark_interval_us; /* marks that somebody wants are begun so often; 0: never */
+    uint64_t window; /* bytes of batches that a stream may be sent before they are applied */
 };
 
 struct link;

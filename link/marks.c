@@ -106,6 +106,39 @@ static enum passage look_at(struct link *self, uint64_t now_us, struct outflow *
     return all;
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const struct site_source *left = a;
+    const struct site_source *right = b;
+
+    if (left->group != right->group) {
+        return left->group < right->group ? -1 : 1;
+    }
+    return left->node < right->node ? -1 : left->node > right->node;
+}
+
+/* The ends that are passed: those alone are told. False: memory is out. */
+static bool keep_passed(struct outflow *outflow, struct outmark *mark)
+{
+    if (!heap_grow(&mark->passed, &mark->passed_room, mark->nends + 1, sizeof *mark->passed)) {
+        return false;
+    }
+    mark->npassed = 0;
+    for (size_t i = 0; i < mark->nends; i++) {
+        const struct router_end *end = &mark->ends[i];
+        const struct follow *follow = outflow_follow(outflow, end->group, end->node);
+
+        if (is_followed(follow, end) && follow->source.offset >= end->position) {
+            mark->passed[mark->npassed] = follow->source;
+            mark->passed[mark->npassed++].offset = end->position;
+        }
+    }
+    if (mark->npassed > 1) {
+        qsort(mark->passed, mark->npassed, sizeof *mark->passed, by_place);
+    }
+    return mark->npassed <= SITE_MAX_SOURCES;
+}
+
 /* All that it takes is read: what of that is still gathered is in the next section. */
 static void await_section(struct outflow *outflow, struct outmark *mark)
 {
@@ -121,7 +154,11 @@ static void answer_mark(struct link *self, struct outflow *outflow, struct outma
         .kind = FRAME_SITE_MARKED,
         .body.site_marked = {.stream = outflow->stream,
                              .mark = mark->mark,
-                             .number = outflow->number},
+                             .number = outflow->number,
+                             .groups = mark->groups,
+                             .read = mark->needed,
+                             .ends = mark->passed,
+                             .nends = mark->npassed},
     };
 
     if (channel != NULL && channel_send(self, channel, &frame)) {
@@ -146,7 +183,12 @@ void outmark_turn(struct link *self, uint64_t now_us, struct outflow *outflow, s
     }
     if (!mark->read) {
         passage = look_at(self, now_us, outflow, mark);
-        if (passage == PASSED) {
+        if (passage == PASSED && keep_passed(outflow, mark)) {
+            const struct epoch_content *content =
+                &outflow_document(self, outflow)->document.content;
+
+            mark->groups = content->ngroups;
+            mark->needed = content->rule.read;
             await_section(outflow, mark);
         } else if (passage == LOST && now_us >= mark->again_us) {
             ask_ends(self, now_us, outflow, mark);

@@ -398,6 +398,7 @@ static void forget(struct link *self, struct outflow *outflow)
     for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
         assert(!outflow->marks[i].asking);
         heap_free(outflow->marks[i].ends);
+        heap_free(outflow->marks[i].passed);
     }
     heap_free(outflow->follows);
     heap_free(outflow->readings);

@@ -5,6 +5,9 @@
  *   states.c    what sites say of their filters: states.h; state_board.c: what is held of it
  *   evidence.c  what streams have brought, as proof: evidence.h
  *   inflow.c    streams that are received: batches applied in order, as far as all is here
+ *   places.c    ... and how far that is, as this site's nodes remember it
+ *   own_boots.c ... in which boots
+ *   marked.c    ... and of which moment all of the source is here
  *   outflow.c   streams that are sent: who is followed, what readers bring
  *   section.c   ... what was gathered, on its way as batches
  *   marks.c     ... which batch all that was acknowledged is in
@@ -24,6 +27,7 @@
 #include "map/document_cache.h"
 #include "proto/codec.h"
 #include "site/batch.h"
+#include "site/mark.h"
 
 #include <stdlib.h>
 #include <sys/queue.h>
@@ -69,10 +73,103 @@ struct arrival {
     unsigned failures;
 };
 
+/* What of an inflow this site's own nodes know. Nothing that a process alone remembers counts: it
+ * may outlive the nodes' data. */
+enum places_state {
+    PLACES_UNREAD = 0, /* nothing is known of this site's nodes */
+    PLACES_READING,    /* they are asked for their boots, and for the places then */
+    PLACES_KNOWN,      /* the stream goes on from there */
+};
+
+struct places {
+    enum places_state state;
+    unsigned asking; /* questions of the router that are not answered */
+    bool failed;     /* one of those was not answered well */
+    bool said;       /* that they are too many to be kept */
+    bool hurried;    /* somebody waits until what is applied is noted */
+    uint64_t again_us;
+    unsigned failures; /* in a row */
+    uint64_t epoch;    /* of this site's document, under which they are read or written */
+    uint32_t ngroups;  /* ... its slot groups */
+    uint32_t next;     /* ... of which this one is asked next */
+
+    /* Read from nodes, or on the way to them. */
+    struct record_site_cursor *cursors;
+    size_t ncursors;
+    size_t cursors_room;
+
+    uint64_t version; /* rises with what is applied ... */
+    uint64_t keyed;   /* ... and this is the one that the last keys have brought */
+    uint64_t written; /* the one that is on its way to nodes; 0: none is */
+    uint64_t noted;   /* the newest that W replicas of every slot group have noted ... */
+    uint64_t noted_epoch;
+    uint64_t noted_us;           /* ... and when that was begun */
+    struct mark_log *noted_logs; /* ... and what it was */
+    size_t nnoted_logs;
+    size_t noted_logs_room;
+};
+
+/* The boots of this site's nodes under which what is known arose. */
+struct own_boots {
+    struct router_boot *boots;
+    size_t count;
+    size_t room;
+    bool doubted; /* one of them has another boot now */
+    bool confirm; /* they are to be asked once more ... */
+    bool asked;   /* ... and are */
+    bool late;    /* ... but about what is not known any more */
+    uint64_t again_us;
+    uint64_t list; /* revision of the node list that was looked at */
+};
+
+/* What an inflow has to show of how much of the source is here, at W replicas of each slot group.
+ * Times are of this link's clock, and 0 where there is nothing. All of it is void, and 0 again,
+ * when a node here has another boot: what was here may be lost. */
+struct inflow_evidence {
+    bool copied; /* A mark was applied. So R replicas of each slot group there were copied or gone
+                    on with from places that held: from here on only what is on its way is missing.
+                    Of what the source has from other sites nothing is said. */
+    uint64_t whole_us; /* Copied as a whole since then, from no place at all: what was at R replicas
+                          there at that time is here, whatever site it came from. */
+    uint64_t marked_us; /* All that was acknowledged there before this is here. It holds for plain
+                           checks: it is not confirmed that nobody was put back since. */
+    uint64_t
+        noted_us; /* The same of this; and W replicas here have noted up to where in which boots
+                     of the source's nodes, and after that R of them had the boots that they had
+                     before. So the source could not be put back unnoticed, nor this site have
+                     been: it may be told to others, and bounded checks may go by it. */
+};
+
+enum { INFLOW_MARKS = MARK_MAX_PENDING };
+
+/* A mark that is answered, until its batch is applied. */
+struct answered_mark {
+    uint64_t mark;
+    uint64_t batch;
+    struct site_source *ends; /* what is below is applied then */
+    size_t nends;
+};
+
+struct marked {
+    struct marks marks; /* those that are confirmed count */
+    bool unsettled;     /* the set of sites: marks are wanted */
+    uint64_t wanted_until_us;
+    bool at_once;
+    uint64_t next_us; /* not before that another one is begun */
+    uint64_t set_hash;
+    struct answered_mark answered[INFLOW_MARKS];
+    uint32_t nanswered;
+    uint64_t applied;    /* number of the newest whose batch is applied ... */
+    uint64_t version;    /* ... with these places ... */
+    uint64_t confirming; /* ... that nodes are asked for their boots for ... */
+    uint64_t confirmed;  /* ... and that counts */
+};
+
 /* A filter that is received from a site, whether a stream is open or not. */
 struct inflow {
     struct number_entry entry; /* by the stream's number */
     TAILQ_ENTRY(inflow) link;
+    struct link *self;
     uint64_t filter_id;
     struct filter_uid uid;
     uint32_t peer;
@@ -85,6 +182,12 @@ struct inflow {
     struct site_source *sources; /* how far the source's logs are here */
     size_t nsources;
     size_t sources_capacity;
+    struct places places; /* ... and how far the nodes here know that */
+    struct own_boots own;
+    struct marked marked;
+    struct inflow_evidence evidence;
+    uint64_t from_nothing_us; /* when the first stream was opened, if it was with no place; 0: some
+                                 were read */
 
     uint64_t stream;   /* 0: none is open, and then: */
     uint64_t open_us;  /* not before that */
@@ -109,6 +212,8 @@ struct inflow_wish {
     struct site_life source_life;
     struct site_life own_life;
     uint32_t keyset;
+    uint64_t set_hash; /* of the set of sites */
+    bool unsettled;    /* ... in which somebody joins, leaves, is being filled */
 };
 
 /* ---- tails ---- */
@@ -188,6 +293,12 @@ struct outmark {
     uint64_t mark;
     uint64_t again_us;
     uint64_t epoch; /* under which the ends were told */
+    struct site_source
+        *passed; /* once it is read: the logs that were, to the ends that they told */
+    size_t npassed;
+    size_t passed_room;
+    uint32_t groups; /* ... and of how many slot groups, R each */
+    uint32_t needed;
     struct router_end *ends;
     size_t nends;
     size_t ends_capacity;
@@ -282,6 +393,7 @@ struct link {
     bool evidence_news;                  /* some of it coordinators have not heard */
 
     struct inflow_list inflows;
+    struct inflow_list leaving; /* dropped; they go once the router owes them nothing */
     struct number_table inflows_by_stream;
     struct number_table relays; /* arrivals, by the number of their relayed add */
 
@@ -344,6 +456,18 @@ bool site_filter_lasts(const struct link *self, const struct outflow *outflow,
 
 /* ---- inflow.c ---- */
 
+/* NULL: that filter is not received from there. Its evidence is what others may go by. */
+struct inflow *inflow_find(const struct link *self, uint64_t filter_id, uint32_t peer);
+
+/* NULL: no such stream of that channel. */
+struct inflow *inflow_of(struct link *self, const struct channel *channel, uint64_t stream);
+
+/* The stream ends, which is said, and is begun anew. */
+void inflow_close(struct link *self, struct inflow *inflow, enum status status, const char *cause);
+
+/* All that the source has is copied once more, whatever of it is here: see inflow_evidence. */
+void inflow_copy_anew(struct link *self, struct inflow *inflow);
+
 /* A tick looks through the documents: each is wanted, then what was not is dropped. */
 void inflow_want(struct link *self, const struct inflow_wish *wish);
 void inflows_sweep(struct link *self);
@@ -353,15 +477,66 @@ void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel
 void inflow_on_close(struct link *self, uint64_t now_us, struct channel *channel,
                      const struct site_close *message);
 
-/* What is applied is forgotten, so that all is copied: by a stream that is opened from now on. */
-void inflow_begin_anew(struct link *self, struct inflow *inflow);
-
 /* The router's answer to a relayed add. False: to none of them. */
 bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *frame);
 void inflows_turn(struct link *self, uint64_t now_us);
 void inflows_tick(struct link *self, uint64_t now_us);
 uint64_t inflows_next_us(const struct link *self);
 void inflows_fini(struct link *self);
+
+/* ---- places.c ---- */
+
+/* Read them, or write them, if it is time. */
+void places_turn(struct link *self, uint64_t now_us, struct inflow *inflow);
+uint64_t places_next_us(const struct link *self, const struct inflow *inflow);
+
+/* More of the source is applied: by W replicas, without a gap. */
+void places_advanced(struct inflow *inflow, bool keys);
+
+/* Has W replicas of each slot group, by the document as it is now, noted that version? */
+bool places_are_noted(const struct inflow *inflow, uint64_t version);
+
+/* Note what is applied as soon as may be. */
+void places_hurry(struct inflow *inflow);
+
+/* Nothing is known: they are read before the stream is opened. */
+void places_void(struct inflow *inflow);
+void places_fini(struct inflow *inflow);
+
+/* ---- own_boots.c ---- */
+
+/* What R of each slot group have told at first. False: it is of no use. */
+MUST_USE bool own_boots_set(struct inflow *inflow, const struct router_ends_told *told);
+
+/* A replica here has told its boot: it has acknowledged what came from the source. */
+void own_boots_heard(struct inflow *inflow, const struct router_boot *from);
+
+/* Have them asked once more; marked_confirmed() follows unless one has changed. */
+void own_boots_confirm(struct inflow *inflow);
+bool own_boots_asked(const struct inflow *inflow);
+void own_boots_turn(struct link *self, uint64_t now_us, struct inflow *inflow);
+uint64_t own_boots_next_us(const struct inflow *inflow);
+void own_boots_void(struct inflow *inflow);
+void own_boots_fini(struct inflow *inflow);
+
+/* ---- marked.c ---- */
+
+/* Marks of that filter and site are wanted until then, by somebody in this process; the first one
+ * is begun at once. False: it is not received from there. */
+bool inflow_want_marks(struct link *self, uint64_t filter_id, uint32_t peer, uint64_t until_us);
+
+void marked_turn(struct link *self, uint64_t now_us, struct inflow *inflow);
+uint64_t marked_next_us(const struct inflow *inflow);
+void inflow_on_marked(struct link *self, struct channel *channel,
+                      const struct site_marked *message);
+
+/* This site's nodes have the boots that they had when the marks were applied. */
+void marked_confirmed(struct inflow *inflow);
+
+/* What was asked by the stream is not answered any more. */
+void marked_stop(struct inflow *inflow);
+void marked_void(struct inflow *inflow);
+void marked_fini(struct inflow *inflow);
 
 /* ---- outflow.c ---- */
 

@@ -247,6 +247,7 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
     reply->present = present;
     reply->absent = absent;
     if (subrequest->operation == OPERATION_ADD) {
+        reply->boot = subrequest->relayed ? self->life.identity.boot : 0;
         reply->repeated = !settle_vote(self, now_us, subrequest, fingerprints, reply, present,
                                        absent);
         self->counters[NODE_keys_added_total] += subrequest->count;

@@ -120,6 +120,9 @@ static enum status judge(const struct node *self, const struct document_entry *e
     if (self->storage == NULL || !document_logs_keys(&entry->document)) {
         return STATUS_INVALID;
     }
+    if (request->put && request->boot != 0 && request->boot != self->life.identity.boot) {
+        return STATUS_CONFLICT; /* What they cover may be lost here since it was told. */
+    }
     *state = hosted_state_for(entry->attachment, &check);
     return *state == REPLICA_FULL || (*state == REPLICA_JOINING && request->put) ? STATUS_OK
                                                                                  : STATUS_NOT_READY;

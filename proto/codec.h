@@ -148,8 +148,8 @@ struct subrequest_reply {
     uint32_t count;           /* of keys; 0 unless OK */
     const uint64_t *present;  /* the vote, see map/quorum.h */
     const uint64_t *absent;
-    uint64_t boot;     /* ends: of the log ... */
-    uint64_t position; /* ... and where it ended when the question came; durable by now */
+    uint64_t boot;     /* ends, and relayed adds: of the log ... */
+    uint64_t position; /* ends: ... and where it ended when the question came; durable by now */
 };
 
 struct node_reply {
@@ -167,7 +167,8 @@ struct site_cursor_request {
     uint64_t epoch;
     uint64_t epoch_hash;
     uint32_t group;
-    bool put;                                 /* else they are asked for */
+    bool put;      /* else they are asked for */
+    uint64_t boot; /* of the node in which they may be put, else CONFLICT; 0: in any */
     const struct record_site_cursor *cursors; /* decoded: see site_cursor_valid() */
     size_t ncursors;
 };

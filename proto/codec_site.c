@@ -63,6 +63,9 @@ static const struct binding site_marked_rows[] = {
     ROW(site_marked, stream, UINT64),
     ROW(site_marked, mark, UINT64),
     ROW(site_marked, number, UINT64),
+    ROW(site_marked, groups, UINT32),
+    ROW(site_marked, read, UINT32),
+    LIST(site_marked, ends, nends, site_source, SITE_MAX_SOURCES, STATUS_TOO_LARGE),
 };
 BINDING_TABLE(site_marked, site_marked, NULL);
 

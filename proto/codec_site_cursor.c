@@ -30,6 +30,7 @@ static const struct binding site_cursor_request_rows[] = {
     ROW(site_cursor_request, epoch_hash, UINT64),
     ROW(site_cursor_request, group, UINT32),
     ROW(site_cursor_request, put, BOOL),
+    ROW(site_cursor_request, boot, UINT64),
     LIST(site_cursor_request, cursors, ncursors, record_site_cursor, CODEC_MAX_SITE_CURSORS,
          STATUS_TOO_LARGE),
 };

@@ -69,10 +69,16 @@ struct site_mark {
     uint64_t mark; /* the asker's own number for it */
 };
 
+/* Once that batch is applied. */
 struct site_marked {
     uint64_t stream;
     uint64_t mark;
     uint64_t number;
+    uint32_t groups;                /* at the source's site; and of each at least ... */
+    uint32_t read;                  /* ... so many replicas in `ends` */
+    const struct site_source *ends; /* by rising groups and nodes, each once: where those logs ended
+                                     * after the question had come */
+    size_t nends;                   /* at most SITE_MAX_SOURCES */
 };
 
 struct site_close {

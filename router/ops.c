@@ -110,7 +110,9 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
     op->attempt = request->attempt;
     op->operation = request->operation == OPERATION_FEED ? OPERATION_ADD : request->operation;
     op->keyset = request->operation == OPERATION_FEED ? rebuild_keyset(&entry->document) : 0;
-    op->relayed = hashed != NULL && hashed->relayed;
+    op->relayed = hashed != NULL && hashed->relay != NULL;
+    op->heard = op->relayed ? hashed->relay->heard : NULL;
+    op->heard_owner = op->relayed ? hashed->relay->owner : NULL;
     op->slots = request->slots != 0 ? request->slots : UINT32_MAX;
     op->filter_id = entry->document.id;
     op->started_us = now_us;
@@ -321,6 +323,17 @@ static void hold(struct router *self, struct slot_ask *ask)
     router_count(self, ROUTER_held_total);
 }
 
+/* Whoever remembers what was acknowledged does so for the boots that have. */
+static void tell_boot(const struct op *op, const struct member *member,
+                      const struct subrequest_reply *subrequest)
+{
+    const struct router_boot from = {.member = *member, .boot = subrequest->boot};
+
+    if (op->heard != NULL) {
+        op->heard(op->heard_owner, op->correlation, &from);
+    }
+}
+
 static void take_vote(struct router *self, uint64_t now_us, const struct op *op, struct part *part,
                       uint32_t seat, const struct slot_group *group, const struct node_reply *reply,
                       const struct subrequest_reply *subrequest)
@@ -338,6 +351,7 @@ static void take_vote(struct router *self, uint64_t now_us, const struct op *op,
         return;
     }
     ask->voted = true;
+    tell_boot(op, seat_member(group, seat), subrequest);
     ask->refusal = subrequest->at_capacity ? STATUS_FULL : STATUS_OK;
     ask->makes_room = subrequest->makes_room;
     self->counters[ROUTER_full_total] += subrequest->at_capacity;

@@ -135,7 +135,9 @@ struct op {
     uint32_t restarts;        /* under newer documents */
     enum operation operation; /* a feed is an add to one keyset */
     uint32_t keyset;          /* ... to this one; 0: no feed */
-    bool relayed;             /* an add that came from another site */
+    bool relayed;             /* an add that came from another site; and who is to hear of boots: */
+    void (*heard)(void *owner, uint64_t correlation, const struct router_boot *from);
+    void *heard_owner;
     void (*ends_done)(void *owner,
                       const struct router_ends_told *told); /* of a question for ends */
     void *ends_owner;
@@ -436,7 +438,7 @@ uint64_t op_deadline_us(const struct router *self, uint64_t now_us, uint32_t tim
 /* Keys that are fingerprints already: of these a request has neither bytes nor lengths. */
 struct hashed_keys {
     const uint64_t *fingerprints;
-    bool relayed; /* by another site */
+    const struct router_relay *relay; /* NULL: not of another site */
 };
 
 /* Begin what was requested of this filter. `hashed`: NULL: the request has its keys. */

@@ -102,6 +102,12 @@ void router_load(struct router *router, uint64_t now_us, const struct router_loa
 
 /* ---- filters that are in several sites; for whoever is in the same process ---- */
 
+/* A node of this site, and the start of it that has said something. */
+struct router_boot {
+    struct member member;
+    uint64_t boot;
+};
+
 /* Fingerprints that routers of another site have added there. */
 struct router_relay {
     uint64_t filter_id;
@@ -109,6 +115,11 @@ struct router_relay {
     uint32_t timeout_ms;
     const uint64_t *fingerprints;
     uint32_t count; /* CODEC_MAX_KEYS at most */
+
+    /* May be NULL. Of each replica whose vote counts, before the answer: the boot in which it has
+     * accepted. It may ask the router nothing. */
+    void (*heard)(void *owner, uint64_t correlation, const struct router_boot *from);
+    void *owner;
 };
 
 /* An add with all that belongs to one, but that nodes log it as another site's: so it goes no
@@ -208,6 +219,11 @@ struct router_site_cursors {
     uint32_t timeout_ms;
     const struct record_site_cursor *cursors;
     size_t count;
+
+    /* To be put: only in these boots of nodes, and nowhere else, since what was told by others may
+     * be lost there. `nboots` 0: wherever the document says. */
+    const struct router_boot *boots;
+    size_t nboots;
     void (*done)(void *owner, const struct router_site_cursors_told *told); /* once; or at once */
     void *owner;
 };

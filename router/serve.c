@@ -431,7 +431,7 @@ void router_relay(struct router *self, uint64_t now_us, const struct router_rela
 {
     struct document_entry *entry = document_cache_find(&self->documents, relay->filter_id);
     const struct peer inside = {0};
-    const struct hashed_keys hashed = {.fingerprints = relay->fingerprints, .relayed = true};
+    const struct hashed_keys hashed = {.fingerprints = relay->fingerprints, .relay = relay};
     const struct client_request request = {
         .filter = entry != NULL ? entry->document.content.name : "",
         .filter_id = relay->filter_id,

@@ -40,6 +40,8 @@ struct site_ask {
     struct record_site_cursor *cursors; /* to be put, or that were told so far */
     size_t ncursors;
     size_t capacity;
+    struct router_boot *boots; /* in which they may be put; NULL: in any */
+    size_t nboots;
     void (*done)(void *owner, const struct router_site_cursors_told *told);
     void *owner;
 };
@@ -57,14 +59,20 @@ static void unlink_ask(struct router *self, const struct site_ask *ask)
     self->nsite_asks--;
 }
 
+static void forget(struct site_ask *ask)
+{
+    heap_free(ask->cursors);
+    heap_free(ask->boots);
+    heap_free(ask);
+}
+
 /* It may ask for more at once. */
 static void finish(struct router *self, struct site_ask *ask,
                    const struct router_site_cursors_told *told)
 {
     unlink_ask(self, ask);
     ask->done(ask->owner, told);
-    heap_free(ask->cursors);
-    heap_free(ask);
+    forget(ask);
 }
 
 static void fail(struct router *self, struct site_ask *ask, enum status status, const char *message)
@@ -111,6 +119,17 @@ static bool is_wanted(const struct site_ask *ask, const struct document_entry *e
     return seat < SEAT_PARTNER || (ask->put && slot_is_pair(slot) && !pair_of_one_node(slot));
 }
 
+/* 0: in any; where boots are named: in none of them. */
+static uint64_t boot_for(const struct site_ask *ask, const struct member *member)
+{
+    for (size_t i = 0; i < ask->nboots; i++) {
+        if (member_equal(&ask->boots[i].member, member)) {
+            return ask->boots[i].boot;
+        }
+    }
+    return 0;
+}
+
 static void send(struct router *self, uint64_t now_us, struct site_ask *ask,
                  const struct document_entry *entry, uint32_t seat)
 {
@@ -124,6 +143,7 @@ static void send(struct router *self, uint64_t now_us, struct site_ask *ask,
         .epoch_hash = ask->epoch_hash,
         .group = ask->group,
         .put = ask->put,
+        .boot = boot_for(ask, seat_member(group_of(ask, entry), seat)),
         .cursors = ask->put ? ask->cursors : NULL,
         .ncursors = ask->put ? ask->ncursors : 0,
     };
@@ -131,7 +151,10 @@ static void send(struct router *self, uint64_t now_us, struct site_ask *ask,
     one->asked_us = now_us;
     one->times++;
     one->state = SEAT_SENT;
-    if (backend == NULL || backend->link == 0 || !backend_send(self, backend, &frame)) {
+    if (ask->boots != NULL && frame.body.site_cursor_request.boot == 0) {
+        one->state = SEAT_FAILED;
+        one->refusal = STATUS_CONFLICT;
+    } else if (backend == NULL || backend->link == 0 || !backend_send(self, backend, &frame)) {
         one->state = SEAT_FAILED;
         one->refusal = STATUS_UNAVAILABLE;
     }
@@ -426,6 +449,28 @@ static void refuse(const struct router_site_cursors *question, enum status statu
                    &(struct router_site_cursors_told){.status = status, .message = message});
 }
 
+static bool copy_cursors(struct site_ask *ask, const struct router_site_cursors *question)
+{
+    ask->cursors = heap_alloc(question->count, sizeof *ask->cursors);
+    if (ask->cursors == NULL) {
+        return false;
+    }
+    memcpy(ask->cursors, question->cursors, question->count * sizeof *ask->cursors);
+    ask->ncursors = ask->capacity = question->count;
+    return true;
+}
+
+static bool copy_boots(struct site_ask *ask, const struct router_site_cursors *question)
+{
+    ask->boots = heap_alloc(question->nboots, sizeof *ask->boots);
+    if (ask->boots == NULL) {
+        return false;
+    }
+    memcpy(ask->boots, question->boots, question->nboots * sizeof *ask->boots);
+    ask->nboots = question->nboots;
+    return true;
+}
+
 /* NULL: there is no room. */
 static struct site_ask *make(const struct router_site_cursors *question, bool put, size_t count)
 {
@@ -439,14 +484,10 @@ static struct site_ask *make(const struct router_site_cursors *question, bool pu
     ask->group = question->group;
     ask->done = question->done;
     ask->owner = question->owner;
-    if (count > 0) {
-        ask->cursors = heap_alloc(count, sizeof *ask->cursors);
-        if (ask->cursors == NULL) {
-            heap_free(ask);
-            return NULL;
-        }
-        memcpy(ask->cursors, question->cursors, count * sizeof *ask->cursors);
-        ask->ncursors = ask->capacity = count;
+    if ((count > 0 && !copy_cursors(ask, question)) ||
+        (put && question->nboots > 0 && !copy_boots(ask, question))) {
+        forget(ask);
+        return NULL;
     }
     return ask;
 }

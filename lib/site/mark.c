@@ -10,6 +10,25 @@
 
 #include <assert.h>
 #include <string.h>
+#include <xxhash.h>
+
+uint64_t mark_set_hash(const struct site_set *set)
+{
+    uint64_t words[SITE_SET_MAX * 5];
+    size_t count = 0;
+
+    assert(set->count <= SITE_SET_MAX);
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct site_entry *entry = &set->entries[i];
+
+        words[count++] = entry->id.high;
+        words[count++] = entry->id.low;
+        words[count++] = entry->life.number;
+        words[count++] = entry->life.tag;
+        words[count++] = entry->state;
+    }
+    return XXH3_64bits(words, count * sizeof words[0]);
+}
 
 void marks_init(struct marks *self, uint64_t tag)
 {

@@ -47,6 +47,9 @@ struct mark_scope {
     uint32_t keyset;
 };
 
+/* Who is in a set of sites, in which life and state. */
+uint64_t mark_set_hash(const struct site_set *set);
+
 /* A place in the log of one life of a node of the source, for one of its slot groups. */
 struct mark_log {
     uint32_t group;

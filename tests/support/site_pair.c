@@ -146,6 +146,7 @@ void site_pair_link_start(struct site_pair *self, uint32_t site)
         .id = sample_site_id(site),
         .npeers = 1,
         .flush_us = FLUSH_US,
+        .mark_interval_us = LINK_MARK_INTERVAL_US,
         .window = self->window,
     };
     struct actor core;

@@ -767,29 +767,32 @@ Test(link_states, a_mark_proves_what_was_fenced_when_it_began)
     site_pair_run(pair, 20 * SECOND);
     cr_assert_eq(entry_of(&tellers[US].evidence.marked, US)->state, SITE_COUNTED);
     cr_assert_eq(entry_of(&tellers[US].evidence.compared, US)->state, SITE_JOINING);
-    cr_assert_eq(nmarks, 2);
     end();
 }
 
-/* Each set that is fenced there takes one mark; then there is nothing to prove. */
+/* Once what is fenced there is proved, nothing is asked for, until more is fenced. */
 Test(link_states, no_more_marks_than_there_is_to_prove)
 {
     struct site_filter eu;
+    uint64_t before;
 
     begin();
     pair->spy = watch_marks;
     say_joining(true);
-    site_pair_run(pair, 5 * SECOND);
-    cr_assert_eq(nmarks, 1);
+    site_pair_run(pair, 8 * SECOND);
     cr_assert_eq(entry_of(&tellers[US].evidence.marked, US)->state, SITE_JOINING);
+    before = nmarks;
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_eq(nmarks, before);
     eu = state_of(EU);
     eu.revision += 5;
     say(EU, &eu);
-    site_pair_run(pair, 4 * SECOND);
-    cr_assert_eq(nmarks, 2);
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_gt(nmarks, before);
     cr_assert_eq(entry_of(&tellers[US].evidence.marked, US)->state, SITE_COUNTED);
+    before = nmarks;
     site_pair_run(pair, 20 * SECOND);
-    cr_assert_eq(nmarks, 2);
+    cr_assert_eq(nmarks, before);
     end();
 }
 
@@ -899,6 +902,7 @@ Test(link_states, what_is_proved_is_so_whatever_was_lost)
         say_joining(true);
         run_until_marked(SITE_JOINING);
         cr_assert_geq(replicas_with(before), 2);
+        site_pair_run(pair, 20 * SECOND);
         cr_assert(tellers[US].evidence.compared_here.takes_adds);
         site_pair_add(pair, EU, nodes[(seed + 1) % 4], later, BATCH);
         eu = state_of(EU);
@@ -916,10 +920,11 @@ Test(link_states, evidence_is_told_to_a_coordinator_that_counts_anew)
     begin();
     say_joining(true);
     site_pair_run(pair, 5 * SECOND);
-    cr_assert_eq(tellers[US].nevidence, 1);
+    cr_assert_gt(tellers[US].nevidence, 0);
     restart_teller(US);
     site_pair_run(pair, 3 * SECOND);
-    cr_assert_eq(tellers[US].nevidence, 1);
+    cr_assert_gt(tellers[US].nevidence, 0);
+    cr_assert_eq(tellers[US].evidence.compared.count, 2);
     end();
 }
 

@@ -1,0 +1,298 @@
+/* Of which moment all that the source has acknowledged is here. While somebody wants to know, marks
+ * are asked for: the source answers how far its nodes' logs went, and by which batch that is here.
+ * When that batch is applied the mark holds for plain checks. It counts for more (site/mark.h) once
+ * these ends are noted by nodes here, so that the source can't be put back behind them unnoticed,
+ * and nodes here have told once more the boots that they had. */
+#include "link/private.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- what is kept of answers ---- */
+
+static void forget_first(struct marked *marked)
+{
+    heap_free(marked->answered[0].ends);
+    marked->nanswered--;
+    memmove(&marked->answered[0], &marked->answered[1],
+            marked->nanswered * sizeof marked->answered[0]);
+}
+
+void marked_stop(struct inflow *inflow)
+{
+    while (inflow->marked.nanswered > 0) {
+        forget_first(&inflow->marked);
+    }
+    marks_disconnected(&inflow->marked.marks);
+}
+
+void marked_fini(struct inflow *inflow)
+{
+    marked_stop(inflow);
+    marks_fini(&inflow->marked.marks);
+}
+
+/* What was applied may be lost here. */
+void marked_void(struct inflow *inflow)
+{
+    struct marked *marked = &inflow->marked;
+
+    marked_fini(inflow);
+    marked->applied = marked->confirming = marked->confirmed = 0;
+    inflow->evidence = (struct inflow_evidence){0};
+}
+
+/* ---- asking ---- */
+
+bool inflow_want_marks(struct link *self, uint64_t filter_id, uint32_t peer, uint64_t until_us)
+{
+    struct inflow *inflow = inflow_find(self, filter_id, peer);
+
+    if (inflow == NULL) {
+        return false;
+    }
+    if (until_us > inflow->marked.wanted_until_us) {
+        inflow->marked.wanted_until_us = until_us;
+    }
+    inflow->marked.at_once = true;
+    return true;
+}
+
+static bool is_wanted(const struct inflow *inflow, uint64_t now_us)
+{
+    return inflow->marked.unsettled || now_us < inflow->marked.wanted_until_us;
+}
+
+/* Other lives, another keyset or set of sites: then what was marked before counts no more. */
+static void enter(struct link *self, struct inflow *inflow)
+{
+    struct marked *marked = &inflow->marked;
+    const struct mark_scope scope = {
+        .own = inflow->own_life,
+        .source = inflow->source_life,
+        .set_hash = marked->set_hash,
+        .keyset = inflow->keyset,
+    };
+
+    if (marked->marks.tag == 0) {
+        marks_init(&marked->marks, self->inner.random(self->inner.context) | 1);
+    }
+    if (marked->marks.entered && marked->marks.scope.set_hash != marked->set_hash) {
+        marked_stop(inflow);
+        marked->applied = marked->confirmed = marked->marks.begun;
+        inflow->evidence.marked_us = inflow->evidence.noted_us = 0;
+    }
+    marks_enter(&marked->marks, &scope);
+}
+
+static void ask(struct link *self, uint64_t now_us, struct inflow *inflow)
+{
+    struct marked *marked = &inflow->marked;
+    struct channel *channel = channel_find(self, inflow->channel);
+    struct mark_id id;
+    struct frame frame = {.kind = FRAME_SITE_MARK};
+
+    marked->next_us = now_us + self->config.mark_interval_us;
+    if (channel == NULL || marks_begin(&marked->marks, now_us, &id) != STATUS_OK) {
+        return; /* Those under way come first. */
+    }
+    marked->at_once = false;
+    frame.body.site_mark = (struct site_mark){.stream = inflow->stream, .mark = id.number};
+    (void)channel_send(self, channel, &frame); /* Unanswered, it makes room after a while. */
+}
+
+/* ---- answers ---- */
+
+/* False: memory is out. */
+static bool keep_answer(struct inflow *inflow, const struct site_marked *message)
+{
+    struct marked *marked = &inflow->marked;
+    struct answered_mark *answered;
+
+    if (marked->nanswered == INFLOW_MARKS) {
+        forget_first(marked);
+    }
+    answered = &marked->answered[marked->nanswered];
+    *answered = (struct answered_mark){
+        .mark = message->mark,
+        .batch = message->number,
+        .ends = heap_alloc(message->nends + 1, sizeof *answered->ends),
+        .nends = message->nends,
+    };
+    if (answered->ends == NULL) {
+        return false;
+    }
+    memcpy(answered->ends, message->ends, message->nends * sizeof *answered->ends);
+    marked->nanswered++;
+    return true;
+}
+
+static bool is_log_place(const struct site_source *end)
+{
+    return end->node != 0 && end->incarnation != 0 && end->boot != 0 && end->offset % 8 == 0 &&
+           end->offset <= INT64_MAX;
+}
+
+static enum status judge(struct inflow *inflow, const struct site_marked *message)
+{
+    struct marked *marked = &inflow->marked;
+    const struct mark_id id = {.tag = marked->marks.tag, .number = message->mark};
+    struct mark_log *logs = heap_alloc(message->nends + 1, sizeof *logs);
+    enum status status = logs != NULL ? STATUS_OK : STATUS_NOMEM;
+
+    for (size_t i = 0; i < message->nends && status == STATUS_OK; i++) {
+        const struct site_source *end = &message->ends[i];
+
+        logs[i] = (struct mark_log){.group = end->group,
+                                    .node = end->node,
+                                    .incarnation = end->incarnation,
+                                    .boot = end->boot,
+                                    .offset = end->offset};
+        status = is_log_place(end) ? STATUS_OK : STATUS_MALFORMED;
+    }
+    if (status == STATUS_OK) {
+        status = marks_answered(&marked->marks, &id, message->groups, message->read, logs,
+                                message->nends);
+    }
+    heap_free(logs);
+    return status;
+}
+
+void inflow_on_marked(struct link *self, struct channel *channel, const struct site_marked *message)
+{
+    struct inflow *inflow = inflow_of(self, channel, message->stream);
+    enum status status;
+
+    if (inflow == NULL) {
+        return;
+    }
+    status = judge(inflow, message);
+    if (status == STATUS_MALFORMED) {
+        inflow_close(self, inflow, status, "the answer to a mark makes no sense");
+    } else if (status == STATUS_OK && !keep_answer(inflow, message)) {
+        inflow_close(self, inflow, STATUS_NOMEM, "out of memory");
+    }
+}
+
+/* ---- applied ---- */
+
+/* Is the log that far here now? False: nothing new. */
+static bool raise_place(struct inflow *inflow, const struct site_source *end)
+{
+    for (size_t i = 0; i < inflow->nsources; i++) {
+        struct site_source *source = &inflow->sources[i];
+
+        if (source->group == end->group && source->node == end->node) {
+            bool higher = source->incarnation == end->incarnation && source->boot == end->boot &&
+                          source->offset < end->offset;
+
+            source->offset = higher ? end->offset : source->offset;
+            return higher;
+        }
+    }
+    if (inflow->nsources == SITE_MAX_SOURCES ||
+        !heap_grow(&inflow->sources, &inflow->sources_capacity, inflow->nsources + 1,
+                   sizeof *inflow->sources)) {
+        return false;
+    }
+    inflow->sources[inflow->nsources++] = *end;
+    return true;
+}
+
+static uint64_t begun_us(const struct marks *marks, uint64_t number)
+{
+    for (uint32_t i = 0; i < marks->npending; i++) {
+        if (marks->pending[i].number == number) {
+            return marks->pending[i].begun_us;
+        }
+    }
+    return 0; /* A newer one counts already. */
+}
+
+static void apply_first(struct inflow *inflow)
+{
+    struct marked *marked = &inflow->marked;
+    const struct answered_mark *answered = &marked->answered[0];
+    struct inflow_evidence *evidence = &inflow->evidence;
+    uint64_t us = begun_us(&marked->marks, answered->mark);
+    bool moved = false;
+
+    for (size_t i = 0; i < answered->nends; i++) {
+        moved |= raise_place(inflow, &answered->ends[i]);
+    }
+    if (moved) {
+        places_advanced(inflow, false);
+    }
+    if (answered->mark > marked->applied) {
+        marked->applied = answered->mark;
+        marked->version = inflow->places.version;
+    }
+    evidence->copied = true;
+    evidence->whole_us = inflow->from_nothing_us;
+    evidence->marked_us = us > evidence->marked_us ? us : evidence->marked_us;
+    forget_first(marked);
+}
+
+/* ---- confirmed ---- */
+
+void marked_confirmed(struct inflow *inflow)
+{
+    struct marked *marked = &inflow->marked;
+    struct places *places = &inflow->places;
+
+    if (marked->confirming <= marked->confirmed || places->noted < marked->version) {
+        return; /* They were asked for something else. */
+    }
+    marked->confirmed = marked->confirming;
+    for (size_t i = 0; i < places->nnoted_logs; i++) {
+        if (marks_applied(&marked->marks, &places->noted_logs[i]) != STATUS_OK) {
+            break; /* Marks wait for longer. */
+        }
+    }
+    inflow->evidence.noted_us = marked->marks.newest_us;
+}
+
+/* The places are noted first, then nodes are asked. */
+static void confirm(struct inflow *inflow)
+{
+    struct marked *marked = &inflow->marked;
+
+    if (own_boots_asked(inflow)) {
+        return;
+    }
+    if (places_are_noted(inflow, marked->version)) {
+        marked->confirming = marked->applied;
+        own_boots_confirm(inflow);
+    } else {
+        places_hurry(inflow);
+    }
+}
+
+/* ---- when ---- */
+
+void marked_turn(struct link *self, uint64_t now_us, struct inflow *inflow)
+{
+    struct marked *marked = &inflow->marked;
+
+    if (inflow->stream == 0 || self->config.mark_interval_us == 0) {
+        return;
+    }
+    enter(self, inflow);
+    while (marked->nanswered > 0 && marked->answered[0].batch <= inflow->applied) {
+        apply_first(inflow);
+    }
+    if (marked->applied > marked->confirmed) {
+        confirm(inflow);
+    }
+    if (is_wanted(inflow, now_us) && (marked->at_once || now_us >= marked->next_us)) {
+        ask(self, now_us, inflow);
+    }
+}
+
+uint64_t marked_next_us(const struct inflow *inflow)
+{
+    const struct marked *marked = &inflow->marked;
+
+    return inflow->stream != 0 && is_wanted(inflow, marked->next_us) ? marked->next_us
+                                                                     : ACTOR_NEVER;
+}
