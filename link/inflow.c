@@ -21,7 +21,7 @@ enum {
 
 /* ---- batches ---- */
 
-static void forget_batch(struct link *self, struct arrival *arrival)
+static void forget_batch(struct link *self, struct arrived_batch *arrival)
 {
     if (arrival->asked) {
         number_table_remove(&self->relays, &arrival->entry);
@@ -33,7 +33,7 @@ static void forget_batch(struct link *self, struct arrival *arrival)
 
 static void forget_batches(struct link *self, struct inflow *inflow)
 {
-    struct arrival *arrival;
+    struct arrived_batch *arrival;
 
     while ((arrival = TAILQ_FIRST(&inflow->arrivals)) != NULL) {
         TAILQ_REMOVE(&inflow->arrivals, arrival, link);
@@ -87,7 +87,7 @@ void inflow_close(struct link *self, struct inflow *inflow, enum status status, 
 
 /* What a batch tells of places is all that is followed. False: memory is out; the places stay what
  * they were, and the stream begins anew from there. */
-static bool note_places(struct inflow *inflow, const struct arrival *arrival)
+static bool note_places(struct inflow *inflow, const struct arrived_batch *arrival)
 {
     if (arrival->ncursors == 0) {
         return true;
@@ -115,7 +115,7 @@ static bool note_places(struct inflow *inflow, const struct arrival *arrival)
 /* What lies before the first batch that is not applied counts. */
 static void advance(struct link *self, struct inflow *inflow)
 {
-    struct arrival *first;
+    struct arrived_batch *first;
 
     while ((first = TAILQ_FIRST(&inflow->arrivals)) != NULL && first->applied) {
         if (!note_places(inflow, first)) {
@@ -144,12 +144,12 @@ static void on_heard(void *owner, uint64_t correlation, const struct router_boot
     struct number_entry *entry = number_table_find(&self->relays, correlation);
 
     if (entry != NULL) {
-        own_boots_heard(((struct arrival *)entry)->inflow, from);
+        own_boots_heard(((struct arrived_batch *)entry)->inflow, from);
     }
 }
 
 static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
-                  struct arrival *arrival)
+                  struct arrived_batch *arrival)
 {
     struct router_relay relay = {
         .filter_id = inflow->filter_id,
@@ -179,7 +179,7 @@ static bool all_acknowledged(const struct client_reply *reply, size_t count)
 }
 
 static void put_off(struct link *self, uint64_t now_us, struct inflow *inflow,
-                    struct arrival *arrival, const struct client_reply *reply)
+                    struct arrived_batch *arrival, const struct client_reply *reply)
 {
     uint64_t wait_us = (uint64_t)AGAIN_FIRST_US << (arrival->failures < 6 ? arrival->failures : 6);
 
@@ -198,7 +198,7 @@ bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *fr
 {
     struct number_entry *entry = number_table_find(&self->relays, frame->correlation);
     const struct client_reply *reply = &frame->body.client_reply;
-    struct arrival *arrival = (struct arrival *)entry;
+    struct arrived_batch *arrival = (struct arrived_batch *)entry;
 
     if (entry == NULL) {
         return false;
@@ -246,7 +246,7 @@ static const char *fault_of(const struct inflow *inflow, const struct site_batch
     return NULL;
 }
 
-static enum status read_batch(struct span bytes, struct arrival *arrival,
+static enum status read_batch(struct span bytes, struct arrived_batch *arrival,
                               const struct site_batch *batch)
 {
     enum status status;
@@ -265,7 +265,7 @@ static enum status read_batch(struct span bytes, struct arrival *arrival,
 static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow,
                        const struct site_batch_message *message)
 {
-    struct arrival *arrival = heap_zalloc(1, sizeof *arrival);
+    struct arrived_batch *arrival = heap_zalloc(1, sizeof *arrival);
     struct site_batch batch;
     enum status status = arrival != NULL ? site_batch_open(message->batch, &batch) : STATUS_NOMEM;
     const char *fault = status == STATUS_OK ? fault_of(inflow, &batch) : status_meaning(status);
@@ -401,7 +401,7 @@ static void tell_applied(struct link *self, struct inflow *inflow)
 
 static void pump(struct link *self, uint64_t now_us, struct inflow *inflow)
 {
-    struct arrival *arrival;
+    struct arrived_batch *arrival;
 
     TAILQ_FOREACH(arrival, &inflow->arrivals, link)
     {
@@ -512,7 +512,7 @@ uint64_t inflows_next_us(const struct link *self)
 
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
-        const struct arrival *arrival;
+        const struct arrived_batch *arrival;
 
         next_us = least(next_us, due_us(self, inflow));
         if (inflow->stream == 0 && inflow->open_us > self->now_us) {

@@ -1,6 +1,6 @@
 /* Of which moment all that the source has acknowledged is here. While somebody wants to know, marks
  * are asked for: the source answers how far its nodes' logs went, and by which batch that is here.
- * When that batch is applied the mark holds for plain checks. It counts for more (site/mark.h) once
+ * When that batch is applied the mark counts (site/mark.h) for plain checks, and for more once
  * these ends are noted by nodes here, so that the source can't be put back behind them unnoticed,
  * and nodes here have told once more the boots that they had. */
 #include "link/private.h"
@@ -39,6 +39,7 @@ void marked_void(struct inflow *inflow)
 
     marked_fini(inflow);
     marked->applied = marked->confirming = marked->confirmed = 0;
+    marked->confirming_us = 0;
     inflow->evidence = (struct inflow_evidence){0};
 }
 
@@ -79,7 +80,7 @@ static void enter(struct link *self, struct inflow *inflow)
     }
     if (marked->marks.entered && marked->marks.scope.set_hash != marked->set_hash) {
         marked_stop(inflow);
-        marked->applied = marked->confirmed = marked->marks.begun;
+        marked->applied = marked->confirming = marked->confirmed = marked->marks.begun;
         inflow->evidence.marked_us = inflow->evidence.noted_us = 0;
     }
     marks_enter(&marked->marks, &scope);
@@ -133,6 +134,15 @@ static bool is_log_place(const struct site_source *end)
            end->offset <= INT64_MAX;
 }
 
+static struct mark_log log_of(const struct site_source *end)
+{
+    return (struct mark_log){.group = end->group,
+                             .node = end->node,
+                             .incarnation = end->incarnation,
+                             .boot = end->boot,
+                             .offset = end->offset};
+}
+
 static enum status judge(struct inflow *inflow, const struct site_marked *message)
 {
     struct marked *marked = &inflow->marked;
@@ -141,14 +151,8 @@ static enum status judge(struct inflow *inflow, const struct site_marked *messag
     enum status status = logs != NULL ? STATUS_OK : STATUS_NOMEM;
 
     for (size_t i = 0; i < message->nends && status == STATUS_OK; i++) {
-        const struct site_source *end = &message->ends[i];
-
-        logs[i] = (struct mark_log){.group = end->group,
-                                    .node = end->node,
-                                    .incarnation = end->incarnation,
-                                    .boot = end->boot,
-                                    .offset = end->offset};
-        status = is_log_place(end) ? STATUS_OK : STATUS_MALFORMED;
+        logs[i] = log_of(&message->ends[i]);
+        status = is_log_place(&message->ends[i]) ? STATUS_OK : STATUS_MALFORMED;
     }
     if (status == STATUS_OK) {
         status = marks_answered(&marked->marks, &id, message->groups, message->read, logs,
@@ -199,37 +203,37 @@ static bool raise_place(struct inflow *inflow, const struct site_source *end)
     return true;
 }
 
-static uint64_t begun_us(const struct marks *marks, uint64_t number)
+/* A newer mark counts for plain checks. */
+static void look(struct inflow *inflow)
 {
-    for (uint32_t i = 0; i < marks->npending; i++) {
-        if (marks->pending[i].number == number) {
-            return marks->pending[i].begun_us;
-        }
+    struct marked *marked = &inflow->marked;
+
+    if (marked->marks.newest > marked->applied) {
+        marked->applied = marked->marks.newest;
+        marked->version = inflow->places.version;
+        inflow->evidence.marked_us = marked->marks.newest_us;
     }
-    return 0; /* A newer one counts already. */
 }
 
 static void apply_first(struct inflow *inflow)
 {
     struct marked *marked = &inflow->marked;
     const struct answered_mark *answered = &marked->answered[0];
-    struct inflow_evidence *evidence = &inflow->evidence;
-    uint64_t us = begun_us(&marked->marks, answered->mark);
     bool moved = false;
 
     for (size_t i = 0; i < answered->nends; i++) {
+        const struct mark_log log = log_of(&answered->ends[i]);
+
         moved |= raise_place(inflow, &answered->ends[i]);
+        if (marks_applied(&marked->marks, &log) != STATUS_OK) {
+            break; /* It waits for a later one. */
+        }
     }
     if (moved) {
         places_advanced(inflow, false);
     }
-    if (answered->mark > marked->applied) {
-        marked->applied = answered->mark;
-        marked->version = inflow->places.version;
-    }
-    evidence->copied = true;
-    evidence->whole_us = inflow->from_nothing_us;
-    evidence->marked_us = us > evidence->marked_us ? us : evidence->marked_us;
+    inflow->evidence.copied = true;
+    inflow->evidence.whole_us = inflow->from_nothing_us;
     forget_first(marked);
 }
 
@@ -238,18 +242,21 @@ static void apply_first(struct inflow *inflow)
 void marked_confirmed(struct inflow *inflow)
 {
     struct marked *marked = &inflow->marked;
-    struct places *places = &inflow->places;
 
-    if (marked->confirming <= marked->confirmed || places->noted < marked->version) {
-        return; /* They were asked for something else. */
+    if (marked->confirming > marked->confirmed) {
+        marked->confirmed = marked->confirming;
+        inflow->evidence.noted_us = marked->confirming_us;
     }
-    marked->confirmed = marked->confirming;
-    for (size_t i = 0; i < places->nnoted_logs; i++) {
-        if (marks_applied(&marked->marks, &places->noted_logs[i]) != STATUS_OK) {
-            break; /* Marks wait for longer. */
-        }
-    }
-    inflow->evidence.noted_us = marked->marks.newest_us;
+}
+
+/* By the rule of all marks, of the newest that is confirmed. */
+struct mark_told inflow_tell(const struct inflow *inflow, uint64_t begun, uint64_t now_us)
+{
+    struct marks confirmed = inflow->marked.marks;
+
+    confirmed.newest = inflow->evidence.noted_us > 0 ? inflow->marked.confirmed : 0;
+    confirmed.newest_us = inflow->evidence.noted_us;
+    return marks_tell(&confirmed, begun, now_us);
 }
 
 /* The places are noted first, then nodes are asked. */
@@ -262,6 +269,7 @@ static void confirm(struct inflow *inflow)
     }
     if (places_are_noted(inflow, marked->version)) {
         marked->confirming = marked->applied;
+        marked->confirming_us = inflow->evidence.marked_us;
         own_boots_confirm(inflow);
     } else {
         places_hurry(inflow);
@@ -281,6 +289,7 @@ void marked_turn(struct link *self, uint64_t now_us, struct inflow *inflow)
     while (marked->nanswered > 0 && marked->answered[0].batch <= inflow->applied) {
         apply_first(inflow);
     }
+    look(inflow);
     if (marked->applied > marked->confirmed) {
         confirm(inflow);
     }

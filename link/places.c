@@ -26,7 +26,6 @@ enum {
 void places_fini(struct inflow *inflow)
 {
     own_boots_fini(inflow);
-    heap_free(inflow->places.noted_logs);
     heap_free(inflow->places.cursors);
 }
 
@@ -353,31 +352,6 @@ static bool make_cursors(struct inflow *inflow)
     return true;
 }
 
-/* What W replicas have noted, as marks want it. Without memory marks wait. */
-static void keep_noted(struct inflow *inflow)
-{
-    struct places *places = &inflow->places;
-
-    places->nnoted_logs = 0;
-    if (!heap_grow(&places->noted_logs, &places->noted_logs_room,
-                   places->ncursors * RECORD_MAX_SOURCES + 1, sizeof *places->noted_logs)) {
-        return;
-    }
-    for (size_t i = 0; i < places->ncursors; i++) {
-        const struct record_site_cursor *cursor = &places->cursors[i];
-
-        for (uint32_t k = 0; k < cursor->nsources; k++) {
-            places->noted_logs[places->nnoted_logs++] = (struct mark_log){
-                .group = cursor->site_group,
-                .node = cursor->sources[k].node,
-                .incarnation = cursor->sources[k].incarnation,
-                .boot = cursor->sources[k].boot,
-                .offset = cursor->sources[k].offset,
-            };
-        }
-    }
-}
-
 /* The last answer has come. Under another epoch W replicas of this one need not have it. */
 static void finish_writing(struct inflow *inflow)
 {
@@ -391,7 +365,6 @@ static void finish_writing(struct inflow *inflow)
         places->noted = places->written;
         places->noted_epoch = places->epoch;
         places->failures = 0;
-        keep_noted(inflow);
     }
     places->written = 0;
 }

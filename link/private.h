@@ -56,9 +56,9 @@ struct dialed {
 /* ---- streams that are received ---- */
 
 /* A batch that has come and is not applied, or not the first one that is not. */
-struct arrival {
+struct arrived_batch {
     struct number_entry entry; /* of its relayed add, while one is under way */
-    TAILQ_ENTRY(arrival) link;
+    TAILQ_ENTRY(arrived_batch) link;
     struct inflow *inflow;
     uint64_t number;
     uint64_t *keys;
@@ -103,10 +103,7 @@ struct places {
     uint64_t written; /* the one that is on its way to nodes; 0: none is */
     uint64_t noted;   /* the newest that W replicas of every slot group have noted ... */
     uint64_t noted_epoch;
-    uint64_t noted_us;           /* ... and when that was begun */
-    struct mark_log *noted_logs; /* ... and what it was */
-    size_t nnoted_logs;
-    size_t noted_logs_room;
+    uint64_t noted_us; /* ... and when that was begun */
 };
 
 /* The boots of this site's nodes under which what is known arose. */
@@ -151,7 +148,7 @@ struct answered_mark {
 };
 
 struct marked {
-    struct marks marks; /* those that are confirmed count */
+    struct marks marks; /* those count that are applied */
     bool unsettled;     /* the set of sites: marks are wanted */
     uint64_t wanted_until_us;
     bool at_once;
@@ -159,10 +156,11 @@ struct marked {
     uint64_t set_hash;
     struct answered_mark answered[INFLOW_MARKS];
     uint32_t nanswered;
-    uint64_t applied;    /* number of the newest whose batch is applied ... */
-    uint64_t version;    /* ... with these places ... */
-    uint64_t confirming; /* ... that nodes are asked for their boots for ... */
-    uint64_t confirmed;  /* ... and that counts */
+    uint64_t applied;       /* number of the newest that counts ... */
+    uint64_t version;       /* ... which these places hold ... */
+    uint64_t confirming;    /* ... of the one that nodes are asked for their boots for ... */
+    uint64_t confirming_us; /* ... and when that was begun ... */
+    uint64_t confirmed;     /* ... and of the one that counts for more */
 };
 
 /* A filter that is received from a site, whether a stream is open or not. */
@@ -197,8 +195,8 @@ struct inflow {
     uint64_t received; /* number of the last batch that came */
     uint64_t applied;  /* ... up to which all are applied */
     bool untold;
-    size_t held;                    /* bytes of batches that wait */
-    TAILQ_HEAD(, arrival) arrivals; /* in their order */
+    size_t held;                          /* bytes of batches that wait */
+    TAILQ_HEAD(, arrived_batch) arrivals; /* in their order */
     struct log_limit waits_log;
 };
 
@@ -524,6 +522,10 @@ void own_boots_fini(struct inflow *inflow);
 /* Marks of that filter and site are wanted until then, by somebody in this process; the first one
  * is begun at once. False: it is not received from there. */
 bool inflow_want_marks(struct link *self, uint64_t filter_id, uint32_t peer, uint64_t until_us);
+
+/* What a question is told that came when so many had been begun (marks_begun() of its marks), by
+ * those that are noted and confirmed. */
+struct mark_told inflow_tell(const struct inflow *inflow, uint64_t begun, uint64_t now_us);
 
 void marked_turn(struct link *self, uint64_t now_us, struct inflow *inflow);
 uint64_t marked_next_us(const struct inflow *inflow);
