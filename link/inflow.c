@@ -421,8 +421,6 @@ static void begin_anew(struct link *self, struct inflow *inflow)
         inflow->open_us = 0;
     }
     inflow->nsources = 0;
-    inflow->from_nothing_us =
-        0; /* Of places that are read nobody knows what they were copied with. */
     places_void(inflow);
     marked_void(inflow);
 }
