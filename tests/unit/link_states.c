@@ -515,6 +515,42 @@ Test(link_states, what_was_not_answered_is_told_again)
     end();
 }
 
+/* The answer to the link's first question, which comes only now. */
+static void answer_late(uint32_t site)
+{
+    struct circle *circle = &pair->sides[site].circle;
+    struct circle_node *guest = &circle->nodes[CIRCLE_GUEST - 1];
+    const struct frame frame = {.correlation = 1,
+                                .kind = FRAME_SYNC_REPLY,
+                                .body.sync_reply = {.message = "", .states_of = tellers[site].of}};
+    struct buffer bytes;
+    uint32_t link = 1;
+
+    while (link <= guest->nlinks && guest->links[link - 1] != 0) {
+        link++;
+    }
+    cr_assert_leq(link, guest->nlinks);
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    guest->actor.on_answer(guest->actor.self, circle->now_us, link, buffer_span(&bytes));
+    buffer_fini(&bytes);
+}
+
+/* Of what was asked before: it says nothing of what was told since. */
+Test(link_states, a_late_answer_acknowledges_nothing)
+{
+    begin();
+    site_pair_run(pair, 3 * SECOND);
+    pair->sides[US].circle.silent = true;
+    say_many(EU, 3);
+    site_pair_run(pair, 4 * SECOND);
+    answer_late(US);
+    pair->sides[US].circle.silent = false;
+    site_pair_run(pair, 4 * SECOND);
+    cr_assert_eq(tellers[US].nheard, 3);
+    end();
+}
+
 /* It answers, and has not taken in what it was told. */
 Test(link_states, a_coordinator_that_does_not_serve_yet_has_heard_nothing)
 {
