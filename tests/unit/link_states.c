@@ -999,6 +999,36 @@ Test(link_states, who_remains_is_copied_anew_after_a_removal)
     end();
 }
 
+/* The other site has fenced that first, and a mark of that is proved already: the copy takes one of
+ * its own. */
+Test(link_states, a_copy_is_proved_though_marks_were)
+{
+    const struct site_entry gone = {
+        .id = {900, 900}, .name = "asia", .life = {1, 1}, .state = SITE_GONE};
+    struct site_filter eu;
+    struct site_filter us;
+
+    begin();
+    eu = state_of(EU);
+    us = state_of(US);
+    cr_assert_eq(site_set_add(&eu.document, &gone), STATUS_OK);
+    eu.fenced = eu.document;
+    us.document.says_absent = us.fenced.says_absent = false;
+    say(EU, &eu);
+    say(US, &us);
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_eq(tellers[US].evidence.marked.count, 3);
+    us.document = eu.document;
+    us.document.own = US;
+    us.document.settled = us.document.says_absent = false;
+    us.fenced = us.document;
+    us.revision++;
+    say(US, &us);
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_eq(tellers[US].evidence.compared_here.count, 3);
+    end();
+}
+
 /* Where nothing is awaited nothing is proved. */
 Test(link_states, settled_filters_have_no_evidence)
 {
