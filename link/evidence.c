@@ -342,7 +342,9 @@ static void take_proof(struct link *link, struct inflow *inflow)
     marked_since(link, self, evidence->noted_us);
     if (evidence->whole_us != 0 && evidence->noted_us > evidence->whole_us) {
         copied_since(link, self, evidence->whole_us);
-        self->copy_us = evidence->whole_us >= self->copy_us ? 0 : self->copy_us;
+    }
+    if (self->copy_us != 0 && self->compared_us >= self->copy_us) {
+        self->copy_us = 0;
     }
 }
 
@@ -352,6 +354,7 @@ static void begin_copy(struct link *link, uint64_t now_us, struct inflow *inflow
 {
     inflow->proof->wants_copy = false;
     inflow->proof->copy_us = now_us;
+    inflow->proof->wants_marks = true; /* It takes one, whatever is proved. */
     inflow_copy_anew(link, inflow);
 }
 

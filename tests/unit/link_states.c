@@ -159,7 +159,6 @@ static struct site_filter state_of(uint32_t site)
         .rate = document->rate,
         .capacity = document->capacity,
         .max_capacity = document->max_capacity,
-        .rule = document->content.rule,
         .durability = document->durability,
         .when_unavailable = document->when_unavailable,
         .keys = 77,
@@ -510,6 +509,42 @@ Test(link_states, what_was_not_answered_is_told_again)
     pair->sides[US].circle.silent = true;
     site_pair_run(pair, 6 * SECOND);
     cr_assert_eq(tellers[US].nheard, 0);
+    pair->sides[US].circle.silent = false;
+    site_pair_run(pair, 4 * SECOND);
+    cr_assert_eq(tellers[US].nheard, 3);
+    end();
+}
+
+/* The answer to the link's first question, which comes only now. */
+static void answer_late(uint32_t site)
+{
+    struct circle *circle = &pair->sides[site].circle;
+    struct circle_node *guest = &circle->nodes[CIRCLE_GUEST - 1];
+    const struct frame frame = {.correlation = 1,
+                                .kind = FRAME_SYNC_REPLY,
+                                .body.sync_reply = {.message = "", .states_of = tellers[site].of}};
+    struct buffer bytes;
+    uint32_t link = 1;
+
+    while (link <= guest->nlinks && guest->links[link - 1] != 0) {
+        link++;
+    }
+    cr_assert_leq(link, guest->nlinks);
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    guest->actor.on_answer(guest->actor.self, circle->now_us, link, buffer_span(&bytes));
+    buffer_fini(&bytes);
+}
+
+/* Of what was asked before: it says nothing of what was told since. */
+Test(link_states, a_late_answer_acknowledges_nothing)
+{
+    begin();
+    site_pair_run(pair, 3 * SECOND);
+    pair->sides[US].circle.silent = true;
+    say_many(EU, 3);
+    site_pair_run(pair, 4 * SECOND);
+    answer_late(US);
     pair->sides[US].circle.silent = false;
     site_pair_run(pair, 4 * SECOND);
     cr_assert_eq(tellers[US].nheard, 3);
@@ -960,6 +995,36 @@ Test(link_states, who_remains_is_copied_anew_after_a_removal)
     site_pair_run(pair, 5 * SECOND);
     cr_assert_eq(site_pair_counter(pair, EU, "site_copies_total"), 2 * copies);
     cr_assert_eq(tellers[US].evidence.compared.count, 3);
+    cr_assert_eq(tellers[US].evidence.compared_here.count, 3);
+    end();
+}
+
+/* The other site has fenced that first, and a mark of that is proved already: the copy takes one of
+ * its own. */
+Test(link_states, a_copy_is_proved_though_marks_were)
+{
+    const struct site_entry gone = {
+        .id = {900, 900}, .name = "asia", .life = {1, 1}, .state = SITE_GONE};
+    struct site_filter eu;
+    struct site_filter us;
+
+    begin();
+    eu = state_of(EU);
+    us = state_of(US);
+    cr_assert_eq(site_set_add(&eu.document, &gone), STATUS_OK);
+    eu.fenced = eu.document;
+    us.document.says_absent = us.fenced.says_absent = false;
+    say(EU, &eu);
+    say(US, &us);
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_eq(tellers[US].evidence.marked.count, 3);
+    us.document = eu.document;
+    us.document.own = US;
+    us.document.settled = us.document.says_absent = false;
+    us.fenced = us.document;
+    us.revision++;
+    say(US, &us);
+    site_pair_run(pair, 8 * SECOND);
     cr_assert_eq(tellers[US].evidence.compared_here.count, 3);
     end();
 }
