@@ -400,6 +400,36 @@ Test(link_places, what_comes_after_nodes_were_put_back_writes_no_place_over_what
     end();
 }
 
+static bool lose_notes(struct circle *circle, struct circle_frame *frame, struct frame *decoded)
+{
+    (void)circle;
+    (void)frame;
+    return decoded->kind != FRAME_SITE_CURSOR_REQUEST || !decoded->body.site_cursor_request.put;
+}
+
+/* It covers what they have lost, and they hear of it before the link has heard that they were put
+ * back. The link is killed then, so that nobody remembers. */
+Test(link_places, a_note_that_is_under_way_is_not_taken_by_nodes_that_were_put_back)
+{
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 4 * SECOND);
+    take_copy();
+    pair->sides[US].circle.spy = lose_notes;
+    add(2, ALL);
+    site_pair_run(pair, 1500000);
+    cr_assert_eq(have_all(2), 3);
+    put_back();
+    pair->sides[US].circle.spy = NULL;
+    site_pair_run(pair, 600000);
+    site_pair_link_stop(pair, US);
+    site_pair_run(pair, 100000);
+    site_pair_link_start(pair, US);
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_geq(have_all(2), 2);
+    end();
+}
+
 /* ---- records that are of something else, or do not agree ---- */
 
 static enum status put_status;
