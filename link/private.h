@@ -172,7 +172,8 @@ struct inflow {
     struct site_life source_life;
     struct site_life own_life;
     uint32_t keyset;
-    bool wanted; /* found in the documents since the last sweep */
+    uint64_t epoch; /* of this site's document, as the last sweep has found it */
+    bool wanted;    /* found in the documents since the last sweep */
 
     struct site_source *sources; /* how far the source's logs are here */
     size_t nsources;
@@ -207,6 +208,7 @@ struct inflow_wish {
     struct site_life source_life;
     struct site_life own_life;
     uint32_t keyset;
+    uint64_t epoch;
     uint64_t set_hash; /* of the set of sites */
     bool unsettled;    /* ... in which somebody joins, leaves, is being filled */
 };
@@ -383,6 +385,7 @@ struct link {
     struct log_limit greeted_log;
 
     struct inflow_list inflows;
+    unsigned place_questions;   /* about places, that nodes have not answered */
     struct inflow_list leaving; /* dropped; they go once the router owes them nothing */
     struct number_table inflows_by_stream;
     struct number_table relays; /* arrivals, by the number of their relayed add */

@@ -153,6 +153,27 @@ Test(link_places, both_links_are_killed_and_nothing_is_copied)
     end();
 }
 
+/* Each log has a place for each of its slot groups, in each slot group here. */
+Test(link_places, places_of_several_slot_groups_are_kept)
+{
+    enum { GROUPS = 4, FOLLOWED = 12 };
+    uint64_t keys[BATCH];
+
+    begin_on(GROUPS);
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_eq(copies(), FOLLOWED);
+    for (uint32_t group = 0; group < GROUPS; group++) {
+        sample_fingerprints(&pair->sides[EU].document, group, group + 1, BATCH, keys);
+        site_pair_add_group(pair, EU, group, group, keys, BATCH);
+    }
+    site_pair_run(pair, 4 * SECOND);
+    restart_link(US);
+    cr_assert_eq(nsources, FOLLOWED);
+    cr_assert_eq(copies(), FOLLOWED, "it was copied anew");
+    cr_assert_eq(sent_keys(), GROUPS * BATCH);
+    end();
+}
+
 /* What was not noted yet is sent again. */
 Test(link_places, a_link_that_is_killed_at_once_loses_nothing)
 {
