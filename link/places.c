@@ -62,14 +62,17 @@ static void put_off(struct inflow *inflow)
     places->again_us = inflow->self->now_us + ((uint64_t)PLACES_AGAIN_US << doublings);
 }
 
-static void say(struct inflow *inflow, const char *what, enum status status, const char *cause)
+/* It is tried again. OK: it was done, but under another epoch than what was done before. */
+static void fail(struct inflow *inflow, const char *what, enum status status, const char *cause)
 {
     struct link *self = inflow->self;
 
+    inflow->places.failed = true;
     log_limited(&inflow->waits_log, self->now_us, LOG_WARN,
                 "how far filter %016llx of site %s is here could not be %s: %s: %s",
                 (unsigned long long)inflow->filter_id, self->config.peers[inflow->peer].name, what,
-                status_code(status), cause);
+                status_code(status == STATUS_OK ? STATUS_STALE : status),
+                status == STATUS_OK ? "replicas have moved meanwhile" : cause);
 }
 
 /* May another question about cursors be asked, and how many are to be? */
@@ -210,12 +213,6 @@ static bool take_all(struct inflow *inflow)
 
 /* ---- read ---- */
 
-static void fail_reading(struct inflow *inflow, enum status status, const char *cause)
-{
-    inflow->places.failed = true;
-    say(inflow, "read", status, cause);
-}
-
 /* The last answer has come. */
 static void finish_reading(struct inflow *inflow)
 {
@@ -242,8 +239,7 @@ static void on_read(void *owner, const struct router_site_cursors_told *told)
 
     note_answered(inflow);
     if (told->status != STATUS_OK || told->epoch != places->epoch) {
-        fail_reading(inflow, told->status,
-                     told->status != STATUS_OK ? told->message : "replicas have moved meanwhile");
+        fail(inflow, "read", told->status, told->message);
     }
     for (size_t i = 0; i < told->count && !places->failed; i++) {
         if (!is_ours(inflow, &told->cursors[i])) {
@@ -286,8 +282,7 @@ static void on_first_boots(void *owner, const struct router_ends_told *told)
 
     places->asking--;
     if (told->status != STATUS_OK || told->epoch != places->epoch) {
-        fail_reading(inflow, told->status,
-                     told->status != STATUS_OK ? told->message : "replicas have moved meanwhile");
+        fail(inflow, "read", told->status, told->message);
     }
     places->failed |= !own_boots_set(inflow, told);
 }
@@ -403,9 +398,7 @@ static void on_written(void *owner, const struct router_site_cursors_told *told)
 
     note_answered(inflow);
     if (told->status != STATUS_OK || told->epoch != places->epoch) {
-        places->failed = true;
-        say(inflow, "noted", told->status,
-            told->status != STATUS_OK ? told->message : "replicas have moved meanwhile");
+        fail(inflow, "noted", told->status, told->message);
     }
 }
 
