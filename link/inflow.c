@@ -600,6 +600,7 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
         TAILQ_INSERT_TAIL(&self->inflows, inflow, link);
     }
     inflow->wanted = true;
+    inflow->epoch = wish->epoch;
     inflow->marked.set_hash = wish->set_hash;
     inflow->marked.unsettled = wish->unsettled;
 }

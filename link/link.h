@@ -18,8 +18,10 @@
  *          and tells up to which number all are applied; that also is what lets more be sent.
  * Mark:    the receiver asks by which batch it will have all that was acknowledged at the source
  *          before the question came. The source asks R replicas of each slot group for the durable
- *          ends of their logs, and answers once the stream has passed those. When that batch is
- *          applied, every check at the receiver finds all of it.
+ *          ends of their logs, and answers with them once the stream has passed those. When that
+ *          batch is applied, every plain check at the receiver finds all of it.
+ * Place:   how far a log of the source's nodes is applied. W nodes of the receiver note it behind
+ *          the keys, about once a second; a link that begins reads it from R of them.
  * Channel: links greet each other every LINK_HELLO_US. Either side may dial.
  *
  * Errors:  link_create: STATUS_NOMEM. What goes wrong later is logged, told to the other side, and

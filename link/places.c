@@ -19,8 +19,9 @@ enum {
     PLACES_AGAIN_US = 100000,
     PLACES_AGAIN_DOUBLINGS = 6,
     PLACES_MS = 2000,
-    PLACES_AT_ONCE = 8, /* questions under way */
-    PLACES_MOST = 16384 /* records for one filter and site in each node's memory, at most */
+    PLACES_AT_ONCE = 8,       /* questions under way for one of them, to nodes ... */
+    PLACES_ALL_AT_ONCE = 128, /* ... and of all: the router takes no more than twice as many */
+    PLACES_MOST = 16384       /* records for one filter and site in each node's memory, at most */
 };
 
 void places_fini(struct inflow *inflow)
@@ -61,14 +62,43 @@ static void put_off(struct inflow *inflow)
     places->again_us = inflow->self->now_us + ((uint64_t)PLACES_AGAIN_US << doublings);
 }
 
-static void say(struct inflow *inflow, const char *what, enum status status, const char *cause)
+/* It is tried again. OK: it was done, but under another epoch than what was done before. */
+static void fail(struct inflow *inflow, const char *what, enum status status, const char *cause)
 {
     struct link *self = inflow->self;
 
+    inflow->places.failed = true;
     log_limited(&inflow->waits_log, self->now_us, LOG_WARN,
                 "how far filter %016llx of site %s is here could not be %s: %s: %s",
                 (unsigned long long)inflow->filter_id, self->config.peers[inflow->peer].name, what,
-                status_code(status), cause);
+                status_code(status == STATUS_OK ? STATUS_STALE : status),
+                status == STATUS_OK ? "replicas have moved meanwhile" : cause);
+}
+
+/* May another question about cursors be asked, and how many are to be? */
+static bool may_ask(const struct link *self, const struct places *places, size_t wanted)
+{
+    return !places->failed && places->next < wanted && places->asking < PLACES_AT_ONCE &&
+           self->place_questions < PLACES_ALL_AT_ONCE;
+}
+
+static void note_asked(struct inflow *inflow)
+{
+    inflow->places.next++;
+    inflow->places.asking++;
+    inflow->self->place_questions++;
+}
+
+static void note_answered(struct inflow *inflow)
+{
+    inflow->places.asking--;
+    inflow->self->place_questions--;
+}
+
+/* All were asked, or one has gone wrong; and all that were asked are answered. */
+static bool is_over(const struct places *places, size_t wanted)
+{
+    return places->asking == 0 && (places->failed || places->next >= wanted);
 }
 
 /* ---- what several records come to ---- */
@@ -183,12 +213,6 @@ static bool take_all(struct inflow *inflow)
 
 /* ---- read ---- */
 
-static void fail_reading(struct inflow *inflow, enum status status, const char *cause)
-{
-    inflow->places.failed = true;
-    say(inflow, "read", status, cause);
-}
-
 /* The last answer has come. */
 static void finish_reading(struct inflow *inflow)
 {
@@ -213,10 +237,9 @@ static void on_read(void *owner, const struct router_site_cursors_told *told)
     struct inflow *inflow = owner;
     struct places *places = &inflow->places;
 
-    places->asking--;
+    note_answered(inflow);
     if (told->status != STATUS_OK || told->epoch != places->epoch) {
-        fail_reading(inflow, told->status,
-                     told->status != STATUS_OK ? told->message : "replicas have moved meanwhile");
+        fail(inflow, "read", told->status, told->message);
     }
     for (size_t i = 0; i < told->count && !places->failed; i++) {
         if (!is_ours(inflow, &told->cursors[i])) {
@@ -235,19 +258,19 @@ static void read_next(struct link *self, uint64_t now_us, struct inflow *inflow)
 {
     struct places *places = &inflow->places;
 
-    while (!places->failed && places->next < places->ngroups && places->asking < PLACES_AT_ONCE) {
+    while (may_ask(self, places, places->ngroups)) {
         const struct router_site_cursors question = {
             .filter_id = inflow->filter_id,
-            .group = places->next++,
+            .group = places->next,
             .timeout_ms = PLACES_MS,
             .done = on_read,
             .owner = inflow,
         };
 
-        places->asking++;
+        note_asked(inflow);
         router_site_cursors_get(self->router, now_us, &question);
     }
-    if (places->asking == 0) {
+    if (is_over(places, places->ngroups)) {
         finish_reading(inflow);
     }
 }
@@ -259,8 +282,7 @@ static void on_first_boots(void *owner, const struct router_ends_told *told)
 
     places->asking--;
     if (told->status != STATUS_OK || told->epoch != places->epoch) {
-        fail_reading(inflow, told->status,
-                     told->status != STATUS_OK ? told->message : "replicas have moved meanwhile");
+        fail(inflow, "read", told->status, told->message);
     }
     places->failed |= !own_boots_set(inflow, told);
 }
@@ -374,11 +396,9 @@ static void on_written(void *owner, const struct router_site_cursors_told *told)
     struct inflow *inflow = owner;
     struct places *places = &inflow->places;
 
-    places->asking--;
+    note_answered(inflow);
     if (told->status != STATUS_OK || told->epoch != places->epoch) {
-        places->failed = true;
-        say(inflow, "noted", told->status,
-            told->status != STATUS_OK ? told->message : "replicas have moved meanwhile");
+        fail(inflow, "noted", told->status, told->message);
     }
 }
 
@@ -393,8 +413,7 @@ static void write_next(struct link *self, uint64_t now_us, struct inflow *inflow
     struct places *places = &inflow->places;
     size_t chunks = chunks_of(places);
 
-    while (!places->failed && places->next < places->ngroups * chunks &&
-           places->asking < PLACES_AT_ONCE) {
+    while (may_ask(self, places, places->ngroups * chunks)) {
         size_t at = places->next % chunks * CODEC_MAX_SITE_CURSORS;
         size_t left = places->ncursors - at;
         const struct router_site_cursors question = {
@@ -409,11 +428,10 @@ static void write_next(struct link *self, uint64_t now_us, struct inflow *inflow
             .owner = inflow,
         };
 
-        places->next++;
-        places->asking++;
+        note_asked(inflow);
         router_site_cursors_put(self->router, now_us, &question);
     }
-    if (places->asking == 0) {
+    if (is_over(places, places->ngroups * chunks)) {
         finish_writing(inflow);
     }
 }
@@ -468,8 +486,7 @@ void places_advanced(struct inflow *inflow, bool keys)
 static uint64_t write_due_us(const struct inflow *inflow)
 {
     const struct places *places = &inflow->places;
-    const struct filter_document *document = document_of(inflow);
-    bool moved = document != NULL && document->epoch != places->noted_epoch;
+    bool moved = inflow->epoch != places->noted_epoch;
     uint64_t due_us = places->noted_us + PLACES_EVERY_US;
 
     if (inflow->nsources == 0 || (places->noted == places->version && !moved)) {
@@ -505,8 +522,7 @@ void places_turn(struct link *self, uint64_t now_us, struct inflow *inflow)
     if (places->state == PLACES_UNREAD && places->asking == 0 && now_us >= places->again_us) {
         begin_reading(self, now_us, inflow);
     }
-    if (places->state == PLACES_READING && places->asking < PLACES_AT_ONCE &&
-        (places->asking == 0 || places->next > 0)) {
+    if (places->state == PLACES_READING && (places->asking == 0 || places->next > 0)) {
         read_next(self, now_us, inflow);
     }
     if (places->state != PLACES_KNOWN) {

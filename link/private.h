@@ -126,18 +126,24 @@ struct own_boots {
  * Times are of this link's clock, and 0 where there is nothing. All of it is void, and 0 again,
  * when a node here has another boot: what was here may be lost. */
 struct inflow_evidence {
-    bool copied; /* A mark was applied. So R replicas of each slot group there were copied or gone
-                    on with from places that held: from here on only what is on its way is missing.
-                    Of what the source has from other sites nothing is said. */
-    uint64_t whole_us; /* Copied as a whole since then, from no place at all: what was at R replicas
-                          there at that time is here, whatever site it came from. */
-    uint64_t marked_us; /* All that was acknowledged there before this is here. It holds for plain
-                           checks: it is not confirmed that nobody was put back since. */
-    uint64_t
-        noted_us; /* The same of this; and W replicas here have noted up to where in which boots
-                     of the source's nodes, and after that R of them had the boots that they had
-                     before. So the source could not be put back unnoticed, nor this site have
-                     been: it may be told to others, and bounded checks may go by it. */
+    /* A mark was applied: so R replicas of each slot group there were copied, or gone on with from
+     * places that held, and only what is on its way is missing. Of what the source has from other
+     * sites nothing is said. */
+    bool copied;
+
+    /* Copied as a whole since then, from no place at all: what was at R replicas there at that time
+     * is here, whatever site it came from. 0: not that this link knows; inflow_copy_anew() is how
+     * to get there, and to be called again when a node here has started again before. */
+    uint64_t whole_us;
+
+    /* All that was acknowledged there before this is here. It holds for plain checks alone: nobody
+     * has looked whether nodes were put back since. */
+    uint64_t marked_us;
+
+    /* The same of this; and W replicas of each slot group here have noted up to where it is, in
+     * which boots of the source's nodes, and after that R of them had the boots that they had
+     * before. So it may be told to others, and bounded checks may go by it. */
+    uint64_t noted_us;
 };
 
 enum { INFLOW_MARKS = MARK_MAX_PENDING };
@@ -177,6 +183,7 @@ struct inflow {
     struct site_life source_life;
     struct site_life own_life;
     uint32_t keyset;
+    uint64_t epoch;      /* of this site's document, as the last sweep has found it */
     bool wanted;         /* found in the documents since the last sweep */
     struct proof *proof; /* NULL: nothing is to be proved; see evidence.h */
 
@@ -213,6 +220,7 @@ struct inflow_wish {
     struct site_life source_life;
     struct site_life own_life;
     uint32_t keyset;
+    uint64_t epoch;
     uint64_t set_hash; /* of the set of sites */
     bool unsettled;    /* ... in which somebody joins, leaves, is being filled */
 };
@@ -397,6 +405,7 @@ struct link {
     bool evidence_news;                  /* some of it coordinators have not heard */
 
     struct inflow_list inflows;
+    unsigned place_questions;   /* about places, that nodes have not answered */
     struct inflow_list leaving; /* dropped; they go once the router owes them nothing */
     struct number_table inflows_by_stream;
     struct number_table relays; /* arrivals, by the number of their relayed add */

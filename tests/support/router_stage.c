@@ -317,6 +317,9 @@ void router_stage_vote(struct router_stage *self, uint32_t node, char letter)
     item = buffer_span(&bytes);
     for (size_t i = 0; i < asked->nsubrequests; i++) {
         fill_vote(&asked->subrequests[i], letter, planes[i], &replies[i]);
+        if (replies[i].status == STATUS_OK && asked->subrequests[i].relayed) {
+            replies[i].boot = ROUTER_STAGE_BOOT + node;
+        }
         if (replies[i].status == STATUS_OK && asked->subrequests[i].operation == OPERATION_ENDS) {
             replies[i].boot = ROUTER_STAGE_BOOT + node;
             replies[i].position = self->position;

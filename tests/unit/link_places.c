@@ -153,6 +153,27 @@ Test(link_places, both_links_are_killed_and_nothing_is_copied)
     end();
 }
 
+/* Each log has a place for each of its slot groups, in each slot group here. */
+Test(link_places, places_of_several_slot_groups_are_kept)
+{
+    enum { GROUPS = 4, FOLLOWED = 12 };
+    uint64_t keys[BATCH];
+
+    begin_on(GROUPS);
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_eq(copies(), FOLLOWED);
+    for (uint32_t group = 0; group < GROUPS; group++) {
+        sample_fingerprints(&pair->sides[EU].document, group, group + 1, BATCH, keys);
+        site_pair_add_group(pair, EU, group, group, keys, BATCH);
+    }
+    site_pair_run(pair, 4 * SECOND);
+    restart_link(US);
+    cr_assert_eq(nsources, FOLLOWED);
+    cr_assert_eq(copies(), FOLLOWED, "it was copied anew");
+    cr_assert_eq(sent_keys(), GROUPS * BATCH);
+    end();
+}
+
 /* What was not noted yet is sent again. */
 Test(link_places, a_link_that_is_killed_at_once_loses_nothing)
 {
@@ -397,6 +418,36 @@ Test(link_places, what_comes_after_nodes_were_put_back_writes_no_place_over_what
     for (uint64_t i = 1; i < 8; i++) {
         cr_assert_geq(have_all(i), 2, "batch %llu", (unsigned long long)i);
     }
+    end();
+}
+
+static bool lose_notes(struct circle *circle, struct circle_frame *frame, struct frame *decoded)
+{
+    (void)circle;
+    (void)frame;
+    return decoded->kind != FRAME_SITE_CURSOR_REQUEST || !decoded->body.site_cursor_request.put;
+}
+
+/* It covers what they have lost, and they hear of it before the link has heard that they were put
+ * back. The link is killed then, so that nobody remembers. */
+Test(link_places, a_note_that_is_under_way_is_not_taken_by_nodes_that_were_put_back)
+{
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 4 * SECOND);
+    take_copy();
+    pair->sides[US].circle.spy = lose_notes;
+    add(2, ALL);
+    site_pair_run(pair, 1500000);
+    cr_assert_eq(have_all(2), 3);
+    put_back();
+    pair->sides[US].circle.spy = NULL;
+    site_pair_run(pair, 600000);
+    site_pair_link_stop(pair, US);
+    site_pair_run(pair, 100000);
+    site_pair_link_start(pair, US);
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_geq(have_all(2), 2);
     end();
 }
 

@@ -159,6 +159,7 @@ static struct site_filter state_of(uint32_t site)
         .rate = document->rate,
         .capacity = document->capacity,
         .max_capacity = document->max_capacity,
+        .rule = document->content.rule,
         .durability = document->durability,
         .when_unavailable = document->when_unavailable,
         .keys = 77,

@@ -65,6 +65,7 @@ Test(node_relayed, it_is_an_add_and_is_logged_as_relayed)
     add(N1, FIRST, 0, true);
     cr_assert_eq(circle->reply.state, REPLICA_FULL);
     cr_assert(circle->reply.repeated, "its vote tells how it was before");
+    cr_assert_eq(circle->reply.boot, circle_node(circle, 1)->life.identity.boot);
     cr_assert_eq(bits_in(circle->absent), BATCH, "it is accepted");
     cr_assert_eq(records(1, FIRST, &batch), 1);
     cr_assert(batch.relayed);
@@ -75,6 +76,7 @@ Test(node_relayed, it_is_an_add_and_is_logged_as_relayed)
     cr_assert_eq(circle_counter(circle, 1, NODE_keys_added_total), BATCH);
     add(N1, SECOND_ONE, 1, false);
     cr_assert_not(circle->reply.repeated);
+    cr_assert_eq(circle->reply.boot, 0);
     cr_assert_eq(circle_counter(circle, 1, NODE_keys_relayed_total), BATCH);
 }
 

@@ -42,6 +42,8 @@ static struct record_site_cursor cursor_at(uint64_t offset)
     return cursor;
 }
 
+static uint64_t boot; /* in which alone they may be put; 0: in any */
+
 static void send(const struct record_site_cursor *cursors, size_t count)
 {
     struct frame frame = {.kind = FRAME_SITE_CURSOR_REQUEST, .correlation = 3};
@@ -51,6 +53,7 @@ static void send(const struct record_site_cursor *cursors, size_t count)
         .epoch = document.epoch,
         .epoch_hash = document.epoch_hash,
         .put = count > 0,
+        .boot = boot,
         .cursors = cursors,
         .ncursors = count,
     };
@@ -121,6 +124,18 @@ Test(node_site_cursor, it_is_acknowledged_once_it_is_durable)
     cr_assert_eq(reply.epoch, document.epoch);
     cr_assert(take());
     expect_offset(104);
+}
+
+/* What they cover may be lost with the boot that acknowledged it. */
+Test(node_site_cursor, it_is_put_in_the_boot_that_is_named)
+{
+    boot = stage.node->life.identity.boot;
+    cr_assert_eq(put(104), STATUS_OK);
+    boot++;
+    cr_assert_eq(put(200), STATUS_CONFLICT);
+    expect_offset(104);
+    boot = 0;
+    cr_assert_eq(put(208), STATUS_OK);
 }
 
 Test(node_site_cursor, the_highest_stays_and_a_newer_life_voids_it)

@@ -12,10 +12,12 @@ enum { KEYS = 3, ALL = (1 << KEYS) - 1, NUMBER = 9, SOON_US = 1000000 };
 
 static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
 static struct router_stage stage;
+static uint32_t nheard; /* boots that were told */
 
 static void setup(void)
 {
     router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    nheard = 0;
 }
 
 static void teardown(void)
@@ -24,6 +26,17 @@ static void teardown(void)
 }
 
 TestSuite(router_relay, .init = setup, .fini = teardown);
+
+static struct router_boot heard[KEYS];
+static size_t ntold_then;
+
+static void on_heard(void *owner, uint64_t correlation, const struct router_boot *from)
+{
+    cr_assert_eq(owner, &stage);
+    cr_assert_eq(correlation, NUMBER);
+    heard[nheard++ % KEYS] = *from;
+    ntold_then = stage.ntold;
+}
 
 static void relay_to(uint64_t filter_id)
 {
@@ -34,7 +47,9 @@ static void relay_to(uint64_t filter_id)
                                         .correlation = NUMBER,
                                         .timeout_ms = 5000,
                                         .fingerprints = fingerprints,
-                                        .count = KEYS});
+                                        .count = KEYS,
+                                        .heard = on_heard,
+                                        .owner = &stage});
     stage.actor.turn(stage.actor.self, stage.now_us);
     router_stage_pass(&stage, 1000);
 }
@@ -71,12 +86,31 @@ Test(router_relay, nodes_are_told_what_it_is_and_w_of_them_acknowledge)
     cr_assert_eq(router_stage_counter(&stage, "inflight_bytes"), 0);
 }
 
+/* Whoever remembers that it is acknowledged does so for these boots. */
+Test(router_relay, the_boots_that_acknowledge_are_told_before_the_answer)
+{
+    relay_to(ROUTER_STAGE_FILTER);
+    router_stage_vote(&stage, 1, 'e'); /* No vote that counts. */
+    cr_assert_eq(nheard, 0);
+    router_stage_vote(&stage, 2, 'd');
+    router_stage_vote(&stage, 3, 'd');
+    expect_told(STATUS_OK, ALL);
+    cr_assert_eq(nheard, 2);
+    cr_assert_eq(ntold_then, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert_eq(heard[i].member.node, i + 2);
+        cr_assert_eq(heard[i].member.incarnation, SAMPLE_INCARNATION + i + 2);
+        cr_assert_eq(heard[i].boot, ROUTER_STAGE_BOOT + i + 2);
+    }
+}
+
 /* Whatever the votes say of before, and without waiting for one that knows better. */
 Test(router_relay, nothing_is_told_of_before)
 {
     static const char votes[][2] = {{'a', 'a'}, {'p', 'p'}, {'a', 'p'}, {'d', 'a'}};
 
     for (size_t i = 0; i < sizeof votes / sizeof votes[0]; i++) {
+        nheard = 0;
         relay_to(ROUTER_STAGE_FILTER);
         router_stage_vote(&stage, 1, votes[i][0]);
         router_stage_vote(&stage, 2, votes[i][1]);
