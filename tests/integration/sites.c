@@ -153,12 +153,18 @@ Test(sites, a_filter_with_keys_gets_a_second_site_and_both_take_adds)
 }
 
 /* The newcomer is asked from the moment on at which it knows the filter. */
-Test(sites, a_newcomer_says_absent_of_nothing_that_others_have)
+Test(sites, a_newcomer_says_absent_of_nothing_that_others_have_whatever_is_killed)
 {
+    static const char *const victims[] = {"site-2/link", "site-2/coordinator", "site-1/link",
+                                          "site-1/coordinator"};
+
     create();
-    playground_kill(&playground, "site-2/link");
     PLAYGROUND_DO("", "site", "add", "urls", "site-2", "--detach");
-    playground_restart(&playground, "site-2/link");
+    for (size_t i = 0; i < sizeof victims / sizeof victims[0]; i++) {
+        playground_kill(&playground, victims[i]);
+        playground_restart(&playground, victims[i]);
+        cr_assert_eq(count(2, "before", "absent"), 0);
+    }
     wait_until_present(2, "before", true);
     wait_until_says(2, "urls: takes adds, says \"absent\"");
 }
