@@ -113,7 +113,7 @@ static bool hand_over(const struct coordinator *self, struct newcomer *one)
     return note != NULL;
 }
 
-/* True: it is here, or on its way out. */
+/* True: it is here, or on its way out, or not to come any more. */
 static bool try_one(struct coordinator *self, uint64_t now_us, struct newcomer *one)
 {
     const struct document_entry *entry = find_filter(self, &one->told.uid);
@@ -129,6 +129,9 @@ static bool try_one(struct coordinator *self, uint64_t now_us, struct newcomer *
     if (link == NULL) {
         refuse(one, "no link of this site lives, or they are of different sites");
         return false;
+    }
+    if (site_set_find(&one->told.fenced, &link->report.id) == NULL) {
+        return true; /* It was told to this site under another key, which its links had then. */
     }
     status = newcomer_make(self, now_us, &one->told, &link->report.id, reason);
     if (status == STATUS_OK) {

@@ -363,26 +363,55 @@ static void expect_refusal(uint32_t i, const char *words)
                        reply->sites.refusals[0].reason);
 }
 
-Test(coordinator_join, a_name_that_is_taken_is_told_and_waited_for)
+/* us has a filter of that name already. */
+static void take_name(void)
 {
     struct admin_request create = coordinator_stage_create();
-    struct admin_request drop = coordinator_stage_drop();
     struct coordinator_stage *us = &site_stages[US].stage;
 
     create.create.durability = DURABILITY_SYNC;
     coordinator_stage_command(us, 1, &create);
     coordinator_stage_report(us, 3, 1, 1, REPLICA_FULL);
     cr_assert_eq(coordinator_stage_told(us).status, STATUS_OK);
+}
+
+/* ... and gives it away. */
+static void free_name(void)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    coordinator_stage_command(&site_stages[US].stage, 2, &drop);
+    site_stages_run();
+    site_stages[US].stage.ntold = 0;
+}
+
+Test(coordinator_join, a_name_that_is_taken_is_told_and_waited_for)
+{
+    take_name();
     add(EU, "us");
     site_stages_run();
     cr_assert_not(document_has_sites(site_stages_document(US, "urls")));
     expect_refusal(US, "there is another filter urls here");
     expect_awaited(EU, "");
-    coordinator_stage_command(us, 2, &drop);
-    site_stages_run();
-    us->ntold = 0;
+    free_name();
     cr_assert(document_has_sites(site_stages_document(US, "urls")), "the name was free at once");
     cr_assert(set_of(US)->takes_adds);
+}
+
+/* Links that are started anew with another key are of a site that nobody has named. */
+Test(coordinator_join, one_that_waits_is_forgotten_under_another_key)
+{
+    struct fake_sent sent;
+
+    take_name();
+    add(EU, "us");
+    site_stages_run();
+    expect_refusal(US, "there is another filter urls here");
+    site_stages[US].key = (struct site_id){0x06, 1};
+    site_stages_run();
+    cr_assert_eq(list(US, &sent)->sites.nrefusals, 0);
+    free_name();
+    cr_assert_null(site_stages_document(US, "urls"));
 }
 
 Test(coordinator_join, without_enough_nodes_nothing_is_made)
