@@ -331,6 +331,57 @@ Test(coordinator_join, a_site_that_is_cut_off_is_waited_for)
     cr_assert(set_of(AP)->takes_adds);
 }
 
+/* ---- what can't be written ---- */
+
+/* us could count, and its store takes nothing. */
+static void fail_to_count(void)
+{
+    add(EU, "us");
+    site_stages_run();
+    site_stages_copy(US, EU);
+    site_stages[US].store.read_only = true;
+    site_stages_sync(US);
+    site_stages[US].store.read_only = false;
+    cr_assert_eq(site_stages_state(US, US), SITE_JOINING);
+}
+
+static void expect_rest(struct coordinator_stage *stage)
+{
+    for (int n = 0; n < 3; n++) {
+        stage->now_us += 10000000;
+        coordinator_stage_turn(stage);
+        cr_assert_gt(stage->actor.next_us(stage->actor.self), stage->now_us);
+    }
+}
+
+Test(coordinator_join, what_was_dropped_meanwhile_is_not_written_for_ever)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    fail_to_count();
+    drop.scope = DROP_HERE;
+    coordinator_stage_command(&site_stages[US].stage, 2, &drop);
+    expect_rest(&site_stages[US].stage);
+    site_stages[US].stage.ntold = 0;
+}
+
+Test(coordinator_join, a_conflict_is_not_written_for_ever)
+{
+    uint64_t id;
+
+    fail_to_count();
+    id = site_stages_document(US, "urls")->id;
+    document_cache_find(&site_stages[US].stage.coordinator->documents, id)->conflict = true;
+    expect_rest(&site_stages[US].stage);
+}
+
+Test(coordinator_join, it_is_written_once_it_can_be)
+{
+    fail_to_count();
+    coordinator_stage_pass(&site_stages[US].stage, 10000000);
+    cr_assert_eq(site_stages_state(US, US), SITE_COUNTED);
+}
+
 /* ---- what can't be made ---- */
 
 static const struct admin_reply *list(uint32_t i, struct fake_sent *sent)
