@@ -195,6 +195,9 @@ static void look(struct coordinator *self, uint64_t now_us, struct document_entr
         return; /* Most of them, at most events. */
     }
     note->uid = document->content.uid;
+    if (note->looked == 0) {
+        newcomers_tell_drops(self, note);
+    }
     if (document->content.state == FILTER_ACTIVE && !is_fenced(note, document)) {
         fence(self, now_us, note, entry);
     }

@@ -14,7 +14,9 @@ static void take(struct coordinator *self, uint64_t now_us, const struct site_fi
         coordinator_count(self, COORDINATOR_site_states_refused_total);
     } else if (note != NULL) {
         note->news = in_sites_hear(note, told) || note->news;
-    } else if (!told->dropped) {
+    } else if (told->dropped) {
+        newcomers_note_drop(self, told);
+    } else {
         newcomers_note(self, now_us, told, own);
     }
 }

@@ -4,8 +4,8 @@
 #include "base/heap.h"
 #include "coordinator/links.h"
 #include "coordinator/make/newcomer.h"
-#include "coordinator/site/heard.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,12 +27,31 @@ static const struct document_entry *find_filter(const struct coordinator *self,
 
 /* ---- who is to come ---- */
 
-static struct newcomer *place_of(struct newcomers *all, const struct filter_uid *uid)
+/* NULL: there is no memory. */
+static struct newcomers *open(struct coordinator *self)
+{
+    if (self->newcomers == NULL) {
+        self->newcomers = heap_zalloc(1, sizeof *self->newcomers);
+    }
+    return self->newcomers;
+}
+
+static struct newcomer *find(struct newcomers *all, const struct filter_uid *uid)
 {
     for (size_t i = 0; i < all->count; i++) {
         if (filter_uid_equal(&all->items[i].told.uid, uid)) {
             return &all->items[i];
         }
+    }
+    return NULL;
+}
+
+static struct newcomer *place_of(struct newcomers *all, const struct filter_uid *uid)
+{
+    struct newcomer *one = find(all, uid);
+
+    if (one != NULL) {
+        return one;
     }
     if (all->count == NEWCOMERS_MAX) {
         return NULL;
@@ -55,6 +74,83 @@ static bool is_named(const struct site_filter *told, const struct site_id *own)
            site_set_own(&told->fenced)->state == SITE_COUNTED;
 }
 
+/* Removed again before it was made. */
+static bool is_gone(const struct site_filter *told, const struct site_id *own)
+{
+    const struct site_entry *entry = told->is_fenced ? site_set_find(&told->fenced, own) : NULL;
+
+    return entry != NULL && entry->state == SITE_GONE;
+}
+
+/* ---- dropped ---- */
+
+static size_t drops_kept(const struct newcomers *all)
+{
+    return all->ndrops < NEWCOMERS_MAX_DROPS ? all->ndrops : NEWCOMERS_MAX_DROPS;
+}
+
+/* Who is GONE has nothing to say about the others' filter. */
+static bool drops(const struct newcomer_drop *drop, const struct site_filter *told)
+{
+    const struct site_entry *entry = filter_uid_equal(&drop->uid, &told->uid)
+                                         ? site_set_find(&told->fenced, &drop->site)
+                                         : NULL;
+
+    return entry != NULL && entry->state != SITE_GONE;
+}
+
+static bool is_dropped(const struct newcomers *all, const struct site_filter *told)
+{
+    for (size_t i = 0; i < drops_kept(all); i++) {
+        if (drops(&all->drops[i], told)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool knows_drop(const struct newcomers *all, const struct newcomer_drop *drop)
+{
+    for (size_t i = 0; i < drops_kept(all); i++) {
+        if (filter_uid_equal(&all->drops[i].uid, &drop->uid) &&
+            site_id_equal(&all->drops[i].site, &drop->site)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void newcomers_note_drop(struct coordinator *self, const struct site_filter *told)
+{
+    const struct newcomer_drop drop = {.uid = told->uid, .site = told->site};
+    struct newcomers *all = open(self);
+    struct newcomer *one = all != NULL ? find(all, &told->uid) : NULL;
+
+    assert(told->dropped);
+    if (one != NULL && drops(&drop, &one->told)) {
+        forget(all, (size_t)(one - all->items));
+    }
+    if (all != NULL && !knows_drop(all, &drop)) {
+        all->drops[all->ndrops++ % NEWCOMERS_MAX_DROPS] = drop;
+    }
+}
+
+void newcomers_tell_drops(const struct coordinator *self, struct in_sites *note)
+{
+    const struct newcomers *all = self->newcomers;
+
+    for (size_t i = 0; all != NULL && i < drops_kept(all); i++) {
+        const struct site_filter tombstone = {
+            .uid = note->uid, .filter = "", .site = all->drops[i].site, .dropped = true};
+
+        if (filter_uid_equal(&all->drops[i].uid, &note->uid)) {
+            note->news = in_sites_hear(note, &tombstone) || note->news;
+        }
+    }
+}
+
+/* ---- noted ---- */
+
 /* The secret comes with some of what is told only. */
 static void keep(struct newcomer *one, uint64_t now_us, const struct site_filter *told)
 {
@@ -76,14 +172,16 @@ static void keep(struct newcomer *one, uint64_t now_us, const struct site_filter
 void newcomers_note(struct coordinator *self, uint64_t now_us, const struct site_filter *told,
                     const struct site_id *own)
 {
-    struct newcomer *one;
+    struct newcomers *all = open(self);
+    struct newcomer *one = all != NULL ? find(all, &told->uid) : NULL;
 
-    if (!is_named(told, own)) {
+    if (one != NULL && is_gone(told, own)) {
+        forget(all, (size_t)(one - all->items));
+    }
+    if (all == NULL || !is_named(told, own) || is_dropped(all, told)) {
         return;
     }
-    self->newcomers = self->newcomers != NULL ? self->newcomers
-                                              : heap_zalloc(1, sizeof *self->newcomers);
-    one = self->newcomers != NULL ? place_of(self->newcomers, &told->uid) : NULL;
+    one = place_of(all, &told->uid);
     if (one != NULL) {
         keep(one, now_us, told);
     }

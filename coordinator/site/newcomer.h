@@ -5,6 +5,7 @@
  * tells it, and `orbloom site` says why it can't.
  *
  * Bounds:  NEWCOMERS_MAX at once; of more the others wait until some of them are made.
+ *          NEWCOMERS_MAX_DROPS tombstones; links repeat those that were forgotten.
  * Owner:   newcomers_fini() frees. None is remembered beyond the process.
  * Threads: none.
  */
@@ -12,9 +13,10 @@
 #define ORBLOOM_COORDINATOR_SITE_NEWCOMER_H
 
 #include "coordinator/private.h"
+#include "coordinator/site/heard.h"
 #include "proto/site_state.h"
 
-enum { NEWCOMERS_MAX = 32 };
+enum { NEWCOMERS_MAX = 32, NEWCOMERS_MAX_DROPS = 1024 };
 
 struct newcomer {
     struct site_filter told; /* with this name and secret */
@@ -26,14 +28,29 @@ struct newcomer {
     char reason[COORDINATOR_MESSAGE_BYTES]; /* why it can't be made; "": it was not tried yet */
 };
 
+/* That site has dropped the filter everywhere: nothing comes of it where that site is in the set.
+ */
+struct newcomer_drop {
+    struct filter_uid uid;
+    struct site_id site;
+};
+
 struct newcomers {
     struct newcomer items[NEWCOMERS_MAX];
     size_t count;
+    struct newcomer_drop drops[NEWCOMERS_MAX_DROPS];
+    size_t ndrops; /* all that there were: the newest ones are kept */
 };
 
-/* A filter that is not here, without faults, and whose set has this site. */
+/* A filter that is not here, without faults. */
 void newcomers_note(struct coordinator *self, uint64_t now_us, const struct site_filter *told,
                     const struct site_id *own);
+
+/* A tombstone of a filter that is not here, without faults. */
+void newcomers_note_drop(struct coordinator *self, const struct site_filter *told);
+
+/* Tombstones that came before the filter's note was there. */
+void newcomers_tell_drops(const struct coordinator *self, struct in_sites *note);
 
 /* Make what can be made now. */
 void newcomers_try(struct coordinator *self, uint64_t now_us);

@@ -449,6 +449,49 @@ Test(coordinator_join, a_name_that_is_taken_is_told_and_waited_for)
     cr_assert(set_of(US)->takes_adds);
 }
 
+static void drop_everywhere(uint32_t i)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    drop.scope = DROP_EVERYWHERE;
+    coordinator_stage_command(&site_stages[i].stage, 2, &drop);
+    site_stages_run();
+    site_stages[i].stage.ntold = 0;
+}
+
+/* ap, which has not heard of the drop, goes on telling of the filter. */
+Test(coordinator_join, what_was_dropped_everywhere_is_not_made_once_it_could_be)
+{
+    struct fake_sent sent;
+
+    join(EU, AP);
+    take_name();
+    add(EU, "us");
+    site_stages_run();
+    cr_assert_eq(list(US, &sent)->sites.nrefusals, 1);
+    site_stages[AP].cut = true;
+    drop_everywhere(EU);
+    cr_assert(site_stages[US].heard[EU].told.dropped);
+    cr_assert(site_stages[US].heard[AP].told.is_fenced);
+    cr_assert_eq(list(US, &sent)->sites.nrefusals, 0);
+    free_name();
+    cr_assert_null(site_stages_document(US, "urls"));
+}
+
+Test(coordinator_join, the_drop_of_one_that_was_removed_keeps_no_newcomer_away)
+{
+    join(EU, AP);
+    site_stages[AP].cut = true;
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "ap").status, STATUS_OK);
+    drop_everywhere(AP);
+    site_stages[AP].cut = false;
+    site_stages_run();
+    cr_assert(site_stages[US].heard[AP].told.dropped);
+    add(EU, "us");
+    site_stages_run();
+    cr_assert_not_null(site_stages_document(US, "urls"));
+}
+
 /* Links that are started anew with another key are of a site that nobody has named. */
 Test(coordinator_join, one_that_waits_is_forgotten_under_another_key)
 {
