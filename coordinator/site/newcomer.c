@@ -198,6 +198,21 @@ static void refuse(struct newcomer *one, const char *reason)
     (void)snprintf(one->reason, sizeof one->reason, "%s", reason);
 }
 
+/* By a store from before it was in sites it is one that nobody else has, which says "absent" by
+ * itself; nothing is noted of it, nor can be. */
+static void refuse_put_back(struct newcomer *one, const struct document_entry *entry)
+{
+    char reason[COORDINATOR_MESSAGE_BYTES];
+    const char *name = entry->document.content.name;
+
+    (void)snprintf(reason, sizeof reason,
+                   "filter %.128s here is that one, and was put back to before it was in sites: it "
+                   "may say \"absent\" of what they have. Drop it here, `orbloom drop %.128s`; it "
+                   "is made anew then, and filled, or else this tells what is to be done",
+                   name, name);
+    refuse(one, reason);
+}
+
 /* It is here: what the other site told need not be waited for once more. False: nothing is noted of
  * it yet. */
 static bool hand_over(const struct coordinator *self, struct newcomer *one)
@@ -221,6 +236,11 @@ static bool try_one(struct coordinator *self, uint64_t now_us, struct newcomer *
 
     one->told.filter = one->name;
     one->told.sealed_secret.data = one->secret;
+    if (entry != NULL && entry->document.content.state == FILTER_ACTIVE &&
+        !document_has_sites(&entry->document)) {
+        refuse_put_back(one, entry);
+        return false;
+    }
     if (entry != NULL) {
         return entry->document.content.state != FILTER_ACTIVE || hand_over(self, one);
     }
@@ -279,6 +299,11 @@ const struct newcomer *newcomers_at(const struct coordinator *self, size_t at)
                    self->newcomers->items[at].reason[0] != '\0'
                ? &self->newcomers->items[at]
                : NULL;
+}
+
+bool newcomers_has(const struct coordinator *self, const struct filter_uid *uid)
+{
+    return self->newcomers != NULL && find(self->newcomers, uid) != NULL;
 }
 
 void newcomers_fini(struct coordinator *self)

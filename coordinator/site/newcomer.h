@@ -61,6 +61,9 @@ uint64_t newcomers_next_us(const struct coordinator *self);
 /* The one at `at`, that can't be made; NULL: there are no more of them, or it was not tried yet. */
 const struct newcomer *newcomers_at(const struct coordinator *self, size_t at);
 
+/* Does another site tell of it? */
+bool newcomers_has(const struct coordinator *self, const struct filter_uid *uid);
+
 void newcomers_fini(struct coordinator *self);
 
 #endif

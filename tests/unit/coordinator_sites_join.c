@@ -548,6 +548,48 @@ Test(coordinator_join, one_that_has_lost_the_filter_does_not_make_it_anew)
     cr_assert_eq(site_stages_state(EU, US), SITE_COUNTED);
 }
 
+static void take_record(uint32_t i, struct buffer *value, uint64_t *version)
+{
+    struct store *store = &site_stages[i].store.store;
+
+    buffer_init(value, 1 << 20);
+    cr_assert_eq(store->get(store->self, "filter/1", value, version), STATUS_OK);
+}
+
+/* The store of eu is what it was before the filter was in sites. Nobody else is to be told that the
+ * filter is eu's alone, nor may it be in two sets. */
+Test(coordinator_join, one_that_was_put_back_to_before_sites_is_told)
+{
+    struct store *store = &site_stages[EU].store.store;
+    struct store_swap swap = {.key = "filter/1"};
+    struct admin_request drop = coordinator_stage_drop();
+    struct buffer before;
+    struct buffer after;
+    struct fake_sent sent;
+    uint64_t change;
+
+    take_record(EU, &before, &change);
+    join(EU, US);
+    take_record(EU, &after, &swap.expected);
+    swap.value = buffer_span(&before);
+    cr_assert_eq(store->swap(store->self, &swap, 1, &change), STATUS_OK);
+    buffer_fini(&before);
+    buffer_fini(&after);
+    site_stages_restart(EU);
+    site_stages_run();
+    cr_assert_not(document_has_sites(site_stages_document(EU, "urls")));
+    cr_assert_eq(list(EU, &sent)->sites.nrefusals, 1);
+    cr_assert_not_null(
+        strstr(list(EU, &sent)->sites.refusals[0].reason, "put back to before it was in sites"));
+    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "ap"), STATUS_CONFLICT,
+                   "filter urls is in sites already, as the others tell");
+    cr_assert_not(document_has_sites(site_stages_document(EU, "urls")));
+    coordinator_stage_command(&site_stages[EU].stage, 2, &drop);
+    site_stages_run();
+    site_stages[EU].stage.ntold = 0;
+    cr_assert_null(site_stages_document(EU, "urls"), "it counts there: nothing is made of that");
+}
+
 /* ---- leaving ---- */
 
 Test(coordinator_join, a_site_leaves)
