@@ -12,6 +12,7 @@
 /* Links tell again within a minute. */
 #define FORGET_US    180000000u
 #define RETRY_US     1000000u
+#define FULL_LOG_US  60000000u
 #define HAND_OVER_US 50000u
 
 static const struct document_entry *find_filter(const struct coordinator *self,
@@ -46,18 +47,53 @@ static struct newcomer *find(struct newcomers *all, const struct filter_uid *uid
     return NULL;
 }
 
-static struct newcomer *place_of(struct newcomers *all, const struct filter_uid *uid)
+/* Of those that can't be made the one that has waited longest; NULL: there is none. */
+static struct newcomer *find_refused(struct newcomers *all)
+{
+    struct newcomer *oldest = NULL;
+
+    for (size_t i = 0; i < all->count; i++) {
+        struct newcomer *one = &all->items[i];
+
+        if (one->reason[0] != '\0' && (oldest == NULL || one->since_us < oldest->since_us)) {
+            oldest = one;
+        }
+    }
+    return oldest;
+}
+
+static void log_full(struct newcomers *all, uint64_t now_us)
+{
+    if (now_us >= all->full_log_us) {
+        all->full_log_us = now_us + FULL_LOG_US;
+        log_line(LOG_WARN,
+                 "more than %d filters of other sites are to be made here, and can't be: they are "
+                 "tried in turns. `orbloom site` tells of some of them why",
+                 NEWCOMERS_MAX);
+    }
+}
+
+/* NULL: there is no room before those that hold it were tried. */
+static struct newcomer *place_of(struct newcomers *all, uint64_t now_us,
+                                 const struct filter_uid *uid)
 {
     struct newcomer *one = find(all, uid);
 
     if (one != NULL) {
         return one;
     }
-    if (all->count == NEWCOMERS_MAX) {
-        return NULL;
+    if (all->count < NEWCOMERS_MAX) {
+        one = &all->items[all->count++];
+    } else {
+        one = find_refused(all);
     }
-    all->items[all->count] = (struct newcomer){0};
-    return &all->items[all->count++];
+    if (one != NULL && one->reason[0] != '\0') {
+        log_full(all, now_us);
+    }
+    if (one != NULL) {
+        *one = (struct newcomer){.since_us = now_us};
+    }
+    return one;
 }
 
 static void forget(struct newcomers *all, size_t at)
@@ -181,7 +217,7 @@ void newcomers_note(struct coordinator *self, uint64_t now_us, const struct site
     if (all == NULL || !is_named(told, own) || is_dropped(all, told)) {
         return;
     }
-    one = place_of(all, &told->uid);
+    one = place_of(all, now_us, &told->uid);
     if (one != NULL) {
         keep(one, now_us, told);
     }

@@ -4,7 +4,8 @@
  * What can't be made is left whole, at both sites: it is tried again as long as the other site
  * tells it, and `orbloom site` says why it can't.
  *
- * Bounds:  NEWCOMERS_MAX at once; of more the others wait until some of them are made.
+ * Bounds:  NEWCOMERS_MAX at once; of more they take turns: one that can't be made makes room, and
+ *          comes again as it is told again.
  *          NEWCOMERS_MAX_DROPS tombstones; links repeat those that were forgotten.
  * Owner:   newcomers_fini() frees. None is remembered beyond the process.
  * Threads: none.
@@ -23,6 +24,7 @@ struct newcomer {
     char name[DOCUMENT_NAME_BYTES];
     uint8_t secret[SEAL_SECRET_BYTES];
     char by[SITE_NAME_BYTES]; /* the site that told it */
+    uint64_t since_us;        /* it has this place */
     uint64_t told_us;
     uint64_t next_us;                       /* to be tried */
     char reason[COORDINATOR_MESSAGE_BYTES]; /* why it can't be made; "": it was not tried yet */
@@ -38,6 +40,7 @@ struct newcomer_drop {
 struct newcomers {
     struct newcomer items[NEWCOMERS_MAX];
     size_t count;
+    uint64_t full_log_us; /* that there are more is logged again then */
     struct newcomer_drop drops[NEWCOMERS_MAX_DROPS];
     size_t ndrops; /* all that there were: the newest ones are kept */
 };

@@ -1,6 +1,7 @@
 /* What a coordinator keeps of what other sites and links tell, and what it takes for less. */
 #include "coordinator/private.h"
 #include "coordinator/site/heard.h"
+#include "coordinator/site/newcomer.h"
 #include "tests/support/site_stages.h"
 
 #include <criterion/criterion.h>
@@ -238,4 +239,41 @@ Test(coordinator_heard, so_much_evidence_is_kept_and_the_oldest_goes)
     for (size_t i = 0; i < note.nevidence; i++) {
         cr_assert_str_neq(note.evidence[i].link, "link-0");
     }
+}
+
+/* ---- newcomers ---- */
+
+static const struct filter_uid *tell(struct coordinator *coordinator, uint64_t now_us, uint64_t n)
+{
+    const struct site_id own = site_stages_id(EU);
+
+    told.uid = (struct filter_uid){7, n};
+    newcomers_note(coordinator, now_us, &told, &own);
+    return &told.uid;
+}
+
+/* eu counts in what is told, and has nothing of it: that is not made. */
+Test(coordinator_heard, those_that_can_t_be_made_keep_no_others_away)
+{
+    struct coordinator *coordinator;
+    uint64_t now_us;
+
+    site_stages_init(1);
+    coordinator = site_stages[EU].stage.coordinator;
+    now_us = site_stages[EU].stage.now_us;
+    for (unsigned i = 1; i <= NEWCOMERS_MAX; i++) {
+        cr_assert(newcomers_has(coordinator, tell(coordinator, now_us + i, i)));
+    }
+    now_us += 1000;
+    cr_assert_not(newcomers_has(coordinator, tell(coordinator, now_us, 100)), "none was tried yet");
+    newcomers_try(coordinator, now_us);
+    for (unsigned i = 0; i < NEWCOMERS_MAX; i++) {
+        cr_assert_not_null(newcomers_at(coordinator, i));
+    }
+    cr_assert(newcomers_has(coordinator, tell(coordinator, now_us, 100)));
+    cr_assert_not(newcomers_has(coordinator, &(struct filter_uid){7, 1}));
+    cr_assert(newcomers_has(coordinator, tell(coordinator, now_us + 1, 1)), "it comes again");
+    cr_assert_not(newcomers_has(coordinator, &(struct filter_uid){7, 2}));
+    cr_assert(newcomers_has(coordinator, &(struct filter_uid){7, 100}), "it is to be tried first");
+    site_stages_fini();
 }
