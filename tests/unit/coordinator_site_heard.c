@@ -164,6 +164,43 @@ Test(coordinator_heard, so_many_sites_are_kept)
     cr_assert_eq(note.nsites, SITE_SET_MAX);
 }
 
+static struct sites_peer seen_by(const struct site_set *document)
+{
+    static struct sites_peer peers[SITE_SET_MAX];
+    struct sites_view view = in_sites_view(NULL, 0, &note, document, peers);
+
+    cr_assert_eq(view.npeers, 1);
+    return peers[0];
+}
+
+/* The document has heard of a newer life by others: what the older one has fenced, and is done
+ * with, may be lost there. What it knows of sites is merged all the same. */
+Test(coordinator_heard, what_another_life_has_fenced_is_merged_and_no_more)
+{
+    struct site_set document = both;
+    struct site_entry third = {{0xa9, 1}, "ap", {1, 4}, SITE_JOINING};
+
+    document.own = 1;
+    told.document.entries[1].state = told.fenced.entries[1].state = SITE_LEAVING;
+    told.done[0] = (struct site_id){0xe0, 1};
+    told.ndone = 1;
+    say(&told, true);
+    document.entries[1].state = SITE_LEAVING;
+    cr_assert_not_null(seen_by(&document).fenced);
+    cr_assert_eq(seen_by(&document).ndone, 1);
+    document.entries[0].life = (struct site_life){2, 9};
+    cr_assert_null(seen_by(&document).fenced);
+    cr_assert_eq(seen_by(&document).ndone, 0);
+    told.revision++;
+    cr_assert_eq(site_set_add(&told.fenced, &third), STATUS_OK);
+    told.document = told.fenced;
+    say(&told, true);
+    cr_assert_not_null(seen_by(&document).fenced);
+    cr_assert_eq(seen_by(&document).ndone, 0);
+    cr_assert_eq(site_set_merge(&document, &told.fenced), STATUS_OK);
+    cr_assert_null(seen_by(&document).fenced);
+}
+
 /* ---- evidence ---- */
 
 static struct site_evidence evidence_of(enum site_state own)
