@@ -5,6 +5,7 @@
 #include "tests/support/site_stages.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static void setup(void)
@@ -846,6 +847,30 @@ Test(coordinator_join, garbage_is_counted_and_changes_nothing)
     cr_assert(set_of(US)->takes_adds);
     finish_join(US);
     cr_assert(set_of(US)->says_absent);
+}
+
+/* By one of them this site is another one: which of them tells of others can't be known. */
+Test(coordinator_join, links_of_different_sites_bring_nothing)
+{
+    struct coordinator_stage *us = &site_stages[US].stage;
+    struct link_heard *links = us->coordinator->links;
+    uint64_t refused;
+
+    add(EU, "us");
+    site_stages_run();
+    expect_awaited(US, "all keys of site eu to be copied");
+    refused = coordinator_stage_counter(us, "site_states_refused_total");
+    links[1] = links[0];
+    links[1].report.id.high++;
+    links[1].last_us = us->now_us;
+    (void)snprintf(links[1].name, sizeof links[1].name, "link-2");
+    site_stages_sync(US);
+    cr_assert_eq(coordinator_stage_counter(us, "site_states_refused_total"), refused + 1);
+    expect_awaited(US, "this site's links, which say that they are of different sites");
+    links[1] = (struct link_heard){0};
+    site_stages_sync(US);
+    cr_assert_eq(coordinator_stage_counter(us, "site_states_refused_total"), refused + 1);
+    expect_awaited(US, "all keys of site eu to be copied");
 }
 
 /* What is older than what was heard says nothing. */
