@@ -60,13 +60,13 @@ static bool is_sound(const struct sync_request *request)
            site_name_valid(span_text(request->site)) && size > 0 && size < DOCUMENT_TEXT_BYTES;
 }
 
-void links_note(struct coordinator *self, uint64_t now_us, const struct sync_request *request)
+bool links_note(struct coordinator *self, uint64_t now_us, const struct sync_request *request)
 {
     struct link_heard *one;
     bool again;
 
     if (!link_report_said(&request->link) || !is_sound(request)) {
-        return;
+        return false;
     }
     one = place_of(self, request->name);
     again = strncmp(one->name, request->name, sizeof one->name) == 0;
@@ -77,6 +77,7 @@ void links_note(struct coordinator *self, uint64_t now_us, const struct sync_req
     (void)snprintf(one->name, sizeof one->name, "%s", request->name);
     (void)snprintf(one->site, sizeof one->site, "%s", request->site);
     (void)snprintf(one->endpoint, sizeof one->endpoint, "%s", request->endpoint);
+    return true;
 }
 
 size_t links_places(const struct coordinator *self, uint64_t now_us,
@@ -121,6 +122,16 @@ const struct link_heard *links_own(const struct coordinator *self, uint64_t now_
         own = one;
     }
     return own;
+}
+
+bool links_disagree(const struct coordinator *self, uint64_t now_us)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
+        any = any || lives(self, &self->links[i], now_us);
+    }
+    return any && links_own(self, now_us) == NULL;
 }
 
 static void find_in(const struct link_report *report, const char *name, struct links_site *out)

@@ -13,8 +13,9 @@
 
 #include "coordinator/private.h"
 
-/* A router has asked: take down what it tells, if it is a link. */
-void links_note(struct coordinator *self, uint64_t now_us, const struct sync_request *request);
+/* A router has asked: take down what it tells, if it is a link. False: it is none, or what it tells
+ * makes no sense. */
+bool links_note(struct coordinator *self, uint64_t now_us, const struct sync_request *request);
 
 /* Where those that live are reached; returns how many. Borrows from `self`. */
 size_t links_places(const struct coordinator *self, uint64_t now_us,
@@ -26,6 +27,9 @@ bool links_lives(const struct coordinator *self, uint64_t now_us, const char *na
 /* Which site this is, as its links say, and what they call it. NULL: none lives, or they do not say
  * the same. */
 const struct link_heard *links_own(const struct coordinator *self, uint64_t now_us);
+
+/* Do those that live say that they are of different sites? */
+bool links_disagree(const struct coordinator *self, uint64_t now_us);
 
 /* Another site, as links that live know it. */
 struct links_site {

@@ -59,13 +59,6 @@ static uint64_t loading_next_us(const void *about)
     return ((const struct loading *)about)->next_us;
 }
 
-static uint64_t sites_next_us(const void *about)
-{
-    uint64_t next_us = ((const struct in_sites *)about)->next_us;
-
-    return next_us != 0 ? next_us : ACTOR_NEVER;
-}
-
 static void fencing_fini(void *about)
 {
     evidence_fini(&((struct fencing *)about)->evidence);
@@ -89,15 +82,16 @@ static void sites_fini(void *about)
 static const struct {
     size_t size;
     bool (*stays)(const struct document_entry *entry);
-    uint64_t (*next_us)(const void *about); /* NULL: news alone are a reason to look at it */
-    void (*fini)(void *about);              /* NULL: it owns nothing */
+    uint64_t (*next_us)(
+        const void *about);    /* NULL: news are a reason to look at it, or what its duty says */
+    void (*fini)(void *about); /* NULL: it owns nothing */
 } kinds[NOTE_KINDS] = {
     [NOTE_FENCING] = {sizeof(struct fencing), is_not_dropped, fencing_next_us, fencing_fini},
     [NOTE_GROWING] = {sizeof(struct growing), is_active, NULL, NULL},
     [NOTE_ROTATING] = {sizeof(struct rotating), is_active, rotating_next_us, rotating_fini},
     [NOTE_EXPIRING] = {sizeof(struct expiring), expires, expiring_next_us, expiring_fini},
     [NOTE_LOADING] = {sizeof(struct loading), is_loading, loading_next_us, NULL},
-    [NOTE_SITES] = {sizeof(struct in_sites), is_in_sites, sites_next_us, sites_fini},
+    [NOTE_SITES] = {sizeof(struct in_sites), is_in_sites, NULL, sites_fini},
 };
 
 static void free_note(enum note_kind kind, struct note *note)

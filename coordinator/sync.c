@@ -424,10 +424,7 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
         return;
     }
     follow(self, arrived_us, from, request);
-    if (request->role == SYNC_ROUTER) {
-        links_note(self, arrived_us, request);
-    }
-    if (request->role == SYNC_ROUTER && link_report_said(&request->link)) {
+    if (request->role == SYNC_ROUTER && links_note(self, arrived_us, request)) {
         intake_filters(self, arrived_us, request->states, request->nstates);
         intake_evidence(self, arrived_us, request->name, request->evidence, request->nevidence);
     }

@@ -203,6 +203,9 @@ void evidence_free(struct link *link, struct inflow *inflow)
 {
     struct proof *self = inflow->proof;
 
+    if (link->evidence_last == inflow) {
+        link->evidence_last = TAILQ_PREV(inflow, inflow_list, link);
+    }
     if (self == NULL) {
         return;
     }
@@ -447,30 +450,55 @@ static void say(const struct link *link, const struct inflow *inflow, struct sit
     expand(inflow->proof->compared_here, &out->compared_here);
 }
 
-/* Those at the end come when those before them are told. */
-void evidence_fill(struct link *self, struct sync_request *request)
+/* Behind the last one comes the first. NULL: there is none. */
+static struct inflow *following(const struct link *self, const struct inflow *inflow)
+{
+    struct inflow *next = inflow != NULL ? TAILQ_NEXT(inflow, link) : NULL;
+
+    return next != NULL ? next : TAILQ_FIRST(&self->inflows);
+}
+
+static void empty_page(struct link *self)
 {
     struct inflow *inflow;
+
+    TAILQ_FOREACH(inflow, &self->inflows, link)
+    {
+        if (inflow->proof != NULL) {
+            inflow->proof->filled = false;
+        }
+    }
+    if (self->evidence_page == NULL) {
+        self->evidence_page = heap_alloc(PAGE_EVIDENCE, sizeof *self->evidence_page);
+    }
+}
+
+static size_t fill_page(struct link *self)
+{
+    struct inflow *first = following(self, self->evidence_last);
+    struct inflow *inflow = first;
     size_t count = 0;
 
-    for (inflow = self->nproofs > 0 ? TAILQ_FIRST(&self->inflows) : NULL; inflow != NULL;
-         inflow = TAILQ_NEXT(inflow, link)) {
-        struct proof *proof = inflow->proof;
-
-        if (proof == NULL) {
-            continue;
-        }
-        proof->filled = false;
-        if (count == PAGE_EVIDENCE || !is_news(proof)) {
-            continue;
-        }
-        if (self->evidence_page == NULL) {
-            self->evidence_page = heap_alloc(PAGE_EVIDENCE, sizeof *self->evidence_page);
-        }
-        if (self->evidence_page != NULL) {
-            proof->filled = true;
+    do {
+        if (is_news(inflow->proof)) {
+            inflow->proof->filled = true;
             say(self, inflow, &self->evidence_page[count++]);
+            self->evidence_last = inflow;
         }
+        inflow = following(self, inflow);
+    } while (inflow != first && count < PAGE_EVIDENCE);
+    return count;
+}
+
+/* They take turns: each is told again now and then, and those at the end would never be told, were
+ * it begun with the first one each time. */
+void evidence_fill(struct link *self, struct sync_request *request)
+{
+    size_t count = 0;
+
+    if (self->nproofs > 0) {
+        empty_page(self);
+        count = self->evidence_page != NULL ? fill_page(self) : 0;
     }
     request->evidence = self->evidence_page;
     request->nevidence = count;

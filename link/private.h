@@ -401,6 +401,7 @@ struct link {
 
     struct states *states;               /* see states.h */
     struct site_evidence *evidence_page; /* NULL until there is any */
+    struct inflow *evidence_last;        /* that was told; NULL: from the first one on */
     size_t nproofs;                      /* inflows of which something is to be proved */
     bool evidence_news;                  /* some of it coordinators have not heard */
 

@@ -35,12 +35,22 @@ static const char *set_fault(const struct site_set *set, const struct site_id *s
                : "the set is not that of the site which says it";
 }
 
+/* What another life of the site has fenced its nodes may have lost. */
+static const char *lives_fault(const struct site_filter *self)
+{
+    return site_life_compare(&site_set_own(&self->document)->life,
+                             &site_set_own(&self->fenced)->life) == 0
+               ? NULL
+               : "what was fenced is of another life of the site than its document";
+}
+
 static const char *sets_fault(const struct site_filter *self)
 {
     const char *fault = set_fault(&self->document, &self->site);
 
     if (fault == NULL && self->is_fenced) {
         fault = set_fault(&self->fenced, &self->site);
+        fault = fault == NULL ? lives_fault(self) : fault;
     }
     if (self->ndone > SITE_SET_MAX_LIVE) {
         return "there are too many leavers";

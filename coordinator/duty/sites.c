@@ -195,6 +195,9 @@ static void look(struct coordinator *self, uint64_t now_us, struct document_entr
         return; /* Most of them, at most events. */
     }
     note->uid = document->content.uid;
+    if (note->looked == 0) {
+        newcomers_tell_drops(self, note);
+    }
     if (document->content.state == FILTER_ACTIVE && !is_fenced(note, document)) {
         fence(self, now_us, note, entry);
     }
@@ -205,8 +208,11 @@ static void look(struct coordinator *self, uint64_t now_us, struct document_entr
     note->news = false;
     if (document->content.state == FILTER_ACTIVE) {
         look_at_active(self, now_us, note, entry);
-    } else if (note->looked != document->revision) {
-        tell_again(self, note); /* That it is a tombstone, if it is one everywhere. */
+    } else {
+        note->next_us = 0; /* What was to be written again is not any more. */
+        if (note->looked != document->revision) {
+            tell_again(self, note); /* That it is a tombstone, if it is one everywhere. */
+        }
     }
     note->looked = document->revision;
     note->fencing = document->content.state == FILTER_ACTIVE && !is_fenced(note, document);
@@ -223,9 +229,29 @@ static enum duty_round begin_round(struct coordinator *self, uint64_t now_us)
     return ROUND_RESTLESS;
 }
 
+/* Of what is written: in a conflict nothing is, however long it lasts, nor once it is dropped. */
+static uint64_t notes_due_us(const struct coordinator *self)
+{
+    uint64_t due_us = ACTOR_NEVER;
+
+    for (size_t i = 0; i < notes_count(&self->notes, NOTE_SITES); i++) {
+        const struct note *note = notes_at(&self->notes, NOTE_SITES, i);
+        uint64_t next_us = ((const struct in_sites *)note->about)->next_us;
+        const struct document_entry *entry = next_us != 0 && next_us < due_us
+                                                 ? document_cache_find(&self->documents,
+                                                                       note->filter_id)
+                                                 : NULL;
+
+        if (entry != NULL && concerns(entry) && entry->document.content.state == FILTER_ACTIVE) {
+            due_us = next_us;
+        }
+    }
+    return due_us;
+}
+
 static uint64_t due_us(const struct coordinator *self)
 {
-    uint64_t notes_us = notes_next_us(&self->notes, NOTE_SITES);
+    uint64_t notes_us = notes_due_us(self);
     uint64_t newcomers_us = newcomers_next_us(self);
 
     if (self->sites_news) {

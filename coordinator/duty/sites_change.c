@@ -4,6 +4,7 @@
 
 #include "coordinator/links.h"
 #include "coordinator/records.h"
+#include "coordinator/site/newcomer.h"
 #include "coordinator/sites.h"
 #include "proto/admin_message.h"
 
@@ -177,10 +178,20 @@ static enum status check_entry(struct command *self)
                         name_of(self), site, site_state_name(held->state));
 }
 
-static void begin_set(struct coordinator *self, struct command *command)
+/* Not where other sites have one already, which was lost here with the store: of two sets that were
+ * begun for one filter, each would leave out who is only in the other. */
+static enum status begin_set(struct coordinator *self, struct command *command)
 {
     struct site_set *next = &command->next;
 
+    if (newcomers_has(self, &command->entry->document.content.uid)) {
+        return refuse(
+            command, STATUS_CONFLICT,
+            "filter %.128s is in sites already, as the others tell, and was put back here "
+            "to before that: drop it here, `orbloom drop %.128s`; it is made anew then, "
+            "see `orbloom site`",
+            name_of(command), name_of(command));
+    }
     next->entries[0] = (struct site_entry){
         .id = command->own->report.id,
         .life = first_life(self),
@@ -189,6 +200,7 @@ static void begin_set(struct coordinator *self, struct command *command)
     (void)snprintf(next->entries[0].name, SITE_NAME_BYTES, "%s", command->own->site);
     next->count = 1;
     next->takes_adds = next->says_absent = next->settled = true;
+    return STATUS_OK;
 }
 
 static enum status put_newcomer(struct coordinator *self, struct command *command)
@@ -197,8 +209,8 @@ static enum status put_newcomer(struct coordinator *self, struct command *comman
         .id = command->other.id, .life = first_life(self), .state = SITE_JOINING};
     const char *fault;
 
-    if (command->next.count == 0) {
-        begin_set(self, command);
+    if (command->next.count == 0 && begin_set(self, command) != STATUS_OK) {
+        return STATUS_CONFLICT;
     }
     if (site_set_find(&command->next, &entry.id) != NULL) {
         return STATUS_OK; /* It is on its way. */

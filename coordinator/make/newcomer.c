@@ -6,6 +6,7 @@
 #include "coordinator/make/create.h"
 #include "coordinator/records.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static enum status check_entry(const struct site_filter *told, const struct site
 {
     const struct site_entry *entry = site_set_find(&told->fenced, own);
 
+    assert(entry != NULL);
     if (entry->state == SITE_JOINING && entry->life.number < UINT64_MAX) {
         return STATUS_OK;
     }

@@ -245,12 +245,27 @@ static struct sites_peer *peer_of(struct sites_peer *peers, uint32_t *count,
     return &peers[(*count)++];
 }
 
-/* What it told in another life than the document knows counts for nothing but to be merged. */
-static void put_heard(const struct site_heard *held, struct sites_peer *peer)
+static bool is_of_that_life(const struct site_set *document, const struct site_heard *held)
 {
-    peer->fenced = held->is_fenced ? &held->fenced : NULL;
-    memcpy(peer->done, held->done, sizeof peer->done);
-    peer->ndone = held->ndone;
+    const struct site_entry *entry = site_set_find(document, &held->id);
+
+    return entry == NULL || site_life_compare(&entry->life, &held->life) == 0;
+}
+
+/* What it told in another life than the document knows counts for nothing but to be merged, which
+ * comes before all else: so it is left out once that would change nothing. */
+static void put_heard(const struct site_set *document, const struct site_heard *held,
+                      struct sites_peer *peer)
+{
+    bool same = is_of_that_life(document, held);
+
+    if (held->is_fenced && (same || !site_set_covers(document, &held->fenced))) {
+        peer->fenced = &held->fenced;
+    }
+    if (same) {
+        memcpy(peer->done, held->done, sizeof peer->done);
+        peer->ndone = held->ndone;
+    }
 }
 
 struct sites_view in_sites_view(const struct coordinator *coordinator, uint64_t now_us,
@@ -261,7 +276,7 @@ struct sites_view in_sites_view(const struct coordinator *coordinator, uint64_t 
         .document = document, .fenced = self->is_fenced ? &self->fenced : NULL, .peers = out};
 
     for (size_t i = 0; i < self->nsites; i++) {
-        put_heard(&self->sites[i], peer_of(out, &view.npeers, &self->sites[i].id));
+        put_heard(document, &self->sites[i], peer_of(out, &view.npeers, &self->sites[i].id));
     }
     for (size_t i = 0; i < self->nevidence; i++) {
         const struct link_evidence *one = &self->evidence[i];

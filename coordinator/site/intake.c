@@ -14,8 +14,25 @@ static void take(struct coordinator *self, uint64_t now_us, const struct site_fi
         coordinator_count(self, COORDINATOR_site_states_refused_total);
     } else if (note != NULL) {
         note->news = in_sites_hear(note, told) || note->news;
-    } else if (!told->dropped) {
+    } else if (told->dropped) {
+        newcomers_note_drop(self, told);
+    } else {
         newcomers_note(self, now_us, told, own);
+    }
+}
+
+/* Of which site this is nobody knows: what is said of other sites may be said of this one. */
+static void leave_out(struct coordinator *self, uint64_t now_us, size_t count)
+{
+    static struct log_limit limit;
+
+    for (size_t i = 0; i < count; i++) {
+        coordinator_count(self, COORDINATOR_site_states_refused_total);
+    }
+    if (count > 0) {
+        log_limited(&limit, now_us, LOG_WARN,
+                    "links of this site say that they are of different sites: what they tell of "
+                    "others is left out. Give all of them one site and one site_key_file");
     }
 }
 
@@ -24,7 +41,11 @@ void intake_filters(struct coordinator *self, uint64_t now_us, const struct site
 {
     const struct link_heard *own = links_own(self, now_us);
 
-    for (size_t i = 0; i < count && own != NULL; i++) {
+    if (own == NULL) {
+        leave_out(self, now_us, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
         take(self, now_us, &filters[i], &own->report.id);
     }
 }

@@ -9,7 +9,8 @@
 #include "coordinator/private.h"
 #include "proto/site_state.h"
 
-/* By a link that links_note() has taken down. What makes no sense is counted, and left out. */
+/* By a link that links_note() has taken down. What makes no sense is counted, and left out; so are
+ * all states while links of this site say that they are of different sites. */
 void intake_filters(struct coordinator *self, uint64_t now_us, const struct site_filter *filters,
                     size_t count);
 void intake_evidence(struct coordinator *self, uint64_t now_us, const char *link,

@@ -4,14 +4,15 @@
 #include "base/heap.h"
 #include "coordinator/links.h"
 #include "coordinator/make/newcomer.h"
-#include "coordinator/site/heard.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Links tell again within a minute. */
 #define FORGET_US    180000000u
 #define RETRY_US     1000000u
+#define FULL_LOG_US  60000000u
 #define HAND_OVER_US 50000u
 
 static const struct document_entry *find_filter(const struct coordinator *self,
@@ -27,18 +28,72 @@ static const struct document_entry *find_filter(const struct coordinator *self,
 
 /* ---- who is to come ---- */
 
-static struct newcomer *place_of(struct newcomers *all, const struct filter_uid *uid)
+/* NULL: there is no memory. */
+static struct newcomers *open(struct coordinator *self)
+{
+    if (self->newcomers == NULL) {
+        self->newcomers = heap_zalloc(1, sizeof *self->newcomers);
+    }
+    return self->newcomers;
+}
+
+static struct newcomer *find(struct newcomers *all, const struct filter_uid *uid)
 {
     for (size_t i = 0; i < all->count; i++) {
         if (filter_uid_equal(&all->items[i].told.uid, uid)) {
             return &all->items[i];
         }
     }
-    if (all->count == NEWCOMERS_MAX) {
-        return NULL;
+    return NULL;
+}
+
+/* Of those that can't be made the one that has waited longest; NULL: there is none. */
+static struct newcomer *find_refused(struct newcomers *all)
+{
+    struct newcomer *oldest = NULL;
+
+    for (size_t i = 0; i < all->count; i++) {
+        struct newcomer *one = &all->items[i];
+
+        if (one->reason[0] != '\0' && (oldest == NULL || one->since_us < oldest->since_us)) {
+            oldest = one;
+        }
     }
-    all->items[all->count] = (struct newcomer){0};
-    return &all->items[all->count++];
+    return oldest;
+}
+
+static void log_full(struct newcomers *all, uint64_t now_us)
+{
+    if (now_us >= all->full_log_us) {
+        all->full_log_us = now_us + FULL_LOG_US;
+        log_line(LOG_WARN,
+                 "more than %d filters of other sites are to be made here, and can't be: they are "
+                 "tried in turns. `orbloom site` tells of some of them why",
+                 NEWCOMERS_MAX);
+    }
+}
+
+/* NULL: there is no room before those that hold it were tried. */
+static struct newcomer *place_of(struct newcomers *all, uint64_t now_us,
+                                 const struct filter_uid *uid)
+{
+    struct newcomer *one = find(all, uid);
+
+    if (one != NULL) {
+        return one;
+    }
+    if (all->count < NEWCOMERS_MAX) {
+        one = &all->items[all->count++];
+    } else {
+        one = find_refused(all);
+    }
+    if (one != NULL && one->reason[0] != '\0') {
+        log_full(all, now_us);
+    }
+    if (one != NULL) {
+        *one = (struct newcomer){.since_us = now_us};
+    }
+    return one;
 }
 
 static void forget(struct newcomers *all, size_t at)
@@ -54,6 +109,83 @@ static bool is_named(const struct site_filter *told, const struct site_id *own)
     return entry != NULL && entry->state != SITE_GONE && entry->state != SITE_LEAVING &&
            site_set_own(&told->fenced)->state == SITE_COUNTED;
 }
+
+/* Removed again before it was made. */
+static bool is_gone(const struct site_filter *told, const struct site_id *own)
+{
+    const struct site_entry *entry = told->is_fenced ? site_set_find(&told->fenced, own) : NULL;
+
+    return entry != NULL && entry->state == SITE_GONE;
+}
+
+/* ---- dropped ---- */
+
+static size_t drops_kept(const struct newcomers *all)
+{
+    return all->ndrops < NEWCOMERS_MAX_DROPS ? all->ndrops : NEWCOMERS_MAX_DROPS;
+}
+
+/* Who is GONE has nothing to say about the others' filter. */
+static bool drops(const struct newcomer_drop *drop, const struct site_filter *told)
+{
+    const struct site_entry *entry = filter_uid_equal(&drop->uid, &told->uid)
+                                         ? site_set_find(&told->fenced, &drop->site)
+                                         : NULL;
+
+    return entry != NULL && entry->state != SITE_GONE;
+}
+
+static bool is_dropped(const struct newcomers *all, const struct site_filter *told)
+{
+    for (size_t i = 0; i < drops_kept(all); i++) {
+        if (drops(&all->drops[i], told)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool knows_drop(const struct newcomers *all, const struct newcomer_drop *drop)
+{
+    for (size_t i = 0; i < drops_kept(all); i++) {
+        if (filter_uid_equal(&all->drops[i].uid, &drop->uid) &&
+            site_id_equal(&all->drops[i].site, &drop->site)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void newcomers_note_drop(struct coordinator *self, const struct site_filter *told)
+{
+    const struct newcomer_drop drop = {.uid = told->uid, .site = told->site};
+    struct newcomers *all = open(self);
+    struct newcomer *one = all != NULL ? find(all, &told->uid) : NULL;
+
+    assert(told->dropped);
+    if (one != NULL && drops(&drop, &one->told)) {
+        forget(all, (size_t)(one - all->items));
+    }
+    if (all != NULL && !knows_drop(all, &drop)) {
+        all->drops[all->ndrops++ % NEWCOMERS_MAX_DROPS] = drop;
+    }
+}
+
+void newcomers_tell_drops(const struct coordinator *self, struct in_sites *note)
+{
+    const struct newcomers *all = self->newcomers;
+
+    for (size_t i = 0; all != NULL && i < drops_kept(all); i++) {
+        const struct site_filter tombstone = {
+            .uid = note->uid, .filter = "", .site = all->drops[i].site, .dropped = true};
+
+        if (filter_uid_equal(&all->drops[i].uid, &note->uid)) {
+            note->news = in_sites_hear(note, &tombstone) || note->news;
+        }
+    }
+}
+
+/* ---- noted ---- */
 
 /* The secret comes with some of what is told only. */
 static void keep(struct newcomer *one, uint64_t now_us, const struct site_filter *told)
@@ -76,14 +208,16 @@ static void keep(struct newcomer *one, uint64_t now_us, const struct site_filter
 void newcomers_note(struct coordinator *self, uint64_t now_us, const struct site_filter *told,
                     const struct site_id *own)
 {
-    struct newcomer *one;
+    struct newcomers *all = open(self);
+    struct newcomer *one = all != NULL ? find(all, &told->uid) : NULL;
 
-    if (!is_named(told, own)) {
+    if (one != NULL && is_gone(told, own)) {
+        forget(all, (size_t)(one - all->items));
+    }
+    if (all == NULL || !is_named(told, own) || is_dropped(all, told)) {
         return;
     }
-    self->newcomers = self->newcomers != NULL ? self->newcomers
-                                              : heap_zalloc(1, sizeof *self->newcomers);
-    one = self->newcomers != NULL ? place_of(self->newcomers, &told->uid) : NULL;
+    one = place_of(all, now_us, &told->uid);
     if (one != NULL) {
         keep(one, now_us, told);
     }
@@ -100,6 +234,21 @@ static void refuse(struct newcomer *one, const char *reason)
     (void)snprintf(one->reason, sizeof one->reason, "%s", reason);
 }
 
+/* By a store from before it was in sites it is one that nobody else has, which says "absent" by
+ * itself; nothing is noted of it, nor can be. */
+static void refuse_put_back(struct newcomer *one, const struct document_entry *entry)
+{
+    char reason[COORDINATOR_MESSAGE_BYTES];
+    const char *name = entry->document.content.name;
+
+    (void)snprintf(reason, sizeof reason,
+                   "filter %.128s here is that one, and was put back to before it was in sites: it "
+                   "may say \"absent\" of what they have. Drop it here, `orbloom drop %.128s`; it "
+                   "is made anew then, and filled, or else this tells what is to be done",
+                   name, name);
+    refuse(one, reason);
+}
+
 /* It is here: what the other site told need not be waited for once more. False: nothing is noted of
  * it yet. */
 static bool hand_over(const struct coordinator *self, struct newcomer *one)
@@ -113,7 +262,7 @@ static bool hand_over(const struct coordinator *self, struct newcomer *one)
     return note != NULL;
 }
 
-/* True: it is here, or on its way out. */
+/* True: it is here, or on its way out, or not to come any more. */
 static bool try_one(struct coordinator *self, uint64_t now_us, struct newcomer *one)
 {
     const struct document_entry *entry = find_filter(self, &one->told.uid);
@@ -123,12 +272,20 @@ static bool try_one(struct coordinator *self, uint64_t now_us, struct newcomer *
 
     one->told.filter = one->name;
     one->told.sealed_secret.data = one->secret;
+    if (entry != NULL && entry->document.content.state == FILTER_ACTIVE &&
+        !document_has_sites(&entry->document)) {
+        refuse_put_back(one, entry);
+        return false;
+    }
     if (entry != NULL) {
         return entry->document.content.state != FILTER_ACTIVE || hand_over(self, one);
     }
     if (link == NULL) {
         refuse(one, "no link of this site lives, or they are of different sites");
         return false;
+    }
+    if (site_set_find(&one->told.fenced, &link->report.id) == NULL) {
+        return true; /* It was told to this site under another key, which its links had then. */
     }
     status = newcomer_make(self, now_us, &one->told, &link->report.id, reason);
     if (status == STATUS_OK) {
@@ -178,6 +335,11 @@ const struct newcomer *newcomers_at(const struct coordinator *self, size_t at)
                    self->newcomers->items[at].reason[0] != '\0'
                ? &self->newcomers->items[at]
                : NULL;
+}
+
+bool newcomers_has(const struct coordinator *self, const struct filter_uid *uid)
+{
+    return self->newcomers != NULL && find(self->newcomers, uid) != NULL;
 }
 
 void newcomers_fini(struct coordinator *self)

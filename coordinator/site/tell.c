@@ -68,18 +68,22 @@ static uint32_t serving_keyset(const struct epoch_content *content)
     return 0;
 }
 
+/* What was fenced in another life of this site's data says nothing of this one. */
 static void fill(const struct coordinator *self, const struct in_sites *note,
                  const struct filter_document *document, struct site_filter *out)
 {
     const struct epoch_content *content = &document->content;
+    const struct site_entry *own = site_set_own(document_sites(document));
+    bool is_fenced = note->is_fenced &&
+                     site_life_compare(&site_set_own(&note->fenced)->life, &own->life) == 0;
 
     *out = (struct site_filter){
         .uid = content->uid,
         .filter = content->name,
-        .site = site_set_own(document_sites(document))->id,
+        .site = own->id,
         .revision = document->revision,
         .document = *document_sites(document),
-        .is_fenced = note->is_fenced,
+        .is_fenced = is_fenced,
         .ndone = note->ndone,
         .hash = document->hash,
         .shard_bits = content->shard_bits,
@@ -92,7 +96,7 @@ static void fill(const struct coordinator *self, const struct in_sites *note,
         .when_unavailable = document->when_unavailable,
         .keys = count_keys(self, document),
     };
-    if (note->is_fenced) {
+    if (is_fenced) {
         out->fenced = note->fenced;
     }
     memcpy(out->done, note->done, sizeof out->done);

@@ -108,6 +108,13 @@ void words_awaited(const struct coordinator *self, uint64_t now_us,
     char leaver[WHO_BYTES];
 
     text[0] = '\0';
+    if (links_disagree(self, now_us)) {
+        (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                       "this site's links, which say that they are of different sites: what they "
+                       "bring of others is left out. Give all of them one `site` and one "
+                       "`site_key_file`");
+        return;
+    }
     sites_decide(&view, &decision);
     if (decision.action == SITES_NOTHING) {
         return;

@@ -32,7 +32,7 @@ static const struct site_set *set_of(uint32_t i)
 {
     const struct filter_document *document = site_stages_document(i, "urls");
 
-    return document != NULL && document_has_sites(document) ? &document->content.sites : NULL;
+    return document != NULL && document_has_sites(document) ? document_sites(document) : NULL;
 }
 
 /* ---- what must hold ---- */

@@ -119,6 +119,9 @@ static struct sync_request question(uint32_t i)
                                    .states_since = site_stages[i].told_to,
                                    .states_of = site_stages[i].told_of};
 
+    if (site_stages[i].key.high != 0) {
+        request.link.id = site_stages[i].key;
+    }
     for (uint32_t k = 0; k < nsites; k++) {
         if (k != i) {
             struct link_peer *peer = &request.link.peers[request.link.npeers++];

@@ -25,6 +25,7 @@ struct site_stage {
     struct memory_store store;
     struct coordinator_stage stage;
     bool cut;                                   /* its link reaches nobody */
+    struct site_id key;                         /* that its link has now; 0: the first one */
     struct site_words words;                    /* what it says ... */
     struct site_words heard[SITE_STAGES];       /* ... and has heard of the others */
     struct site_evidence evidence[SITE_STAGES]; /* uid 0: none */

@@ -117,6 +117,22 @@ static const struct site_summary *site_named(const struct site_page *page, const
     return NULL;
 }
 
+/* ---- what makes no sense ---- */
+
+Test(coordinator_links, one_that_is_not_taken_down_brings_nothing)
+{
+    const struct site_evidence nonsense = {.uid = {0, 0}};
+    struct sync_request request = link_of(1);
+
+    request.evidence = &nonsense;
+    request.nevidence = 1;
+    (void)ask(LINK_PEER, &request);
+    cr_assert_eq(coordinator_stage_counter(&stage, "site_states_refused_total"), 1);
+    request.endpoint = "";
+    (void)ask(LINK_PEER, &request);
+    cr_assert_eq(coordinator_stage_counter(&stage, "site_states_refused_total"), 1);
+}
+
 /* ---- where links are reached ---- */
 
 Test(coordinator_links, routers_are_told_where_links_are)

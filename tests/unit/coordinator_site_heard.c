@@ -1,6 +1,7 @@
 /* What a coordinator keeps of what other sites and links tell, and what it takes for less. */
 #include "coordinator/private.h"
 #include "coordinator/site/heard.h"
+#include "coordinator/site/newcomer.h"
 #include "tests/support/site_stages.h"
 
 #include <criterion/criterion.h>
@@ -163,6 +164,43 @@ Test(coordinator_heard, so_many_sites_are_kept)
     cr_assert_eq(note.nsites, SITE_SET_MAX);
 }
 
+static struct sites_peer seen_by(const struct site_set *document)
+{
+    static struct sites_peer peers[SITE_SET_MAX];
+    struct sites_view view = in_sites_view(NULL, 0, &note, document, peers);
+
+    cr_assert_eq(view.npeers, 1);
+    return peers[0];
+}
+
+/* The document has heard of a newer life by others: what the older one has fenced, and is done
+ * with, may be lost there. What it knows of sites is merged all the same. */
+Test(coordinator_heard, what_another_life_has_fenced_is_merged_and_no_more)
+{
+    struct site_set document = both;
+    struct site_entry third = {{0xa9, 1}, "ap", {1, 4}, SITE_JOINING};
+
+    document.own = 1;
+    told.document.entries[1].state = told.fenced.entries[1].state = SITE_LEAVING;
+    told.done[0] = (struct site_id){0xe0, 1};
+    told.ndone = 1;
+    say(&told, true);
+    document.entries[1].state = SITE_LEAVING;
+    cr_assert_not_null(seen_by(&document).fenced);
+    cr_assert_eq(seen_by(&document).ndone, 1);
+    document.entries[0].life = (struct site_life){2, 9};
+    cr_assert_null(seen_by(&document).fenced);
+    cr_assert_eq(seen_by(&document).ndone, 0);
+    told.revision++;
+    cr_assert_eq(site_set_add(&told.fenced, &third), STATUS_OK);
+    told.document = told.fenced;
+    say(&told, true);
+    cr_assert_not_null(seen_by(&document).fenced);
+    cr_assert_eq(seen_by(&document).ndone, 0);
+    cr_assert_eq(site_set_merge(&document, &told.fenced), STATUS_OK);
+    cr_assert_null(seen_by(&document).fenced);
+}
+
 /* ---- evidence ---- */
 
 static struct site_evidence evidence_of(enum site_state own)
@@ -238,4 +276,41 @@ Test(coordinator_heard, so_much_evidence_is_kept_and_the_oldest_goes)
     for (size_t i = 0; i < note.nevidence; i++) {
         cr_assert_str_neq(note.evidence[i].link, "link-0");
     }
+}
+
+/* ---- newcomers ---- */
+
+static const struct filter_uid *tell(struct coordinator *coordinator, uint64_t now_us, uint64_t n)
+{
+    const struct site_id own = site_stages_id(EU);
+
+    told.uid = (struct filter_uid){7, n};
+    newcomers_note(coordinator, now_us, &told, &own);
+    return &told.uid;
+}
+
+/* eu counts in what is told, and has nothing of it: that is not made. */
+Test(coordinator_heard, those_that_can_t_be_made_keep_no_others_away)
+{
+    struct coordinator *coordinator;
+    uint64_t now_us;
+
+    site_stages_init(1);
+    coordinator = site_stages[EU].stage.coordinator;
+    now_us = site_stages[EU].stage.now_us;
+    for (unsigned i = 1; i <= NEWCOMERS_MAX; i++) {
+        cr_assert(newcomers_has(coordinator, tell(coordinator, now_us + i, i)));
+    }
+    now_us += 1000;
+    cr_assert_not(newcomers_has(coordinator, tell(coordinator, now_us, 100)), "none was tried yet");
+    newcomers_try(coordinator, now_us);
+    for (unsigned i = 0; i < NEWCOMERS_MAX; i++) {
+        cr_assert_not_null(newcomers_at(coordinator, i));
+    }
+    cr_assert(newcomers_has(coordinator, tell(coordinator, now_us, 100)));
+    cr_assert_not(newcomers_has(coordinator, &(struct filter_uid){7, 1}));
+    cr_assert(newcomers_has(coordinator, tell(coordinator, now_us + 1, 1)), "it comes again");
+    cr_assert_not(newcomers_has(coordinator, &(struct filter_uid){7, 2}));
+    cr_assert(newcomers_has(coordinator, &(struct filter_uid){7, 100}), "it is to be tried first");
+    site_stages_fini();
 }

@@ -5,6 +5,7 @@
 #include "tests/support/site_stages.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static void setup(void)
@@ -331,6 +332,57 @@ Test(coordinator_join, a_site_that_is_cut_off_is_waited_for)
     cr_assert(set_of(AP)->takes_adds);
 }
 
+/* ---- what can't be written ---- */
+
+/* us could count, and its store takes nothing. */
+static void fail_to_count(void)
+{
+    add(EU, "us");
+    site_stages_run();
+    site_stages_copy(US, EU);
+    site_stages[US].store.read_only = true;
+    site_stages_sync(US);
+    site_stages[US].store.read_only = false;
+    cr_assert_eq(site_stages_state(US, US), SITE_JOINING);
+}
+
+static void expect_rest(struct coordinator_stage *stage)
+{
+    for (int n = 0; n < 3; n++) {
+        stage->now_us += 10000000;
+        coordinator_stage_turn(stage);
+        cr_assert_gt(stage->actor.next_us(stage->actor.self), stage->now_us);
+    }
+}
+
+Test(coordinator_join, what_was_dropped_meanwhile_is_not_written_for_ever)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    fail_to_count();
+    drop.scope = DROP_HERE;
+    coordinator_stage_command(&site_stages[US].stage, 2, &drop);
+    expect_rest(&site_stages[US].stage);
+    site_stages[US].stage.ntold = 0;
+}
+
+Test(coordinator_join, a_conflict_is_not_written_for_ever)
+{
+    uint64_t id;
+
+    fail_to_count();
+    id = site_stages_document(US, "urls")->id;
+    document_cache_find(&site_stages[US].stage.coordinator->documents, id)->conflict = true;
+    expect_rest(&site_stages[US].stage);
+}
+
+Test(coordinator_join, it_is_written_once_it_can_be)
+{
+    fail_to_count();
+    coordinator_stage_pass(&site_stages[US].stage, 10000000);
+    cr_assert_eq(site_stages_state(US, US), SITE_COUNTED);
+}
+
 /* ---- what can't be made ---- */
 
 static const struct admin_reply *list(uint32_t i, struct fake_sent *sent)
@@ -363,26 +415,98 @@ static void expect_refusal(uint32_t i, const char *words)
                        reply->sites.refusals[0].reason);
 }
 
-Test(coordinator_join, a_name_that_is_taken_is_told_and_waited_for)
+/* us has a filter of that name already. */
+static void take_name(void)
 {
     struct admin_request create = coordinator_stage_create();
-    struct admin_request drop = coordinator_stage_drop();
     struct coordinator_stage *us = &site_stages[US].stage;
 
     create.create.durability = DURABILITY_SYNC;
     coordinator_stage_command(us, 1, &create);
     coordinator_stage_report(us, 3, 1, 1, REPLICA_FULL);
     cr_assert_eq(coordinator_stage_told(us).status, STATUS_OK);
+}
+
+/* ... and gives it away. */
+static void free_name(void)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    coordinator_stage_command(&site_stages[US].stage, 2, &drop);
+    site_stages_run();
+    site_stages[US].stage.ntold = 0;
+}
+
+Test(coordinator_join, a_name_that_is_taken_is_told_and_waited_for)
+{
+    take_name();
     add(EU, "us");
     site_stages_run();
     cr_assert_not(document_has_sites(site_stages_document(US, "urls")));
     expect_refusal(US, "there is another filter urls here");
     expect_awaited(EU, "");
-    coordinator_stage_command(us, 2, &drop);
-    site_stages_run();
-    us->ntold = 0;
+    free_name();
     cr_assert(document_has_sites(site_stages_document(US, "urls")), "the name was free at once");
     cr_assert(set_of(US)->takes_adds);
+}
+
+static void drop_everywhere(uint32_t i)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    drop.scope = DROP_EVERYWHERE;
+    coordinator_stage_command(&site_stages[i].stage, 2, &drop);
+    site_stages_run();
+    site_stages[i].stage.ntold = 0;
+}
+
+/* ap, which has not heard of the drop, goes on telling of the filter. */
+Test(coordinator_join, what_was_dropped_everywhere_is_not_made_once_it_could_be)
+{
+    struct fake_sent sent;
+
+    join(EU, AP);
+    take_name();
+    add(EU, "us");
+    site_stages_run();
+    cr_assert_eq(list(US, &sent)->sites.nrefusals, 1);
+    site_stages[AP].cut = true;
+    drop_everywhere(EU);
+    cr_assert(site_stages[US].heard[EU].told.dropped);
+    cr_assert(site_stages[US].heard[AP].told.is_fenced);
+    cr_assert_eq(list(US, &sent)->sites.nrefusals, 0);
+    free_name();
+    cr_assert_null(site_stages_document(US, "urls"));
+}
+
+Test(coordinator_join, the_drop_of_one_that_was_removed_keeps_no_newcomer_away)
+{
+    join(EU, AP);
+    site_stages[AP].cut = true;
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "ap").status, STATUS_OK);
+    drop_everywhere(AP);
+    site_stages[AP].cut = false;
+    site_stages_run();
+    cr_assert(site_stages[US].heard[AP].told.dropped);
+    add(EU, "us");
+    site_stages_run();
+    cr_assert_not_null(site_stages_document(US, "urls"));
+}
+
+/* Links that are started anew with another key are of a site that nobody has named. */
+Test(coordinator_join, one_that_waits_is_forgotten_under_another_key)
+{
+    struct fake_sent sent;
+
+    take_name();
+    add(EU, "us");
+    site_stages_run();
+    expect_refusal(US, "there is another filter urls here");
+    site_stages[US].key = (struct site_id){0x06, 1};
+    site_stages_run();
+    cr_assert_eq(list(US, &sent)->sites.nrefusals, 0);
+    free_name();
+    cr_assert_null(site_stages_document(US, "urls"));
 }
 
 Test(coordinator_join, without_enough_nodes_nothing_is_made)
@@ -423,6 +547,48 @@ Test(coordinator_join, one_that_has_lost_the_filter_does_not_make_it_anew)
     cr_assert_null(site_stages_document(US, "urls"));
     expect_refusal(US, "this site is in its set already");
     cr_assert_eq(site_stages_state(EU, US), SITE_COUNTED);
+}
+
+static void take_record(uint32_t i, struct buffer *value, uint64_t *version)
+{
+    struct store *store = &site_stages[i].store.store;
+
+    buffer_init(value, 1 << 20);
+    cr_assert_eq(store->get(store->self, "filter/1", value, version), STATUS_OK);
+}
+
+/* The store of eu is what it was before the filter was in sites. Nobody else is to be told that the
+ * filter is eu's alone, nor may it be in two sets. */
+Test(coordinator_join, one_that_was_put_back_to_before_sites_is_told)
+{
+    struct store *store = &site_stages[EU].store.store;
+    struct store_swap swap = {.key = "filter/1"};
+    struct admin_request drop = coordinator_stage_drop();
+    struct buffer before;
+    struct buffer after;
+    struct fake_sent sent;
+    uint64_t change;
+
+    take_record(EU, &before, &change);
+    join(EU, US);
+    take_record(EU, &after, &swap.expected);
+    swap.value = buffer_span(&before);
+    cr_assert_eq(store->swap(store->self, &swap, 1, &change), STATUS_OK);
+    buffer_fini(&before);
+    buffer_fini(&after);
+    site_stages_restart(EU);
+    site_stages_run();
+    cr_assert_not(document_has_sites(site_stages_document(EU, "urls")));
+    cr_assert_eq(list(EU, &sent)->sites.nrefusals, 1);
+    cr_assert_not_null(
+        strstr(list(EU, &sent)->sites.refusals[0].reason, "put back to before it was in sites"));
+    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "ap"), STATUS_CONFLICT,
+                   "filter urls is in sites already, as the others tell");
+    cr_assert_not(document_has_sites(site_stages_document(EU, "urls")));
+    coordinator_stage_command(&site_stages[EU].stage, 2, &drop);
+    site_stages_run();
+    site_stages[EU].stage.ntold = 0;
+    cr_assert_null(site_stages_document(EU, "urls"), "it counts there: nothing is made of that");
 }
 
 /* ---- leaving ---- */
@@ -681,6 +847,30 @@ Test(coordinator_join, garbage_is_counted_and_changes_nothing)
     cr_assert(set_of(US)->takes_adds);
     finish_join(US);
     cr_assert(set_of(US)->says_absent);
+}
+
+/* By one of them this site is another one: which of them tells of others can't be known. */
+Test(coordinator_join, links_of_different_sites_bring_nothing)
+{
+    struct coordinator_stage *us = &site_stages[US].stage;
+    struct link_heard *links = us->coordinator->links;
+    uint64_t refused;
+
+    add(EU, "us");
+    site_stages_run();
+    expect_awaited(US, "all keys of site eu to be copied");
+    refused = coordinator_stage_counter(us, "site_states_refused_total");
+    links[1] = links[0];
+    links[1].report.id.high++;
+    links[1].last_us = us->now_us;
+    (void)snprintf(links[1].name, sizeof links[1].name, "link-2");
+    site_stages_sync(US);
+    cr_assert_eq(coordinator_stage_counter(us, "site_states_refused_total"), refused + 1);
+    expect_awaited(US, "this site's links, which say that they are of different sites");
+    links[1] = (struct link_heard){0};
+    site_stages_sync(US);
+    cr_assert_eq(coordinator_stage_counter(us, "site_states_refused_total"), refused + 1);
+    expect_awaited(US, "all keys of site eu to be copied");
 }
 
 /* What is older than what was heard says nothing. */

@@ -100,6 +100,8 @@ Test(site_state, each_fault_is_found)
     WRONG(state.document.entries[1].name[0] = '\0');
     WRONG(state.fenced.own = 1);
     WRONG(state.fenced.count = 0);
+    WRONG(state.fenced.entries[0].life.number++);
+    WRONG(state.document.entries[0].life.tag++);
     WRONG(state.done[0] = ((struct site_id){3, 3}));
     WRONG(state.hash = (enum hash_kind)0);
     WRONG(state.hash = (enum hash_kind)9);
