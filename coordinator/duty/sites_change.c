@@ -285,6 +285,13 @@ static enum status judge_remove(struct command *self, struct site_entry *entry)
                       "or `orbloom drop %.128s --here`",
                       self->request->site.site, name_of(self));
     }
+    if (entry->state == SITE_COUNTED && count_counted(&self->next) == 1) {
+        return refuse(self, STATUS_INVALID,
+                      "no site that has all keys of filter %.128s would be left: %.32s is the last "
+                      "one that counts, and what only it has could be called absent. If it won't "
+                      "come back: `orbloom drop %.128s --everywhere`, and create the filter anew",
+                      name_of(self), self->request->site.site, name_of(self));
+    }
     entry->state = SITE_GONE;
     self->next.settled = false; /* What only that one had may still be with some of the others. */
     self->changed = true;

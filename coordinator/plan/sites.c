@@ -56,6 +56,20 @@ static uint32_t state_in(const struct site_set *set, const struct site_entry *en
                : 0;
 }
 
+/* Does a site count, this one and `but` left out? NULL: nobody else is left out. */
+static bool another_counts(const struct sites_view *view, const struct site_entry *but)
+{
+    struct others others = {.view = view};
+    const struct site_entry *other;
+
+    while ((other = next_other(&others)) != NULL) {
+        if (other != but && other->state == SITE_COUNTED) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void wait_for(struct sites_decision *out, enum sites_wait wait, const struct site_id *who)
 {
     out->wait = wait;
@@ -156,7 +170,6 @@ static bool step_open(const struct sites_view *view, struct sites_decision *out)
     const struct site_entry *own = site_set_own(document);
     struct others others = {.view = view};
     const struct site_entry *other;
-    bool counted = false;
 
     if (own->state != SITE_JOINING || document->takes_adds) {
         return false;
@@ -174,10 +187,9 @@ static bool step_open(const struct sites_view *view, struct sites_decision *out)
             wait_for(out, SITES_WAIT_NAMED, &other->id);
             return true;
         }
-        counted = counted || other->state == SITE_COUNTED;
     }
-    if (!counted) {
-        wait_for(out, SITES_WAIT_NAMED, &own->id);
+    if (!another_counts(view, NULL)) {
+        wait_for(out, SITES_WAIT_COUNTING, &own->id);
     }
     return true;
 }
@@ -193,6 +205,10 @@ static bool step_count(const struct sites_view *view, struct sites_decision *out
     }
     out->step = SITES_COUNT;
     out->next.entries[out->next.own].state = SITE_COUNTED;
+    if (!another_counts(view, NULL)) {
+        wait_for(out, SITES_WAIT_COUNTING, &own->id);
+        return true;
+    }
     while ((other = next_other(&others)) != NULL) {
         struct sites_peer peer = peer_or_none(view, &other->id);
 

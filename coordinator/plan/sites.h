@@ -5,7 +5,8 @@
  *   merge     what another site of the set has fenced, and this one does not know. Before all else.
  *   open      a newcomer takes adds: each site of its set, itself too, has fenced the very same
  *             set, the same states in it. One of them counts: by such a one it was named.
- *   count     a newcomer has copied all others, begun when it took adds.
+ *   count     a newcomer has copied all others, begun when it took adds. One of them counts: where
+ *             the last one that did was removed, nobody left has all keys, and nobody will.
  *   settle    since a site is GONE that had not left in order, all others have been compared with
  *             this one, each begun when both had fenced that.
  *   absent    a newcomer that counts, and is settled, may say "absent": each other site has fenced
@@ -71,17 +72,18 @@ enum sites_action {
 
 enum sites_wait {
     SITES_WAIT_NONE = 0,
-    SITES_WAIT_ROOM,  /* with what `who` knows there are too many sites */
-    SITES_WAIT_NAME,  /* ... two sites of one name: one of them is to be removed */
-    SITES_WAIT_LIFE,  /* `who` knows a newer life of this site: it was put back */
-    SITES_WAIT_FENCE, /* this site's nodes have not fenced the present set */
-    SITES_WAIT_NAMED, /* `who` has not fenced the same set, or nobody that counts names this one */
-    SITES_WAIT_COPY,  /* of `who` */
-    SITES_WAIT_COMPARE, /* with `who` */
-    SITES_WAIT_COUNTED, /* `who` has not fenced that this site counts */
-    SITES_WAIT_MARK,    /* of `who` */
-    SITES_WAIT_LEAVING, /* `who` has not fenced that `leaver` leaves */
-    SITES_WAIT_DONE,    /* `who` is not done with `leaver` */
+    SITES_WAIT_ROOM,     /* with what `who` knows there are too many sites */
+    SITES_WAIT_NAME,     /* ... two sites of one name: one of them is to be removed */
+    SITES_WAIT_LIFE,     /* `who` knows a newer life of this site: it was put back */
+    SITES_WAIT_FENCE,    /* this site's nodes have not fenced the present set */
+    SITES_WAIT_NAMED,    /* `who` has not fenced the same set */
+    SITES_WAIT_COUNTING, /* a site that counts: none is left, and only those have all keys */
+    SITES_WAIT_COPY,     /* of `who` */
+    SITES_WAIT_COMPARE,  /* with `who` */
+    SITES_WAIT_COUNTED,  /* `who` has not fenced that this site counts */
+    SITES_WAIT_MARK,     /* of `who` */
+    SITES_WAIT_LEAVING,  /* `who` has not fenced that `leaver` leaves */
+    SITES_WAIT_DONE,     /* `who` is not done with `leaver` */
 };
 
 struct sites_decision {

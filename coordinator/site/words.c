@@ -68,6 +68,13 @@ static void tell(const struct sites_decision *decision, const char *who, const c
         (void)snprintf(text, size, "site %s to know the same sites, and its nodes to confirm it%s",
                        who, cut);
         return;
+    case SITES_WAIT_COUNTING:
+        (void)snprintf(
+            text, size,
+            "a site that has all keys, and none is left: each other one joins, leaves, or "
+            "is gone. What one that leaves has can be dumped there; then drop the filter "
+            "everywhere, and create it anew");
+        return;
     case SITES_WAIT_COPY:
         (void)snprintf(text, size, "all keys of site %s to be copied%s", who, cut);
         return;

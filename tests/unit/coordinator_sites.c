@@ -114,7 +114,21 @@ Test(coordinator_sites, a_newcomer_opens_once_all_have_the_same_set)
 Test(coordinator_sites, newcomers_alone_do_not_open)
 {
     stage(SITE_JOINING, SITE_JOINING, SITE_JOINING);
-    expect_wait(SITES_OPEN, SITES_WAIT_NAMED, C);
+    expect_wait(SITES_OPEN, SITES_WAIT_COUNTING, C);
+}
+
+/* Else it would count, be settled and say "absent" at once, as there is nobody to wait for. */
+Test(coordinator_sites, a_newcomer_does_not_count_when_the_last_one_that_did_is_removed)
+{
+    stage(SITE_GONE, SITE_GONE, SITE_JOINING);
+    document.takes_adds = compared_here[0].takes_adds = compared_here[1].takes_adds = true;
+    expect_wait(SITES_COUNT, SITES_WAIT_COUNTING, C);
+    stage(SITE_GONE, SITE_JOINING, SITE_JOINING);
+    document.takes_adds = compared_here[0].takes_adds = compared_here[1].takes_adds = true;
+    document.settled = false;
+    expect_write(SITES_SETTLE);
+    document = decision.next;
+    expect_wait(SITES_COUNT, SITES_WAIT_COUNTING, C);
 }
 
 Test(coordinator_sites, a_newcomer_first_hears_of_one_that_counts)

@@ -507,6 +507,39 @@ Test(coordinator_join, a_site_is_removed_at_once)
                    "eu is this site, which is not off");
 }
 
+/* It has some of what eu had, and nobody can tell it which. */
+Test(coordinator_join, the_last_one_that_counts_is_not_removed)
+{
+    add(EU, "us");
+    site_stages_run();
+    cr_assert(set_of(US)->takes_adds);
+    site_stages[EU].cut = true;
+    expect_refused(site_stages_change(US, SITE_STEP_REMOVE, "eu"), STATUS_INVALID,
+                   "no site that has all keys of filter urls would be left");
+    site_stages_run();
+    cr_assert_eq(site_stages_state(US, US), SITE_JOINING);
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK,
+                 "eu has all, and goes on alone");
+}
+
+/* Each of two sites that count removes the other one: a newcomer hears both. */
+Test(coordinator_join, a_newcomer_alone_says_no_absent)
+{
+    join(EU, US);
+    add(EU, "ap");
+    site_stages_run();
+    cr_assert(set_of(AP)->takes_adds);
+    site_stages[AP].cut = true;
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK);
+    site_stages[US].cut = true;
+    site_stages[AP].cut = false;
+    site_stages_run();
+    cr_assert_eq(site_stages_state(AP, US), SITE_GONE);
+    expect_refused(site_stages_change(AP, SITE_STEP_REMOVE, "eu"), STATUS_INVALID,
+                   "eu is the last one that counts");
+    cr_assert_not(set_of(AP)->says_absent);
+}
+
 /* A comparison begun before both knew that us is gone may lack what us had told the other. */
 Test(coordinator_join, a_comparison_begun_before_the_removal_does_not_count)
 {
