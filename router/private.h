@@ -135,7 +135,7 @@ struct op {
     uint32_t restarts;        /* under newer documents */
     enum operation operation; /* a feed is an add to one keyset */
     uint32_t keyset;          /* ... to this one; 0: no feed */
-    bool withholds;           /* a check: "absent" is not to be said, see site_gate.c */
+    bool withholds;           /* "absent" or "new" is not to be said, see site_gate.c */
     bool relayed;             /* an add that came from another site; and who is to hear of boots: */
     void (*heard)(void *owner, uint64_t correlation, const struct router_boot *from);
     void *heard_owner;

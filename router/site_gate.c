@@ -2,7 +2,7 @@
  *
  * A newcomer takes no adds before all others know of it: an add that is to be in every site would
  * else be acknowledged without those who have not heard of each other. It does not say "absent"
- * until it has what all others had. Whoever leaves takes no adds, as nobody would come for them.
+ * until it has what all others had, nor "new" of what it is given. Whoever leaves takes no adds, as nobody would come for them.
  * Adds that other sites relay are taken at all times: these fill it.
  *
  * Votes count under one epoch, so an operation keeps to what its own epoch said: keys that have

@@ -97,6 +97,29 @@ Test(router_sites, adds_are_taken_while_it_is_being_filled)
     send(OPERATION_ADD);
     router_stage_vote(&stage, 1, 'a');
     router_stage_vote(&stage, 2, 'a');
+    (void)expect(STATUS_OK, ALL, ALL);
+    router_stage_fini(&stage);
+}
+
+/* Others may have had for long what is new here. What is here is known, and so is what is new where
+ * all that the others had is here. */
+Test(router_sites, a_site_that_is_being_filled_calls_no_key_new)
+{
+    open_stage(WHEN_UNAVAILABLE_ERROR, true, false);
+    send(OPERATION_ADD);
+    router_stage_vote(&stage, 1, 'a');
+    router_stage_vote(&stage, 2, 'a');
+    (void)expect(STATUS_OK, ALL, ALL);
+    cr_assert_eq(router_stage_counter(&stage, "keys_maybe_new_total"), KEYS);
+    cr_assert_eq(router_stage_counter(&stage, "checks_behind_total"), 0);
+    send(OPERATION_ADD);
+    router_stage_vote(&stage, 1, 'p');
+    router_stage_vote(&stage, 2, 'p');
+    (void)expect(STATUS_OK, ALL, 0);
+    allow(true, true);
+    send(OPERATION_ADD);
+    router_stage_vote(&stage, 1, 'a');
+    router_stage_vote(&stage, 2, 'a');
     (void)expect(STATUS_OK, 0, ALL);
     router_stage_fini(&stage);
 }
