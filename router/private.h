@@ -335,6 +335,10 @@ bool site_gate_left(const struct filter_document *document);
 /* May this site not say "absent", as others have keys that it does not? */
 bool site_gate_withholds(const struct filter_document *document);
 
+/* May it lack keys that others acknowledged while it was one of them, or before it joined? Then it
+ * is not dumped: what a dump lacks is absent wherever it is loaded. */
+bool site_gate_lacks(const struct filter_document *document);
+
 /* What this part would call absent is undecided; how many keys that is. */
 size_t site_gate_withhold(struct router *self, struct part *part);
 

@@ -92,7 +92,8 @@ static bool may_hear(const struct sites_view *view, const struct sites_peer *pee
            itself->state == SITE_COUNTED;
 }
 
-/* Who left in order leaves nothing behind for those that were done with it. */
+/* Who left in order leaves nothing behind for those that were done with it. What becomes of this
+ * site itself takes nothing from what it has: it can be dumped. */
 static bool left_in_order(const struct sites_view *view, const struct site_set *after)
 {
     const struct site_set *document = view->document;
@@ -100,8 +101,9 @@ static bool left_in_order(const struct sites_view *view, const struct site_set *
     for (uint32_t i = 0; i < document->count; i++) {
         const struct site_entry *before = &document->entries[i];
 
-        if (before->state != SITE_GONE && site_set_find(after, &before->id)->state == SITE_GONE &&
-            (i == document->own || !sites_done(view, &before->id))) {
+        if (i != document->own && before->state != SITE_GONE &&
+            site_set_find(after, &before->id)->state == SITE_GONE &&
+            !sites_done(view, &before->id)) {
             return false;
         }
     }
@@ -265,8 +267,10 @@ static bool knows_gone(const struct site_set *document, const struct site_set *s
     return true;
 }
 
+/* Nobody to be compared with makes nobody whole but who was so before. */
 static bool step_settle(const struct sites_view *view, struct sites_decision *out)
 {
+    const struct site_entry *own = site_set_own(view->document);
     struct others others = {.view = view};
     const struct site_entry *other;
 
@@ -275,6 +279,10 @@ static bool step_settle(const struct sites_view *view, struct sites_decision *ou
     }
     out->step = SITES_SETTLE;
     out->next.settled = true;
+    if (own->state != SITE_COUNTED && !another_counts(view, NULL)) {
+        wait_for(out, SITES_WAIT_COUNTING, &own->id);
+        return true;
+    }
     while ((other = next_other(&others)) != NULL) {
         struct sites_peer peer = peer_or_none(view, &other->id);
 

@@ -104,7 +104,7 @@ static void begin(void)
             site->known[k].copied = i < OLD;
         }
         site->document.takes_adds = site->document.says_absent = i < OLD;
-        site->document.settled = true;
+        site->document.settled = i < OLD;
         site->fenced = site->document;
     }
 }

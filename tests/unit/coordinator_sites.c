@@ -125,10 +125,13 @@ Test(coordinator_sites, a_newcomer_does_not_count_when_the_last_one_that_did_is_
     expect_wait(SITES_COUNT, SITES_WAIT_COUNTING, C);
     stage(SITE_GONE, SITE_JOINING, SITE_JOINING);
     document.takes_adds = compared_here[0].takes_adds = compared_here[1].takes_adds = true;
-    document.settled = false;
-    expect_write(SITES_SETTLE);
-    document = decision.next;
     expect_wait(SITES_COUNT, SITES_WAIT_COUNTING, C);
+    document.settled = false;
+    become(&document, B, SITE_GONE);
+    expect_wait(SITES_COUNT, SITES_WAIT_COUNTING, C);
+    become(&document, C, SITE_LEAVING);
+    document.takes_adds = false;
+    expect_wait(SITES_SETTLE, SITES_WAIT_COUNTING, C);
 }
 
 Test(coordinator_sites, a_newcomer_first_hears_of_one_that_counts)
@@ -221,6 +224,17 @@ Test(coordinator_sites, who_was_done_with_a_leaver_stays_settled)
     expect_write(SITES_MERGE);
     cr_assert_not(decision.next.settled,
                   "a mark of A since it has fenced that B leaves is missing");
+}
+
+Test(coordinator_sites, who_left_in_order_stays_settled)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_LEAVING);
+    become(&told[0], C, SITE_GONE);
+    expect_write(SITES_MERGE);
+    cr_assert(decision.next.settled, "it has all that it had");
+    become(&told[0], B, SITE_GONE);
+    expect_write(SITES_MERGE);
+    cr_assert_not(decision.next.settled);
 }
 
 Test(coordinator_sites, a_leaver_is_gone_when_all_that_stay_are_done)
