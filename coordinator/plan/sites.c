@@ -349,6 +349,10 @@ static void gone(const struct sites_view *view, const struct site_entry *leaving
             wait_for(out, SITES_WAIT_DONE, &other->id);
         }
     }
+    if (out->wait == SITES_WAIT_NONE && own->state != SITE_COUNTED &&
+        !another_counts(view, leaving)) {
+        wait_for(out, SITES_WAIT_STAYING, &own->id);
+    }
 }
 
 /* Of several leavers the first one that waits for nothing, else the first. */

@@ -14,7 +14,8 @@
  *   gone      all that stay are done with a leaver, and have fenced that it leaves. Done is who is
  *             settled, and has applied a whole mark of every other site that began after that one
  *             had fenced the leaving: also those of other sites, as an add of theirs may have been
- *             acknowledged for being at the leaver.
+ *             acknowledged for being at the leaver. Somebody else counts: where all leave before
+ *             they have heard of each other, nobody is gone, and each can be dumped.
  *
  * Marks bring what their source took itself. What only a newcomer, or only a leaver, lacks or has
  * of a site that burnt, none of them brings: hence "settled" in the last two. Left out, each of
@@ -84,6 +85,7 @@ enum sites_wait {
     SITES_WAIT_MARK,     /* of `who` */
     SITES_WAIT_LEAVING,  /* `who` has not fenced that `leaver` leaves */
     SITES_WAIT_DONE,     /* `who` is not done with `leaver` */
+    SITES_WAIT_STAYING,  /* this one is; but nobody stays who counts */
 };
 
 struct sites_decision {

@@ -100,6 +100,15 @@ static void tell_counting(const struct names *names, char *text)
         names->filter);
 }
 
+static void tell_staying(const struct names *names, char *text)
+{
+    (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                   "a site that stays: all that had the keys leave, and nobody would answer for "
+                   "them any more. They can be dumped here, and loaded under another name; then "
+                   "`orbloom drop %.128s --everywhere`",
+                   names->filter);
+}
+
 /* ---- a decision ---- */
 
 static void tell(const struct sites_decision *decision, const struct names *names, char *text)
@@ -152,6 +161,9 @@ static void tell(const struct sites_decision *decision, const struct names *name
     case SITES_WAIT_LEAVING:
         (void)snprintf(text, size, "site %s to know that %s leaves, and its nodes to confirm it%s",
                        who, leaver, cut);
+        return;
+    case SITES_WAIT_STAYING:
+        tell_staying(names, text);
         return;
     case SITES_WAIT_DONE:
         (void)snprintf(text, size, "site %s to have all that %s, which leaves, has acknowledged%s",

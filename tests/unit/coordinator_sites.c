@@ -256,6 +256,20 @@ Test(coordinator_sites, a_leaver_is_gone_when_all_that_stay_are_done)
     expect_wait(SITES_GONE, SITES_WAIT_LEAVING, C);
 }
 
+Test(coordinator_sites, nobody_is_gone_when_all_leave)
+{
+    stage(SITE_GONE, SITE_LEAVING, SITE_LEAVING);
+    expect_wait(SITES_GONE, SITES_WAIT_STAYING, C);
+    cr_assert_eq(decision.leaver.low, B);
+    become(&marked[1], B, SITE_COUNTED);
+    expect_wait(SITES_GONE, SITES_WAIT_DONE, C);
+
+    stage(SITE_COUNTED, SITE_LEAVING, SITE_LEAVING);
+    peers[0].done[0].low = B;
+    peers[0].ndone = 1;
+    expect_write(SITES_GONE);
+}
+
 Test(coordinator_sites, nobody_is_done_before_it_is_settled)
 {
     stage(SITE_COUNTED, SITE_LEAVING, SITE_COUNTED);

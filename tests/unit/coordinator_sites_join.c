@@ -471,6 +471,28 @@ Test(coordinator_join, the_last_one_that_counts_does_not_leave)
                    "filter urls is not in a site ap");
 }
 
+/* Neither has heard of the other one: each is the one that has all, and stays as it is. */
+Test(coordinator_join, all_leave_at_once)
+{
+    join(EU, US);
+    site_stages[US].cut = true;
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_LEAVE, "eu").status, STATUS_OK);
+    cr_assert_eq(site_stages_change(US, SITE_STEP_LEAVE, "us").status, STATUS_OK);
+    site_stages_run();
+    site_stages[US].cut = false;
+    site_stages_run();
+    site_stages_mark(EU, US);
+    site_stages_mark(US, EU);
+    site_stages_run();
+    for (uint32_t i = EU; i <= US; i++) {
+        cr_assert_eq(site_stages_state(i, EU), SITE_LEAVING);
+        cr_assert_eq(site_stages_state(i, US), SITE_LEAVING);
+        cr_assert(set_of(i)->settled, "it may be dumped");
+        expect_awaited(i, "a site that stays: all that had the keys leave");
+        expect_awaited(i, "`orbloom drop urls --everywhere`");
+    }
+}
+
 /* ---- removed ---- */
 
 Test(coordinator_join, a_site_is_removed_at_once)
