@@ -282,7 +282,7 @@ static enum status judge_remove(struct command *self, struct site_entry *entry)
     if (entry == &self->next.entries[self->next.own]) {
         return refuse(self, STATUS_INVALID,
                       "%.32s is this site, which is not off: `orbloom site remove` without --now, "
-                      "or `orbloom drop %.128s --here`",
+                      "and once it leaves `orbloom drop %.128s --here`",
                       self->request->site.site, name_of(self));
     }
     if (entry->state == SITE_COUNTED && count_counted(&self->next) == 1) {

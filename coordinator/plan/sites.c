@@ -110,6 +110,20 @@ static bool left_in_order(const struct sites_view *view, const struct site_set *
     return true;
 }
 
+/* A newcomer that has taken no adds yet has nothing to lose: an earlier one of the same site, which
+ * was dropped here, had a newer life than it knew of when it was made. */
+static bool rise(struct site_set *next, const struct site_life *heard)
+{
+    struct site_entry *own = &next->entries[next->own];
+
+    if (own->state != SITE_JOINING || next->takes_adds) {
+        return false;
+    }
+    own->life.number = heard->number + 1; /* its tag was drawn for this filter alone */
+    next->settled = false;
+    return true;
+}
+
 static void merge(const struct sites_view *view, const struct sites_peer *peer,
                   struct sites_decision *out)
 {
@@ -120,7 +134,7 @@ static void merge(const struct sites_view *view, const struct sites_peer *peer,
     out->step = SITES_MERGE;
     out->next = *view->document;
     if (there != NULL && there->state != SITE_GONE &&
-        site_life_compare(&there->life, &own->life) > 0) {
+        site_life_compare(&there->life, &own->life) > 0 && !rise(&out->next, &there->life)) {
         wait_for(out, SITES_WAIT_LIFE, &peer->id);
         return;
     }
@@ -133,7 +147,8 @@ static void merge(const struct sites_view *view, const struct sites_peer *peer,
         wait_for(out, SITES_WAIT_NAME, &peer->id);
         return;
     }
-    if (view->document->settled && left_in_order(view, &out->next)) {
+    if (view->document->settled && left_in_order(view, &out->next) &&
+        site_life_compare(&site_set_own(&out->next)->life, &own->life) == 0) {
         out->next.settled = true;
     }
 }

@@ -3,6 +3,7 @@
  * Each site edits its own document alone, one step at a time:
  *
  *   merge     what another site of the set has fenced, and this one does not know. Before all else.
+ *             A newcomer that has taken no adds takes a life above the one that is known of it.
  *   open      a newcomer takes adds: each site of its set, itself too, has fenced the very same
  *             set, the same states in it. One of them counts: by such a one it was named.
  *   count     a newcomer has copied all others, begun when it took adds. One of them counts: where
@@ -22,7 +23,8 @@
  * these conditions loses keys: tests/models/site_set.pml.
  *
  * To name a newcomer, to leave, and to remove a site at once are an operator's edits, not steps.
- * A site whose own entry is in another life elsewhere was put back, which is not decided here.
+ * Any other site whose own entry is in a newer life elsewhere was put back, which is not decided
+ * here.
  *
  * Errors:  none.
  * Owner:   the caller's.

@@ -286,6 +286,19 @@ Test(coordinator_sites, who_was_put_back_does_not_go_on)
     expect_wait(SITES_MERGE, SITES_WAIT_LIFE, A);
 }
 
+Test(coordinator_sites, a_newcomer_without_adds_takes_a_newer_life)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_JOINING);
+    told[0].entries[C - 1].life = (struct site_life){.number = 4, .tag = 9};
+    told[0].entries[C - 1].state = SITE_COUNTED;
+    expect_write(SITES_MERGE);
+    cr_assert_eq(site_set_own(&decision.next)->life.number, 5);
+    cr_assert_eq(site_set_own(&decision.next)->state, SITE_JOINING);
+    cr_assert_not(decision.next.takes_adds || decision.next.says_absent || decision.next.settled);
+    document.takes_adds = true;
+    expect_wait(SITES_MERGE, SITES_WAIT_LIFE, A);
+}
+
 Test(coordinator_sites, two_sites_of_one_name_wait_for_the_removal_of_one)
 {
     stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);

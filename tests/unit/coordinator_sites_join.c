@@ -43,6 +43,28 @@ static void expect_awaited(uint32_t i, const char *words)
     cr_assert_not_null(strstr(text, words), "%s: %s", site_stages_name(i), text);
 }
 
+/* A drop that is begun is not answered before the nodes have confirmed it. */
+static void drop_here(uint32_t i, enum status status, const char *words)
+{
+    struct admin_request drop = coordinator_stage_drop();
+    struct coordinator_stage *stage = &site_stages[i].stage;
+
+    drop.scope = DROP_HERE;
+    stage->ntold = 0;
+    coordinator_stage_command(stage, 2, &drop);
+    if (status != STATUS_OK) {
+        expect_refused(coordinator_stage_told(stage), status, words);
+        return;
+    }
+    cr_assert_eq(stage->ntold, 0);
+    for (int n = 0; n < 3; n++) {
+        site_stages_confirm(i);
+        coordinator_stage_turn(stage);
+    }
+    cr_assert_null(site_stages_document(i, "urls"));
+    stage->ntold = 0;
+}
+
 /* From where it has opened: copied, counted, marked. */
 static void finish_join(uint32_t i)
 {
@@ -407,15 +429,7 @@ Test(coordinator_join, without_enough_nodes_nothing_is_made)
 /* It was in the set, and has lost all: with its old life it would be taken for one that has all. */
 Test(coordinator_join, one_that_has_lost_the_filter_does_not_make_it_anew)
 {
-    struct admin_request drop = coordinator_stage_drop();
-    struct coordinator_stage *us = &site_stages[US].stage;
-
     join(EU, US);
-    drop.scope = DROP_HERE;
-    coordinator_stage_command(us, 2, &drop);
-    site_stages_run();
-    coordinator_stage_pass(us, 20000000);
-    us->ntold = 0;
     memory_store_fini(&site_stages[US].store);
     memory_store_init(&site_stages[US].store);
     site_stages_restart(US);
@@ -603,15 +617,43 @@ Test(coordinator_join, a_drop_everywhere_reaches_all)
 
 Test(coordinator_join, a_drop_here_is_no_other_sites_drop)
 {
-    struct admin_request drop = coordinator_stage_drop();
-
     join(EU, US);
-    drop.scope = DROP_HERE;
-    coordinator_stage_command(&site_stages[EU].stage, 2, &drop);
+    drop_here(US, STATUS_INVALID, "leave first, `orbloom site remove urls us`");
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_LEAVE, "eu").status, STATUS_OK);
+    drop_here(EU, STATUS_NOT_READY, "site us does not know yet that this one leaves");
+    site_stages_run();
+    drop_here(EU, STATUS_OK, "");
     site_stages_run();
     cr_assert_null(site_stages_document(EU, "urls"));
     cr_assert_not_null(site_stages_document(US, "urls"));
-    cr_assert_eq(site_stages_state(US, EU), SITE_COUNTED);
+    cr_assert_eq(site_stages_state(US, EU), SITE_LEAVING);
+}
+
+/* Else it would be made anew, as the others go on telling of it. */
+Test(coordinator_join, a_newcomer_that_leaves_and_is_dropped_is_not_made_anew)
+{
+    add(EU, "us");
+    site_stages_run();
+    drop_here(US, STATUS_INVALID, "have it make the filter anew");
+    cr_assert_eq(site_stages_change(US, SITE_STEP_LEAVE, "us").status, STATUS_OK);
+    site_stages_run();
+    drop_here(US, STATUS_OK, "");
+    site_stages_run();
+    coordinator_stage_pass(&site_stages[US].stage, 20000000);
+    site_stages_restart(US);
+    site_stages_run();
+    cr_assert_null(site_stages_document(US, "urls"));
+}
+
+Test(coordinator_join, who_can_t_reach_the_others_any_more_drops_what_it_has)
+{
+    join(EU, US);
+    site_stages[US].cut = true;
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK);
+    drop_here(EU, STATUS_OK, "");
+    cr_assert_eq(site_stages_change(US, SITE_STEP_LEAVE, "us").status, STATUS_OK);
+    site_stages_run();
+    drop_here(US, STATUS_OK, "");
 }
 
 /* One that left, and was dropped there then, has nothing to say about the others' filter. */
