@@ -170,8 +170,10 @@ static enum status check_entry(struct command *self)
     }
     return held->state == SITE_GONE
                ? refuse(self, STATUS_INVALID,
-                        "site %.32s was in filter %.128s, and is gone for good: it may come back "
-                        "with another key (`orbloom keygen --site FILE`), without the filter",
+                        "site %.32s was in filter %.128s, and is gone for good under its key. With "
+                        "another one (`orbloom keygen --site FILE`) it may come back, without the "
+                        "filter; but the key is the whole site's: it leaves all other filters with "
+                        "it. Else create a new filter, and add the site to that",
                         site, name_of(self))
                : refuse(self, STATUS_EXISTS, "filter %.128s is in site %.32s already, which is %s",
                         name_of(self), site, site_state_name(held->state));
@@ -255,6 +257,15 @@ static enum status judge_leave(struct command *self, struct site_entry *entry)
 {
     const char *site = self->request->site.site;
 
+    if (entry != &self->next.entries[self->next.own] && entry->state == SITE_JOINING) {
+        return refuse(
+            self, STATUS_INVALID,
+            "%.32s joins: where it can't make the filter, `orbloom site` there says why, "
+            "and what helps; it goes on by itself then. Once it has made it, it leaves "
+            "there. --now --confirmed-off %.32s takes its key, which is the whole site's, "
+            "out of this filter for good",
+            site, site);
+    }
     if (entry != &self->next.entries[self->next.own]) {
         return refuse(self, STATUS_INVALID,
                       "a site leaves by itself: give the command to a coordinator of %.32s, "

@@ -398,7 +398,9 @@ Test(coordinator_join, a_name_that_is_taken_is_told_and_waited_for)
     add(EU, "us");
     site_stages_run();
     cr_assert_not(document_has_sites(site_stages_document(US, "urls")));
-    expect_refusal(US, "there is another filter urls here");
+    expect_refusal(US, "there is another filter urls here: rename that one here");
+    expect_refused(site_stages_change(EU, SITE_STEP_LEAVE, "us"), STATUS_INVALID,
+                   "us joins: where it can't make the filter, `orbloom site` there says why");
     expect_awaited(EU, "");
     coordinator_stage_command(us, 2, &drop);
     site_stages_run();
@@ -538,7 +540,9 @@ Test(coordinator_join, a_site_is_removed_at_once)
     told = site_stages_change(EU, SITE_STEP_REMOVE, "us");
     cr_assert(told.status == STATUS_OK && !told.created);
     expect_refused(site_stages_change(EU, SITE_STEP_ADD, "us"), STATUS_INVALID,
-                   "site us was in filter urls, and is gone for good");
+                   "site us was in filter urls, and is gone for good under its key");
+    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "us"), STATUS_INVALID,
+                   "the key is the whole site's");
     expect_refused(site_stages_change(EU, SITE_STEP_REMOVE, "eu"), STATUS_INVALID,
                    "eu is this site, which is not off");
 }
