@@ -375,7 +375,8 @@ static void send_answer(struct router *self, const struct op *op,
 }
 
 /* Of a relayed add: what was acknowledged was acknowledged. How it was before depends on what of it
- * came first, the other site's router or this one's clients, and on which of the repeats this is. */
+ * came first, the other site's router or this one's clients, and on which of the repeats this is.
+ */
 static void forget_history(const struct part *part)
 {
     for (size_t word = 0; word < bits_words(part->count); word++) {
@@ -384,7 +385,8 @@ static void forget_history(const struct part *part)
     }
 }
 
-/* Of an add at a site that may not say "absent": other sites may have had a key that is new here. */
+/* Of an add at a site that may not say "absent": other sites may have had a key that is new here.
+ */
 static void doubt_new(const struct part *part)
 {
     for (size_t word = 0; word < bits_words(part->count); word++) {
