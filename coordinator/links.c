@@ -161,6 +161,26 @@ struct links_site links_find_site(const struct coordinator *self, uint64_t now_u
     return site;
 }
 
+static bool reports_connected(const struct link_report *report, const struct site_id *id)
+{
+    for (uint32_t i = 0; i < report->npeers; i++) {
+        if (report->peers[i].connected && site_id_equal(&report->peers[i].id, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool links_connected(const struct coordinator *self, uint64_t now_us, const struct site_id *id)
+{
+    for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
+        if (lives(self, &self->links[i], now_us) && reports_connected(&self->links[i].report, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- what is known of sites ---- */
 
 struct listing {

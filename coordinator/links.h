@@ -41,6 +41,9 @@ struct links_site {
 struct links_site links_find_site(const struct coordinator *self, uint64_t now_us,
                                   const char *name);
 
+/* Is one of them connected to a link of that site, by whatever name? */
+bool links_connected(const struct coordinator *self, uint64_t now_us, const struct site_id *id);
+
 /* What they and the documents tell of sites: `orbloom site`. */
 void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame);

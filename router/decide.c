@@ -297,7 +297,9 @@ static void survey(struct router *self, const struct op *op, const struct docume
 
     for (uint32_t i = 0; i < op->nparts; i++) {
         struct part *part = &op->parts[i];
-        size_t withheld = op->withholds ? site_gate_withhold(self, part) : 0;
+        size_t withheld = op->operation == OPERATION_CHECK && op->withholds
+                              ? site_gate_withhold(self, part)
+                              : 0;
         size_t undecided = count_undecided(part);
 
         if (undecided > 0 && open) {
@@ -372,16 +374,33 @@ static void send_answer(struct router *self, const struct op *op,
     router_reply(self, &op->client, &answer);
 }
 
-/* What was acknowledged was acknowledged: how it was before depends on what of it came first, the
- * other site's router or this one's clients, and on which of the repeats this is. */
-static void forget_history(const struct op *op)
+/* Of a relayed add: what was acknowledged was acknowledged. How it was before depends on what of it
+ * came first, the other site's router or this one's clients, and on which of the repeats this is.
+ */
+static void forget_history(const struct part *part)
 {
-    for (uint32_t i = 0; op->relayed && i < op->nparts; i++) {
-        const struct part *part = &op->parts[i];
+    for (size_t word = 0; word < bits_words(part->count); word++) {
+        part->present[word] |= part->absent[word];
+        part->absent[word] = part->present[word];
+    }
+}
 
-        for (size_t word = 0; word < bits_words(part->count); word++) {
-            part->present[word] |= part->absent[word];
-            part->absent[word] = part->present[word];
+/* Of an add at a site that may not say "absent": other sites may have had a key that is new here.
+ */
+static void doubt_new(const struct part *part)
+{
+    for (size_t word = 0; word < bits_words(part->count); word++) {
+        part->present[word] |= part->absent[word];
+    }
+}
+
+static void judge_history(const struct op *op)
+{
+    for (uint32_t i = 0; op->operation == OPERATION_ADD && i < op->nparts; i++) {
+        if (op->relayed) {
+            forget_history(&op->parts[i]);
+        } else if (op->withholds) {
+            doubt_new(&op->parts[i]);
         }
     }
 }
@@ -395,7 +414,7 @@ static void answer(struct router *self, struct op *op)
 
     assert(op->used && op->nopen == 0);
     survey(self, op, entry, &shortfall);
-    forget_history(op);
+    judge_history(op);
     /* One part that was not sorted: its verdict is in the client's order already. */
     if (op->nparts == 1 && op->parts[0].positions == NULL) {
         send_answer(self, op, entry, &shortfall, op->parts[0].present, op->parts[0].absent);

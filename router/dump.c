@@ -280,7 +280,21 @@ static void begin_page(struct router *self, uint64_t now_us, struct dump_job *jo
 /* What it lacks must not be taken for absent wherever a dump is loaded. */
 static bool is_filled_still(const struct filter_document *document)
 {
-    return document_is_loading(document) || site_gate_withholds(document);
+    return document_is_loading(document) || site_gate_lacks(document);
+}
+
+static const char *lacks_reason(const struct filter_document *document)
+{
+    if (document_is_loading(document)) {
+        return "the filter is itself being loaded from a dump";
+    }
+    return site_gate_left(document)
+               ? "this site leaves the sites of the filter, or has left them, and may lack keys "
+                 "that "
+                 "others acknowledged; see `orbloom site`, and dump it at another site"
+               : "this site is still being filled with what other sites have of the filter; dump "
+                 "it "
+                 "there";
 }
 
 /* The filter is not known to serve here: a fresh read of the store says more. */
@@ -293,11 +307,7 @@ static void judge_missing(struct router *self, uint64_t now_us, struct dump_job 
             sync_want(self, now_us);
         }
     } else if (entry != NULL) {
-        fail(self, job, STATUS_NOT_READY,
-             document_is_loading(&entry->document)
-                 ? "the filter is itself being loaded from a dump"
-                 : "this site is still being filled with what other sites have of the filter; "
-                   "dump it there");
+        fail(self, job, STATUS_NOT_READY, lacks_reason(&entry->document));
     } else if (self->doubtful) {
         fail(self, job, STATUS_UNAVAILABLE,
              "this router could not verify all that the coordinator holds; see its log");

@@ -164,7 +164,7 @@ enum status op_start(struct router *self, uint64_t now_us, struct op *op,
     op->round = ++self->round & ((UINT64_C(1) << TAG_ROUND_BITS) - 1);
     op->epoch = entry->document.epoch;
     op->epoch_hash = entry->document.epoch_hash;
-    op->withholds = op->operation == OPERATION_CHECK && site_gate_withholds(&entry->document);
+    op->withholds = site_gate_withholds(&entry->document);
     op_split(op, content);
     /* All numbers before the first question: what is on its way can't be taken back. */
     for (uint32_t i = 0; status == STATUS_OK && i < op->nparts; i++) {

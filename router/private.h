@@ -135,7 +135,7 @@ struct op {
     uint32_t restarts;        /* under newer documents */
     enum operation operation; /* a feed is an add to one keyset */
     uint32_t keyset;          /* ... to this one; 0: no feed */
-    bool withholds;           /* a check: "absent" is not to be said, see site_gate.c */
+    bool withholds;           /* "absent" or "new" is not to be said, see site_gate.c */
     bool relayed;             /* an add that came from another site; and who is to hear of boots: */
     void (*heard)(void *owner, uint64_t correlation, const struct router_boot *from);
     void *heard_owner;
@@ -334,6 +334,10 @@ bool site_gate_left(const struct filter_document *document);
 
 /* May this site not say "absent", as others have keys that it does not? */
 bool site_gate_withholds(const struct filter_document *document);
+
+/* May it lack keys that others acknowledged while it was one of them, or before it joined? Then it
+ * is not dumped: what a dump lacks is absent wherever it is loaded. */
+bool site_gate_lacks(const struct filter_document *document);
 
 /* What this part would call absent is undecided; how many keys that is. */
 size_t site_gate_withhold(struct router *self, struct part *part);

@@ -2,8 +2,8 @@
  *
  * A newcomer takes no adds before all others know of it: an add that is to be in every site would
  * else be acknowledged without those who have not heard of each other. It does not say "absent"
- * until it has what all others had. Whoever leaves takes no adds, as nobody would come for them.
- * Adds that other sites relay are taken at all times: these fill it.
+ * until it has what all others had, nor "new" of what it is given. Whoever leaves takes no adds, as
+ * nobody would come for them. Adds that other sites relay are taken at all times: these fill it.
  *
  * Votes count under one epoch, so an operation keeps to what its own epoch said: keys that have
  * come since then were not there to be found.
@@ -29,6 +29,14 @@ bool site_gate_left(const struct filter_document *document)
 bool site_gate_withholds(const struct filter_document *document)
 {
     return document_has_sites(document) && !document_sites(document)->says_absent;
+}
+
+/* Who leaves in order has all until then, and gets no more: settled it stays, unless another one is
+ * removed of which it may lack something. A newcomer is not settled before it has copied all. */
+bool site_gate_lacks(const struct filter_document *document)
+{
+    return site_gate_withholds(document) &&
+           !(site_gate_left(document) && document_sites(document)->settled);
 }
 
 size_t site_gate_withhold(struct router *self, struct part *part)

@@ -24,7 +24,9 @@ static const struct option options[] = {
         .name = "here",
         .kind = OPTION_SWITCH,
         .offset = offsetof(struct drop_settings, here),
-        .help = "of a filter in several sites: what this one has; the others keep it",
+        .help = "of a filter in several sites that this one leaves, or has left: what this one "
+                "has; the "
+                "others keep it",
         .excludes = "everywhere",
     },
     {
@@ -47,9 +49,10 @@ static const struct option_table table = {
              "back without their data, only you can know that nothing of them still runs\n"
              "somewhere: name them with --confirmed-off. It counts for the incarnations that\n"
              "`status` shows now, and for those before.\n\n"
-             "A filter in several sites is dropped with --here or --everywhere only. With --here\n"
-             "the others go on waiting for this one, until it is removed there; everywhere means\n"
-             "also those that are cut off, as soon as they are back.\n\n"
+             "A filter in several sites is dropped with --here or --everywhere only. Here it is\n"
+             "once this site leaves them (`orbloom site remove`), as the others would wait for it\n"
+             "or have it make the filter anew; everywhere means also those that are cut off, as "
+             "soon as they are back.\n\n"
              "Exit: 0 dropped, 1 not (or not surely: ask again), 2 wrong usage.",
     .options = options,
     .count = sizeof options / sizeof options[0],

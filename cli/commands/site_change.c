@@ -15,6 +15,7 @@ enum {
     ASK_EVERY_US = 500000,
     SLICE_US = 50000,
     MAX_FAILURES = 12, /* questions in a row without an answer */
+    MAX_IDLE = 240,    /* answers in a row that tell the same, and nothing to wait for here */
 };
 
 /* ---- how far ---- */
@@ -125,6 +126,8 @@ struct watch {
     const struct site_wish *wish;
     struct progress progress;
     uint32_t failures; /* in a row */
+    uint32_t idle;     /* too */
+    char last[SITE_LINE_BYTES];
     bool over;
     int code;
 };
@@ -133,6 +136,25 @@ static void finish(struct watch *self, int code)
 {
     self->over = true;
     self->code = code;
+}
+
+/* Whatever is awaited is awaited elsewhere, where more is told of it. */
+static void look_on(struct watch *self, const char *text, bool awaited)
+{
+    const struct site_wish *wish = self->wish;
+    bool same = !awaited && strcmp(text, self->last) == 0;
+
+    self->idle = same ? self->idle + 1 : 0;
+    (void)snprintf(self->last, sizeof self->last, "%s", text);
+    progress_show(&self->progress, hub_now_us(), text);
+    if (self->idle == MAX_IDLE) {
+        progress_end(&self->progress);
+        (void)fprintf(stderr,
+                      "left, as nothing is seen to move here: %s. It goes on by itself; `orbloom "
+                      "site %s` at each of its sites shows what it waits for\n",
+                      text, wish->name);
+        finish(self, CMD_PARTIAL);
+    }
 }
 
 static void look(struct watch *self, const struct site_page *page)
@@ -145,7 +167,7 @@ static void look(struct watch *self, const struct site_page *page)
         progress = site_progress_of(&page->filters[0], wish, text);
     }
     if (progress == SITE_GOES_ON) {
-        progress_show(&self->progress, hub_now_us(), text);
+        look_on(self, text, page->filters[0].awaited[0] != '\0');
         return;
     }
     progress_end(&self->progress);

@@ -9,8 +9,10 @@
 #include "base/mutant.h"
 #include "coordinator/ask/fences.h"
 #include "coordinator/duty.h"
+#include "coordinator/links.h"
 #include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
+#include "coordinator/site/heard.h"
 #include "coordinator/sites.h"
 
 #include <stdio.h>
@@ -120,20 +122,79 @@ struct command {
     char message[COORDINATOR_MESSAGE_BYTES];
 };
 
+/* The first other site that is heard of, and is not known to have fenced that this one leaves;
+ * NULL: there is none. One that is cut off is not waited for. */
+static const struct site_entry *find_unaware(const struct coordinator *self, uint64_t now_us,
+                                             const struct filter_document *document)
+{
+    const struct in_sites *note = notes_find(&self->notes, NOTE_SITES, document->id);
+    const struct in_sites none = {0};
+    const struct site_set *sites = document_sites(document);
+    struct sites_peer peers[SITE_SET_MAX];
+    struct sites_view view = in_sites_view(self, now_us, note != NULL ? note : &none, sites, peers);
+
+    for (uint32_t i = 0; i < view.npeers; i++) {
+        const struct site_entry *entry = site_set_find(sites, &peers[i].id);
+        const struct site_entry *there = peers[i].fenced != NULL
+                                             ? site_set_find(peers[i].fenced,
+                                                             &site_set_own(sites)->id)
+                                             : NULL;
+
+        if (entry != NULL && entry->state != SITE_GONE && there != NULL &&
+            there->state < SITE_LEAVING && links_connected(self, now_us, &entry->id)) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+/* As long as the others tell of it as one of theirs, a filter that is dropped here is made anew;
+ * and one that counts they would wait for. */
+static enum status judge_here(const struct coordinator *self, uint64_t now_us,
+                              struct command *command)
+{
+    const struct filter_document *document = &command->entry->document;
+    const struct site_entry *own = site_set_own(document_sites(document));
+    const struct site_entry *unaware = NULL;
+
+    if (own->state == SITE_JOINING || own->state == SITE_COUNTED) {
+        (void)snprintf(
+            command->message, sizeof command->message,
+            "the other sites of filter %.128s would wait for this one, or have it make the "
+            "filter anew: leave first, `orbloom site remove %.128s %.32s`. If they are "
+            "gone for good, remove them with --now --confirmed-off; or drop it --everywhere",
+            document->content.name, document->content.name, own->name);
+        return STATUS_INVALID;
+    }
+    unaware = own->state == SITE_LEAVING ? find_unaware(self, now_us, document) : NULL;
+    if (unaware != NULL) {
+        (void)snprintf(command->message, sizeof command->message,
+                       "site %.32s does not know yet that this one leaves filter %.128s, and would "
+                       "have it made anew: wait a moment, see `orbloom site %.128s`",
+                       unaware->name, document->content.name, document->content.name);
+        return STATUS_NOT_READY;
+    }
+    return STATUS_OK;
+}
+
 /* What is dropped here the others would go on waiting for; what is dropped everywhere is gone with
  * all that they have: so it takes a word more. */
-static enum status judge_scope(struct command *self)
+static enum status judge_scope(const struct coordinator *self, uint64_t now_us,
+                               struct command *command)
 {
-    const struct site_set *sites = document_sites(&self->entry->document);
+    const struct site_set *sites = document_sites(&command->entry->document);
     char names[SITES_TEXT_BYTES];
 
-    if (site_set_live(sites) < 2 || self->request->scope != 0) {
+    if (site_set_live(sites) < 2 || command->request->scope == DROP_EVERYWHERE) {
         return STATUS_OK;
     }
-    (void)snprintf(self->message, sizeof self->message,
+    if (command->request->scope == DROP_HERE) {
+        return judge_here(self, now_us, command);
+    }
+    (void)snprintf(command->message, sizeof command->message,
                    "filter %.128s is in sites %s: say --here to drop what this one has, which the "
                    "others keep, or --everywhere",
-                   self->entry->document.content.name, sites_list(sites, names));
+                   command->entry->document.content.name, sites_list(sites, names));
     return STATUS_INVALID;
 }
 
@@ -164,7 +225,7 @@ static enum status try_drop(struct coordinator *self, uint64_t now_us, void *con
     if (command->entry->document.content.state != FILTER_ACTIVE) {
         return STATUS_OK;
     }
-    status = judge_scope(command);
+    status = judge_scope(self, now_us, command);
     return status == STATUS_OK ? write_drop(self, now_us, command) : status;
 }
 

@@ -163,11 +163,10 @@ static enum status refuse_sites(struct command *self)
     const struct filter_document *document = &self->entry->document;
     char names[SITES_TEXT_BYTES];
 
-    (void)snprintf(
-        self->message, sizeof self->message,
-        "filter %.128s is in sites %s: an expiry of a filter in several sites is not "
-        "possible yet; drop it when its time is over, at each of them: `orbloom drop --here`",
-        document->content.name, sites_list(document_sites(document), names));
+    (void)snprintf(self->message, sizeof self->message,
+                   "filter %.128s is in sites %s: an expiry of a filter in several sites is not "
+                   "possible yet; drop it when its time is over: `orbloom drop --everywhere`",
+                   document->content.name, sites_list(document_sites(document), names));
     return STATUS_INVALID;
 }
 

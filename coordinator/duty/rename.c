@@ -157,7 +157,8 @@ static enum status swap_names(struct coordinator *self, struct command *command)
     if (replaced != NULL && site_set_live(document_sites(&replaced->document)) > 1) {
         return refuse(command, STATUS_INVALID,
                       "filter %.128s, whose name is to be taken, is in sites %s: drop it first, "
-                      "`orbloom drop %.128s --here`, and then rename",
+                      "`orbloom drop %.128s --everywhere` (or --here, once it has left them), and "
+                      "then rename",
                       name, sites_list(document_sites(&replaced->document), names), name);
     }
     return records_rename_filter(self, command->entry, replaced, name);

@@ -171,8 +171,10 @@ static enum status check_entry(struct command *self)
     }
     return held->state == SITE_GONE
                ? refuse(self, STATUS_INVALID,
-                        "site %.32s was in filter %.128s, and is gone for good: it may come back "
-                        "with another key (`orbloom keygen --site FILE`), without the filter",
+                        "site %.32s was in filter %.128s, and is gone for good under its key. With "
+                        "another one (`orbloom keygen --site FILE`) it may come back, without the "
+                        "filter; but the key is the whole site's: it leaves all other filters with "
+                        "it. Else create a new filter, and add the site to that",
                         site, name_of(self))
                : refuse(self, STATUS_EXISTS, "filter %.128s is in site %.32s already, which is %s",
                         name_of(self), site, site_state_name(held->state));
@@ -267,6 +269,15 @@ static enum status judge_leave(struct command *self, struct site_entry *entry)
 {
     const char *site = self->request->site.site;
 
+    if (entry != &self->next.entries[self->next.own] && entry->state == SITE_JOINING) {
+        return refuse(
+            self, STATUS_INVALID,
+            "%.32s joins: where it can't make the filter, `orbloom site` there says why, "
+            "and what helps; it goes on by itself then. Once it has made it, it leaves "
+            "there. --now --confirmed-off %.32s takes its key, which is the whole site's, "
+            "out of this filter for good",
+            site, site);
+    }
     if (entry != &self->next.entries[self->next.own]) {
         return refuse(self, STATUS_INVALID,
                       "a site leaves by itself: give the command to a coordinator of %.32s, "
@@ -294,8 +305,15 @@ static enum status judge_remove(struct command *self, struct site_entry *entry)
     if (entry == &self->next.entries[self->next.own]) {
         return refuse(self, STATUS_INVALID,
                       "%.32s is this site, which is not off: `orbloom site remove` without --now, "
-                      "or `orbloom drop %.128s --here`",
+                      "and once it leaves `orbloom drop %.128s --here`",
                       self->request->site.site, name_of(self));
+    }
+    if (entry->state == SITE_COUNTED && count_counted(&self->next) == 1) {
+        return refuse(self, STATUS_INVALID,
+                      "no site that has all keys of filter %.128s would be left: %.32s is the last "
+                      "one that counts, and what only it has could be called absent. If it won't "
+                      "come back: `orbloom drop %.128s --everywhere`, and create the filter anew",
+                      name_of(self), self->request->site.site, name_of(self));
     }
     entry->state = SITE_GONE;
     self->next.settled = false; /* What only that one had may still be with some of the others. */

@@ -43,8 +43,8 @@ static enum status check_name(const struct coordinator *self, const struct site_
     }
     (void)snprintf(reason, COORDINATOR_MESSAGE_BYTES,
                    holder->content.state == FILTER_ACTIVE
-                       ? "there is another filter %.128s here: rename or drop that one, or rename "
-                         "the one of the other site"
+                       ? "there is another filter %.128s here: rename that one here (`orbloom "
+                         "rename`), and this one is made by itself; or drop that one"
                        : "a filter %.128s is still being dropped here: its nodes have not all "
                          "confirmed; see `orbloom status`",
                    told->filter);

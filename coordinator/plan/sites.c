@@ -56,6 +56,20 @@ static uint32_t state_in(const struct site_set *set, const struct site_entry *en
                : 0;
 }
 
+/* Does a site count, this one and `but` left out? NULL: nobody else is left out. */
+static bool another_counts(const struct sites_view *view, const struct site_entry *but)
+{
+    struct others others = {.view = view};
+    const struct site_entry *other;
+
+    while ((other = next_other(&others)) != NULL) {
+        if (other != but && other->state == SITE_COUNTED) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void wait_for(struct sites_decision *out, enum sites_wait wait, const struct site_id *who)
 {
     out->wait = wait;
@@ -78,7 +92,8 @@ static bool may_hear(const struct sites_view *view, const struct sites_peer *pee
            itself->state == SITE_COUNTED;
 }
 
-/* Who left in order leaves nothing behind for those that were done with it. */
+/* Who left in order leaves nothing behind for those that were done with it. What becomes of this
+ * site itself takes nothing from what it has: it can be dumped. */
 static bool left_in_order(const struct sites_view *view, const struct site_set *after)
 {
     const struct site_set *document = view->document;
@@ -86,11 +101,26 @@ static bool left_in_order(const struct sites_view *view, const struct site_set *
     for (uint32_t i = 0; i < document->count; i++) {
         const struct site_entry *before = &document->entries[i];
 
-        if (before->state != SITE_GONE && site_set_find(after, &before->id)->state == SITE_GONE &&
-            (i == document->own || !sites_done(view, &before->id))) {
+        if (i != document->own && before->state != SITE_GONE &&
+            site_set_find(after, &before->id)->state == SITE_GONE &&
+            !sites_done(view, &before->id)) {
             return false;
         }
     }
+    return true;
+}
+
+/* A newcomer that has taken no adds yet has nothing to lose: an earlier one of the same site, which
+ * was dropped here, had a newer life than it knew of when it was made. */
+static bool rise(struct site_set *next, const struct site_life *heard)
+{
+    struct site_entry *own = &next->entries[next->own];
+
+    if (own->state != SITE_JOINING || next->takes_adds) {
+        return false;
+    }
+    own->life.number = heard->number + 1; /* its tag was drawn for this filter alone */
+    next->settled = false;
     return true;
 }
 
@@ -104,7 +134,7 @@ static void merge(const struct sites_view *view, const struct sites_peer *peer,
     out->step = SITES_MERGE;
     out->next = *view->document;
     if (there != NULL && there->state != SITE_GONE &&
-        site_life_compare(&there->life, &own->life) > 0) {
+        site_life_compare(&there->life, &own->life) > 0 && !rise(&out->next, &there->life)) {
         wait_for(out, SITES_WAIT_LIFE, &peer->id);
         return;
     }
@@ -117,7 +147,8 @@ static void merge(const struct sites_view *view, const struct sites_peer *peer,
         wait_for(out, SITES_WAIT_NAME, &peer->id);
         return;
     }
-    if (view->document->settled && left_in_order(view, &out->next)) {
+    if (view->document->settled && left_in_order(view, &out->next) &&
+        site_life_compare(&site_set_own(&out->next)->life, &own->life) == 0) {
         out->next.settled = true;
     }
 }
@@ -156,7 +187,6 @@ static bool step_open(const struct sites_view *view, struct sites_decision *out)
     const struct site_entry *own = site_set_own(document);
     struct others others = {.view = view};
     const struct site_entry *other;
-    bool counted = false;
 
     if (own->state != SITE_JOINING || document->takes_adds) {
         return false;
@@ -174,10 +204,9 @@ static bool step_open(const struct sites_view *view, struct sites_decision *out)
             wait_for(out, SITES_WAIT_NAMED, &other->id);
             return true;
         }
-        counted = counted || other->state == SITE_COUNTED;
     }
-    if (!counted) {
-        wait_for(out, SITES_WAIT_NAMED, &own->id);
+    if (!another_counts(view, NULL)) {
+        wait_for(out, SITES_WAIT_COUNTING, &own->id);
     }
     return true;
 }
@@ -193,6 +222,10 @@ static bool step_count(const struct sites_view *view, struct sites_decision *out
     }
     out->step = SITES_COUNT;
     out->next.entries[out->next.own].state = SITE_COUNTED;
+    if (!another_counts(view, NULL)) {
+        wait_for(out, SITES_WAIT_COUNTING, &own->id);
+        return true;
+    }
     while ((other = next_other(&others)) != NULL) {
         struct sites_peer peer = peer_or_none(view, &other->id);
 
@@ -249,8 +282,10 @@ static bool knows_gone(const struct site_set *document, const struct site_set *s
     return true;
 }
 
+/* Nobody to be compared with makes nobody whole but who was so before. */
 static bool step_settle(const struct sites_view *view, struct sites_decision *out)
 {
+    const struct site_entry *own = site_set_own(view->document);
     struct others others = {.view = view};
     const struct site_entry *other;
 
@@ -259,6 +294,10 @@ static bool step_settle(const struct sites_view *view, struct sites_decision *ou
     }
     out->step = SITES_SETTLE;
     out->next.settled = true;
+    if (own->state != SITE_COUNTED && !another_counts(view, NULL)) {
+        wait_for(out, SITES_WAIT_COUNTING, &own->id);
+        return true;
+    }
     while ((other = next_other(&others)) != NULL) {
         struct sites_peer peer = peer_or_none(view, &other->id);
 
@@ -324,6 +363,10 @@ static void gone(const struct sites_view *view, const struct site_entry *leaving
         } else if (!said_done(&peer, &leaving->id)) {
             wait_for(out, SITES_WAIT_DONE, &other->id);
         }
+    }
+    if (out->wait == SITES_WAIT_NONE && own->state != SITE_COUNTED &&
+        !another_counts(view, leaving)) {
+        wait_for(out, SITES_WAIT_STAYING, &own->id);
     }
 }
 

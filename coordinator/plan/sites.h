@@ -3,9 +3,11 @@
  * Each site edits its own document alone, one step at a time:
  *
  *   merge     what another site of the set has fenced, and this one does not know. Before all else.
+ *             A newcomer that has taken no adds takes a life above the one that is known of it.
  *   open      a newcomer takes adds: each site of its set, itself too, has fenced the very same
  *             set, the same states in it. One of them counts: by such a one it was named.
- *   count     a newcomer has copied all others, begun when it took adds.
+ *   count     a newcomer has copied all others, begun when it took adds. One of them counts: where
+ *             the last one that did was removed, nobody left has all keys, and nobody will.
  *   settle    since a site is GONE that had not left in order, all others have been compared with
  *             this one, each begun when both had fenced that.
  *   absent    a newcomer that counts, and is settled, may say "absent": each other site has fenced
@@ -13,14 +15,16 @@
  *   gone      all that stay are done with a leaver, and have fenced that it leaves. Done is who is
  *             settled, and has applied a whole mark of every other site that began after that one
  *             had fenced the leaving: also those of other sites, as an add of theirs may have been
- *             acknowledged for being at the leaver.
+ *             acknowledged for being at the leaver. Somebody else counts: where all leave before
+ *             they have heard of each other, nobody is gone, and each can be dumped.
  *
  * Marks bring what their source took itself. What only a newcomer, or only a leaver, lacks or has
  * of a site that burnt, none of them brings: hence "settled" in the last two. Left out, each of
  * these conditions loses keys: tests/models/site_set.pml.
  *
  * To name a newcomer, to leave, and to remove a site at once are an operator's edits, not steps.
- * A site whose own entry is in another life elsewhere was put back, which is not decided here.
+ * Any other site whose own entry is in a newer life elsewhere was put back, which is not decided
+ * here.
  *
  * Errors:  none.
  * Owner:   the caller's.
@@ -71,17 +75,19 @@ enum sites_action {
 
 enum sites_wait {
     SITES_WAIT_NONE = 0,
-    SITES_WAIT_ROOM,  /* with what `who` knows there are too many sites */
-    SITES_WAIT_NAME,  /* ... two sites of one name: one of them is to be removed */
-    SITES_WAIT_LIFE,  /* `who` knows a newer life of this site: it was put back */
-    SITES_WAIT_FENCE, /* this site's nodes have not fenced the present set */
-    SITES_WAIT_NAMED, /* `who` has not fenced the same set, or nobody that counts names this one */
-    SITES_WAIT_COPY,  /* of `who` */
-    SITES_WAIT_COMPARE, /* with `who` */
-    SITES_WAIT_COUNTED, /* `who` has not fenced that this site counts */
-    SITES_WAIT_MARK,    /* of `who` */
-    SITES_WAIT_LEAVING, /* `who` has not fenced that `leaver` leaves */
-    SITES_WAIT_DONE,    /* `who` is not done with `leaver` */
+    SITES_WAIT_ROOM,     /* with what `who` knows there are too many sites */
+    SITES_WAIT_NAME,     /* ... two sites of one name: one of them is to be removed */
+    SITES_WAIT_LIFE,     /* `who` knows a newer life of this site: it was put back */
+    SITES_WAIT_FENCE,    /* this site's nodes have not fenced the present set */
+    SITES_WAIT_NAMED,    /* `who` has not fenced the same set */
+    SITES_WAIT_COUNTING, /* a site that counts: none is left, and only those have all keys */
+    SITES_WAIT_COPY,     /* of `who` */
+    SITES_WAIT_COMPARE,  /* with `who` */
+    SITES_WAIT_COUNTED,  /* `who` has not fenced that this site counts */
+    SITES_WAIT_MARK,     /* of `who` */
+    SITES_WAIT_LEAVING,  /* `who` has not fenced that `leaver` leaves */
+    SITES_WAIT_DONE,     /* `who` is not done with `leaver` */
+    SITES_WAIT_STAYING,  /* this one is; but nobody stays who counts */
 };
 
 struct sites_decision {

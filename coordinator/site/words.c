@@ -26,28 +26,104 @@ static const char *name_of(const struct sites_view *view, const struct site_id *
     return text;
 }
 
-/* ", to which no link of this site is connected": what the user may look at first. */
-static const char *cut_off(const struct coordinator *self, uint64_t now_us, const char *name)
+struct names {
+    char filter[DOCUMENT_NAME_BYTES];
+    char own[WHO_BYTES];
+    char who[WHO_BYTES];
+    char leaver[WHO_BYTES];
+    const char *cut; /* what the user may look at first */
+    bool all_taken;  /* the room of those that are gone, too */
+};
+
+static const char *cut_off(const struct coordinator *self, uint64_t now_us,
+                           const struct sites_view *view, const struct site_id *who)
 {
-    return links_find_site(self, now_us, name).connected
+    return site_id_equal(who, &site_set_own(view->document)->id) ||
+                   links_connected(self, now_us, who)
                ? ""
                : "; no link of this site is connected to it";
 }
 
-static void tell(const struct sites_decision *decision, const char *who, const char *leaver,
-                 const char *cut, char *text)
+/* With what that one knows, are there more than SITE_SET_MAX, also of those that are gone? */
+static bool takes_all(const struct sites_view *view, const struct site_id *who)
+{
+    uint32_t count = view->document->count;
+
+    for (uint32_t i = 0; i < view->npeers; i++) {
+        const struct site_set *told = view->peers[i].fenced;
+
+        if (told == NULL || !site_id_equal(&view->peers[i].id, who)) {
+            continue;
+        }
+        for (uint32_t k = 0; k < told->count; k++) {
+            count += site_set_find(view->document, &told->entries[k].id) == NULL;
+        }
+    }
+    return count > SITE_SET_MAX;
+}
+
+/* ---- what others know, and this site can't take over ---- */
+
+static void tell_room(const struct names *names, char *text)
+{
+    if (names->all_taken) {
+        (void)snprintf(
+            text, COORDINATOR_MESSAGE_BYTES,
+            "nothing that can come: with those that site %s knows there are more than %d "
+            "sites, and those that are gone stay. Create a new filter, and drop this one",
+            names->who, SITE_SET_MAX);
+    } else {
+        (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                       "sites to be removed: with those that site %s knows there are more than %d "
+                       "that are not gone; `orbloom site %.128s` at both shows which",
+                       names->who, SITE_SET_MAX_LIVE, names->filter);
+    }
+}
+
+static void tell_life(const struct names *names, char *text)
+{
+    (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                   "this site's store, which was put back: site %.32s knows a newer life of this "
+                   "site. Restore it from what its nodes hold (`orbloom map restore`), or take it "
+                   "out: here `orbloom site remove %.128s %.32s`, at another site the same with "
+                   "--now --confirmed-off %.32s, then here `orbloom drop --here`",
+                   names->who, names->filter, names->own, names->own);
+}
+
+static void tell_counting(const struct names *names, char *text)
+{
+    (void)snprintf(
+        text, COORDINATOR_MESSAGE_BYTES,
+        "a site that has all keys, and none is left: each other one joins, leaves, or is "
+        "gone. What one that leaves has can be dumped there, and loaded under another "
+        "name; then `orbloom drop %.128s --everywhere`",
+        names->filter);
+}
+
+static void tell_staying(const struct names *names, char *text)
+{
+    (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                   "a site that stays: all that had the keys leave, and nobody would answer for "
+                   "them any more. They can be dumped here, and loaded under another name; then "
+                   "`orbloom drop %.128s --everywhere`",
+                   names->filter);
+}
+
+/* ---- a decision ---- */
+
+static void tell(const struct sites_decision *decision, const struct names *names, char *text)
 {
     const size_t size = COORDINATOR_MESSAGE_BYTES;
+    const char *who = names->who;
+    const char *leaver = names->leaver;
+    const char *cut = names->cut;
 
     switch (decision->wait) {
     case SITES_WAIT_NONE:
         (void)snprintf(text, size, "the store to be written");
         return;
     case SITES_WAIT_ROOM:
-        (void)snprintf(text, size,
-                       "sites to be removed: with those that site %s knows there are more than "
-                       "there may be",
-                       who);
+        tell_room(names, text);
         return;
     case SITES_WAIT_NAME:
         (void)snprintf(text, size,
@@ -55,11 +131,7 @@ static void tell(const struct sites_decision *decision, const char *who, const c
                        who);
         return;
     case SITES_WAIT_LIFE:
-        (void)snprintf(text, size,
-                       "this site's store, which was put back: site %s knows a newer life of this "
-                       "site. Restore it from what its nodes hold, or drop the filter here and "
-                       "remove this site there",
-                       who);
+        tell_life(names, text);
         return;
     case SITES_WAIT_FENCE:
         (void)snprintf(text, size, "this site's nodes to confirm the set of sites");
@@ -67,6 +139,9 @@ static void tell(const struct sites_decision *decision, const char *who, const c
     case SITES_WAIT_NAMED:
         (void)snprintf(text, size, "site %s to know the same sites, and its nodes to confirm it%s",
                        who, cut);
+        return;
+    case SITES_WAIT_COUNTING:
+        tell_counting(names, text);
         return;
     case SITES_WAIT_COPY:
         (void)snprintf(text, size, "all keys of site %s to be copied%s", who, cut);
@@ -87,6 +162,9 @@ static void tell(const struct sites_decision *decision, const char *who, const c
         (void)snprintf(text, size, "site %s to know that %s leaves, and its nodes to confirm it%s",
                        who, leaver, cut);
         return;
+    case SITES_WAIT_STAYING:
+        tell_staying(names, text);
+        return;
     case SITES_WAIT_DONE:
         (void)snprintf(text, size, "site %s to have all that %s, which leaves, has acknowledged%s",
                        who, leaver, cut);
@@ -104,8 +182,7 @@ void words_awaited(const struct coordinator *self, uint64_t now_us,
     struct sites_view view = in_sites_view(self, now_us, note != NULL ? note : &none, document,
                                            peers);
     struct sites_decision decision;
-    char who[WHO_BYTES];
-    char leaver[WHO_BYTES];
+    struct names names;
 
     text[0] = '\0';
     if (links_disagree(self, now_us)) {
@@ -119,9 +196,11 @@ void words_awaited(const struct coordinator *self, uint64_t now_us,
     if (decision.action == SITES_NOTHING) {
         return;
     }
-    (void)name_of(&view, &decision.who, who);
-    tell(&decision, who, name_of(&view, &decision.leaver, leaver),
-         site_id_equal(&decision.who, &site_set_own(document)->id) ? ""
-                                                                   : cut_off(self, now_us, who),
-         text);
+    (void)snprintf(names.filter, sizeof names.filter, "%s", entry->document.content.name);
+    (void)name_of(&view, &site_set_own(document)->id, names.own);
+    (void)name_of(&view, &decision.who, names.who);
+    (void)name_of(&view, &decision.leaver, names.leaver);
+    names.cut = cut_off(self, now_us, &view, &decision.who);
+    names.all_taken = takes_all(&view, &decision.who);
+    tell(&decision, &names, text);
 }

@@ -206,6 +206,7 @@ static struct admin_request request_of(enum admin_action action)
 
 Test(coordinator_sites, a_drop_says_where)
 {
+    struct site_set sites = two_sites;
     struct admin_request drop = coordinator_stage_drop();
 
     make_in_sites();
@@ -213,6 +214,15 @@ Test(coordinator_sites, a_drop_says_where)
                           "which the others keep, or --everywhere");
     cr_assert_eq(document()->content.state, FILTER_ACTIVE);
     drop.scope = DROP_HERE;
+    expect_refused(&drop,
+                   "the other sites of filter urls would wait for this one, or have it make "
+                   "the filter anew: leave first, `orbloom site remove urls eu`. If they are "
+                   "gone for good, remove them with --now --confirmed-off; or drop it "
+                   "--everywhere");
+    cr_assert_eq(document()->content.state, FILTER_ACTIVE);
+    sites.entries[0].state = SITE_LEAVING;
+    sites.takes_adds = false;
+    put_sites("filter/1", &sites);
     coordinator_stage_command(&stage, 7, &drop);
     cr_assert_eq(document()->content.state, FILTER_DROPPING);
     drop.scope = 0;
@@ -249,13 +259,15 @@ Test(coordinator_sites, an_expiry_is_refused)
 
     make_in_sites();
     expire.expire = (struct expiry_wish){.after_us = 3600 * (uint64_t)SECOND_US};
-    expect_refused(&expire, "filter urls is in sites eu, us: an expiry of a filter in several "
-                            "sites is not possible yet; drop it when its time is over, at each of "
-                            "them: `orbloom drop --here`");
+    expect_refused(&expire,
+                   "filter urls is in sites eu, us: an expiry of a filter in several "
+                   "sites is not possible yet; drop it when its time is over: `orbloom drop "
+                   "--everywhere`");
     expire.expire.after_us = 0;
-    expect_refused(&expire, "filter urls is in sites eu, us: an expiry of a filter in several "
-                            "sites is not possible yet; drop it when its time is over, at each of "
-                            "them: `orbloom drop --here`");
+    expect_refused(&expire,
+                   "filter urls is in sites eu, us: an expiry of a filter in several "
+                   "sites is not possible yet; drop it when its time is over: `orbloom drop "
+                   "--everywhere`");
     cr_assert_eq(document()->content.state, FILTER_ACTIVE);
     expire.expire = (struct expiry_wish){.never = true};
     cr_assert_eq(ask(&expire).status, STATUS_OK, "it has none");
@@ -283,7 +295,8 @@ Test(coordinator_sites, a_name_can_be_changed_but_not_taken)
     rename.name = "next";
     rename.rename = (struct rename_parameters){.name = "urls", .replace = true};
     expect_refused(&rename, "filter urls, whose name is to be taken, is in sites eu, us: drop it "
-                            "first, `orbloom drop urls --here`, and then rename");
+                            "first, `orbloom drop urls --everywhere` (or --here, once it has left "
+                            "them), and then rename");
     rename.name = "urls";
     rename.rename = (struct rename_parameters){.name = "others"};
     coordinator_stage_command(&stage, 7, &rename);

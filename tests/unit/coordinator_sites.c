@@ -114,7 +114,24 @@ Test(coordinator_sites, a_newcomer_opens_once_all_have_the_same_set)
 Test(coordinator_sites, newcomers_alone_do_not_open)
 {
     stage(SITE_JOINING, SITE_JOINING, SITE_JOINING);
-    expect_wait(SITES_OPEN, SITES_WAIT_NAMED, C);
+    expect_wait(SITES_OPEN, SITES_WAIT_COUNTING, C);
+}
+
+/* Else it would count, be settled and say "absent" at once, as there is nobody to wait for. */
+Test(coordinator_sites, a_newcomer_does_not_count_when_the_last_one_that_did_is_removed)
+{
+    stage(SITE_GONE, SITE_GONE, SITE_JOINING);
+    document.takes_adds = compared_here[0].takes_adds = compared_here[1].takes_adds = true;
+    expect_wait(SITES_COUNT, SITES_WAIT_COUNTING, C);
+    stage(SITE_GONE, SITE_JOINING, SITE_JOINING);
+    document.takes_adds = compared_here[0].takes_adds = compared_here[1].takes_adds = true;
+    expect_wait(SITES_COUNT, SITES_WAIT_COUNTING, C);
+    document.settled = false;
+    become(&document, B, SITE_GONE);
+    expect_wait(SITES_COUNT, SITES_WAIT_COUNTING, C);
+    become(&document, C, SITE_LEAVING);
+    document.takes_adds = false;
+    expect_wait(SITES_SETTLE, SITES_WAIT_COUNTING, C);
 }
 
 Test(coordinator_sites, a_newcomer_first_hears_of_one_that_counts)
@@ -209,6 +226,17 @@ Test(coordinator_sites, who_was_done_with_a_leaver_stays_settled)
                   "a mark of A since it has fenced that B leaves is missing");
 }
 
+Test(coordinator_sites, who_left_in_order_stays_settled)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_LEAVING);
+    become(&told[0], C, SITE_GONE);
+    expect_write(SITES_MERGE);
+    cr_assert(decision.next.settled, "it has all that it had");
+    become(&told[0], B, SITE_GONE);
+    expect_write(SITES_MERGE);
+    cr_assert_not(decision.next.settled);
+}
+
 Test(coordinator_sites, a_leaver_is_gone_when_all_that_stay_are_done)
 {
     stage(SITE_COUNTED, SITE_LEAVING, SITE_COUNTED);
@@ -228,6 +256,20 @@ Test(coordinator_sites, a_leaver_is_gone_when_all_that_stay_are_done)
     expect_wait(SITES_GONE, SITES_WAIT_LEAVING, C);
 }
 
+Test(coordinator_sites, nobody_is_gone_when_all_leave)
+{
+    stage(SITE_GONE, SITE_LEAVING, SITE_LEAVING);
+    expect_wait(SITES_GONE, SITES_WAIT_STAYING, C);
+    cr_assert_eq(decision.leaver.low, B);
+    become(&marked[1], B, SITE_COUNTED);
+    expect_wait(SITES_GONE, SITES_WAIT_DONE, C);
+
+    stage(SITE_COUNTED, SITE_LEAVING, SITE_LEAVING);
+    peers[0].done[0].low = B;
+    peers[0].ndone = 1;
+    expect_write(SITES_GONE);
+}
+
 Test(coordinator_sites, nobody_is_done_before_it_is_settled)
 {
     stage(SITE_COUNTED, SITE_LEAVING, SITE_COUNTED);
@@ -241,6 +283,19 @@ Test(coordinator_sites, who_was_put_back_does_not_go_on)
 {
     stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
     told[0].entries[C - 1].life.number = 2;
+    expect_wait(SITES_MERGE, SITES_WAIT_LIFE, A);
+}
+
+Test(coordinator_sites, a_newcomer_without_adds_takes_a_newer_life)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_JOINING);
+    told[0].entries[C - 1].life = (struct site_life){.number = 4, .tag = 9};
+    told[0].entries[C - 1].state = SITE_COUNTED;
+    expect_write(SITES_MERGE);
+    cr_assert_eq(site_set_own(&decision.next)->life.number, 5);
+    cr_assert_eq(site_set_own(&decision.next)->state, SITE_JOINING);
+    cr_assert_not(decision.next.takes_adds || decision.next.says_absent || decision.next.settled);
+    document.takes_adds = true;
     expect_wait(SITES_MERGE, SITES_WAIT_LIFE, A);
 }
 

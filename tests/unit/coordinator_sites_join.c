@@ -44,6 +44,28 @@ static void expect_awaited(uint32_t i, const char *words)
     cr_assert_not_null(strstr(text, words), "%s: %s", site_stages_name(i), text);
 }
 
+/* A drop that is begun is not answered before the nodes have confirmed it. */
+static void drop_here(uint32_t i, enum status status, const char *words)
+{
+    struct admin_request drop = coordinator_stage_drop();
+    struct coordinator_stage *stage = &site_stages[i].stage;
+
+    drop.scope = DROP_HERE;
+    stage->ntold = 0;
+    coordinator_stage_command(stage, 2, &drop);
+    if (status != STATUS_OK) {
+        expect_refused(coordinator_stage_told(stage), status, words);
+        return;
+    }
+    cr_assert_eq(stage->ntold, 0);
+    for (int n = 0; n < 3; n++) {
+        site_stages_confirm(i);
+        coordinator_stage_turn(stage);
+    }
+    cr_assert_null(site_stages_document(i, "urls"));
+    stage->ntold = 0;
+}
+
 /* From where it has opened: copied, counted, marked. */
 static void finish_join(uint32_t i)
 {
@@ -443,7 +465,9 @@ Test(coordinator_join, a_name_that_is_taken_is_told_and_waited_for)
     add(EU, "us");
     site_stages_run();
     cr_assert_not(document_has_sites(site_stages_document(US, "urls")));
-    expect_refusal(US, "there is another filter urls here");
+    expect_refusal(US, "there is another filter urls here: rename that one here");
+    expect_refused(site_stages_change(EU, SITE_STEP_LEAVE, "us"), STATUS_INVALID,
+                   "us joins: where it can't make the filter, `orbloom site` there says why");
     expect_awaited(EU, "");
     free_name();
     cr_assert(document_has_sites(site_stages_document(US, "urls")), "the name was free at once");
@@ -531,15 +555,7 @@ Test(coordinator_join, without_enough_nodes_nothing_is_made)
 /* It was in the set, and has lost all: with its old life it would be taken for one that has all. */
 Test(coordinator_join, one_that_has_lost_the_filter_does_not_make_it_anew)
 {
-    struct admin_request drop = coordinator_stage_drop();
-    struct coordinator_stage *us = &site_stages[US].stage;
-
     join(EU, US);
-    drop.scope = DROP_HERE;
-    coordinator_stage_command(us, 2, &drop);
-    site_stages_run();
-    coordinator_stage_pass(us, 20000000);
-    us->ntold = 0;
     memory_store_fini(&site_stages[US].store);
     memory_store_init(&site_stages[US].store);
     site_stages_restart(US);
@@ -637,6 +653,28 @@ Test(coordinator_join, the_last_one_that_counts_does_not_leave)
                    "filter urls is not in a site ap");
 }
 
+/* Neither has heard of the other one: each is the one that has all, and stays as it is. */
+Test(coordinator_join, all_leave_at_once)
+{
+    join(EU, US);
+    site_stages[US].cut = true;
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_LEAVE, "eu").status, STATUS_OK);
+    cr_assert_eq(site_stages_change(US, SITE_STEP_LEAVE, "us").status, STATUS_OK);
+    site_stages_run();
+    site_stages[US].cut = false;
+    site_stages_run();
+    site_stages_mark(EU, US);
+    site_stages_mark(US, EU);
+    site_stages_run();
+    for (uint32_t i = EU; i <= US; i++) {
+        cr_assert_eq(site_stages_state(i, EU), SITE_LEAVING);
+        cr_assert_eq(site_stages_state(i, US), SITE_LEAVING);
+        cr_assert(set_of(i)->settled, "it may be dumped");
+        expect_awaited(i, "a site that stays: all that had the keys leave");
+        expect_awaited(i, "`orbloom drop urls --everywhere`");
+    }
+}
+
 /* ---- removed ---- */
 
 Test(coordinator_join, a_site_is_removed_at_once)
@@ -668,9 +706,44 @@ Test(coordinator_join, a_site_is_removed_at_once)
     told = site_stages_change(EU, SITE_STEP_REMOVE, "us");
     cr_assert(told.status == STATUS_OK && !told.created);
     expect_refused(site_stages_change(EU, SITE_STEP_ADD, "us"), STATUS_INVALID,
-                   "site us was in filter urls, and is gone for good");
+                   "site us was in filter urls, and is gone for good under its key");
+    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "us"), STATUS_INVALID,
+                   "the key is the whole site's");
     expect_refused(site_stages_change(EU, SITE_STEP_REMOVE, "eu"), STATUS_INVALID,
                    "eu is this site, which is not off");
+}
+
+/* It has some of what eu had, and nobody can tell it which. */
+Test(coordinator_join, the_last_one_that_counts_is_not_removed)
+{
+    add(EU, "us");
+    site_stages_run();
+    cr_assert(set_of(US)->takes_adds);
+    site_stages[EU].cut = true;
+    expect_refused(site_stages_change(US, SITE_STEP_REMOVE, "eu"), STATUS_INVALID,
+                   "no site that has all keys of filter urls would be left");
+    site_stages_run();
+    cr_assert_eq(site_stages_state(US, US), SITE_JOINING);
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK,
+                 "eu has all, and goes on alone");
+}
+
+/* Each of two sites that count removes the other one: a newcomer hears both. */
+Test(coordinator_join, a_newcomer_alone_says_no_absent)
+{
+    join(EU, US);
+    add(EU, "ap");
+    site_stages_run();
+    cr_assert(set_of(AP)->takes_adds);
+    site_stages[AP].cut = true;
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK);
+    site_stages[US].cut = true;
+    site_stages[AP].cut = false;
+    site_stages_run();
+    cr_assert_eq(site_stages_state(AP, US), SITE_GONE);
+    expect_refused(site_stages_change(AP, SITE_STEP_REMOVE, "eu"), STATUS_INVALID,
+                   "eu is the last one that counts");
+    cr_assert_not(set_of(AP)->says_absent);
 }
 
 /* A comparison begun before both knew that us is gone may lack what us had told the other. */
@@ -714,15 +787,43 @@ Test(coordinator_join, a_drop_everywhere_reaches_all)
 
 Test(coordinator_join, a_drop_here_is_no_other_sites_drop)
 {
-    struct admin_request drop = coordinator_stage_drop();
-
     join(EU, US);
-    drop.scope = DROP_HERE;
-    coordinator_stage_command(&site_stages[EU].stage, 2, &drop);
+    drop_here(US, STATUS_INVALID, "leave first, `orbloom site remove urls us`");
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_LEAVE, "eu").status, STATUS_OK);
+    drop_here(EU, STATUS_NOT_READY, "site us does not know yet that this one leaves");
+    site_stages_run();
+    drop_here(EU, STATUS_OK, "");
     site_stages_run();
     cr_assert_null(site_stages_document(EU, "urls"));
     cr_assert_not_null(site_stages_document(US, "urls"));
-    cr_assert_eq(site_stages_state(US, EU), SITE_COUNTED);
+    cr_assert_eq(site_stages_state(US, EU), SITE_LEAVING);
+}
+
+/* Else it would be made anew, as the others go on telling of it. */
+Test(coordinator_join, a_newcomer_that_leaves_and_is_dropped_is_not_made_anew)
+{
+    add(EU, "us");
+    site_stages_run();
+    drop_here(US, STATUS_INVALID, "have it make the filter anew");
+    cr_assert_eq(site_stages_change(US, SITE_STEP_LEAVE, "us").status, STATUS_OK);
+    site_stages_run();
+    drop_here(US, STATUS_OK, "");
+    site_stages_run();
+    coordinator_stage_pass(&site_stages[US].stage, 20000000);
+    site_stages_restart(US);
+    site_stages_run();
+    cr_assert_null(site_stages_document(US, "urls"));
+}
+
+Test(coordinator_join, who_can_t_reach_the_others_any_more_drops_what_it_has)
+{
+    join(EU, US);
+    site_stages[US].cut = true;
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK);
+    drop_here(EU, STATUS_OK, "");
+    cr_assert_eq(site_stages_change(US, SITE_STEP_LEAVE, "us").status, STATUS_OK);
+    site_stages_run();
+    drop_here(US, STATUS_OK, "");
 }
 
 /* One that left, and was dropped there then, has nothing to say about the others' filter. */

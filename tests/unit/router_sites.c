@@ -4,6 +4,7 @@
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { KEYS = 3, ALL = (1 << KEYS) - 1, SOON_US = 1000000 };
@@ -97,6 +98,29 @@ Test(router_sites, adds_are_taken_while_it_is_being_filled)
     send(OPERATION_ADD);
     router_stage_vote(&stage, 1, 'a');
     router_stage_vote(&stage, 2, 'a');
+    (void)expect(STATUS_OK, ALL, ALL);
+    router_stage_fini(&stage);
+}
+
+/* Others may have had for long what is new here. What is here is known, and so is what is new where
+ * all that the others had is here. */
+Test(router_sites, a_site_that_is_being_filled_calls_no_key_new)
+{
+    open_stage(WHEN_UNAVAILABLE_ERROR, true, false);
+    send(OPERATION_ADD);
+    router_stage_vote(&stage, 1, 'a');
+    router_stage_vote(&stage, 2, 'a');
+    (void)expect(STATUS_OK, ALL, ALL);
+    cr_assert_eq(router_stage_counter(&stage, "keys_maybe_new_total"), KEYS);
+    cr_assert_eq(router_stage_counter(&stage, "checks_behind_total"), 0);
+    send(OPERATION_ADD);
+    router_stage_vote(&stage, 1, 'p');
+    router_stage_vote(&stage, 2, 'p');
+    (void)expect(STATUS_OK, ALL, 0);
+    allow(true, true);
+    send(OPERATION_ADD);
+    router_stage_vote(&stage, 1, 'a');
+    router_stage_vote(&stage, 2, 'a');
     (void)expect(STATUS_OK, 0, ALL);
     router_stage_fini(&stage);
 }
@@ -111,6 +135,59 @@ Test(router_sites, a_site_that_has_left_says_so)
     allow(false, false);
     check('a', 'a');
     cr_assert_not_null(strstr(expect(STATUS_BEHIND, 0, 0).message, "has left them"));
+    router_stage_fini(&stage);
+}
+
+static struct {
+    enum status status;
+    bool told;
+    char message[ROUTER_MESSAGE_BYTES];
+} dumped;
+
+static void take_page(void *owner, const struct router_page *page)
+{
+    (void)owner;
+    dumped.told = true;
+    dumped.status = page->status;
+    (void)snprintf(dumped.message, sizeof dumped.message, "%s",
+                   page->message != NULL ? page->message : "");
+}
+
+static void expect_dump(enum status status, const char *words)
+{
+    memset(&dumped, 0, sizeof dumped);
+    router_dump(stage.router, stage.now_us,
+                &(struct router_dump){
+                    .name = "urls", .deadline_us = stage.now_us + SOON_US, .done = take_page});
+    router_stage_pass(&stage, 1000);
+    if (!dumped.told) {
+        router_stage_sync(&stage, stage.sync, false);
+    }
+    cr_assert(dumped.told);
+    cr_assert_eq(dumped.status, status, "%s", dumped.message);
+    cr_assert_not_null(strstr(dumped.message, words), "%s", dumped.message);
+}
+
+/* What it has it keeps, and may be the last to have. */
+Test(router_sites, a_site_that_leaves_is_dumped_if_it_has_all)
+{
+    struct site_set *sites;
+
+    open_stage(WHEN_UNAVAILABLE_ERROR, true, false);
+    stage.document.keylog = KEYLOG_ON;
+    stage.document.content.sites->settled = true;
+    allow(true, false);
+    expect_dump(STATUS_NOT_READY, "still being filled");
+    sites = stage.document.content.sites;
+    sites->entries[sites->own].state = SITE_LEAVING;
+    allow(false, false);
+    expect_dump(STATUS_OK, "");
+    sites->entries[sites->own].state = SITE_GONE;
+    allow(false, false);
+    expect_dump(STATUS_OK, "");
+    sites->settled = false;
+    allow(false, false);
+    expect_dump(STATUS_NOT_READY, "may lack keys");
     router_stage_fini(&stage);
 }
 
