@@ -128,6 +128,7 @@ static void want(struct link *self, const struct document_entry *entry)
             .peer = peer,
             .own_life = own->life,
             .keyset = serving_keyset(&entry->document),
+            .loss = places_loss(&entry->document),
             .set_hash = mark_set_hash(document_sites(&entry->document)),
             .unsettled = !is_settled(document_sites(&entry->document)),
         };

@@ -122,7 +122,7 @@ static void on_boots(void *owner, const struct router_ends_told *told)
     if (late) {
         return; /* It was about what is not known any more. */
     }
-    if (told->status != STATUS_OK) {
+    if (told->status != STATUS_OK || !inflow_lasts(inflow)) {
         own->again_us = inflow->self->now_us + BOOTS_AGAIN_US;
         return;
     }

@@ -51,6 +51,18 @@ static const struct filter_document *document_of(const struct inflow *inflow)
     return entry != NULL ? &entry->document : NULL;
 }
 
+uint64_t places_loss(const struct filter_document *document)
+{
+    uint64_t newest = 0;
+
+    for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        uint64_t one = document->content.groups[group].loss_epoch;
+
+        newest = one > newest ? one : newest;
+    }
+    return newest;
+}
+
 static void put_off(struct inflow *inflow)
 {
     struct places *places = &inflow->places;
@@ -73,13 +85,16 @@ static void say(struct inflow *inflow, const char *what, enum status status, con
 
 /* ---- what several records come to ---- */
 
-/* What another life, keyset or site has, or goes with an accepted loss, says nothing of this. */
-static bool is_ours(const struct inflow *inflow, const struct record_site_cursor *cursor)
+/* What another life, keyset or site has says nothing of this; nor what was written before a loss
+ * was accepted in that slot group here, as it may cover what nobody has any more. */
+static bool is_ours(const struct inflow *inflow, const struct filter_document *document,
+                    const struct record_site_cursor *cursor)
 {
     const struct site_id *site = &inflow->self->config.peers[inflow->peer].id;
 
     return cursor->keyset == inflow->keyset && cursor->site[0] == site->high &&
-           cursor->site[1] == site->low && cursor->loss == 0 &&
+           cursor->site[1] == site->low &&
+           cursor->loss == document->content.groups[cursor->group].loss_epoch &&
            cursor->site_life.number == inflow->source_life.number &&
            cursor->site_life.tag == inflow->source_life.tag &&
            cursor->own_life.number == inflow->own_life.number &&
@@ -212,14 +227,17 @@ static void on_read(void *owner, const struct router_site_cursors_told *told)
 {
     struct inflow *inflow = owner;
     struct places *places = &inflow->places;
+    const struct filter_document *document = document_of(inflow);
 
     places->asking--;
-    if (told->status != STATUS_OK || told->epoch != places->epoch) {
-        fail_reading(inflow, told->status,
-                     told->status != STATUS_OK ? told->message : "replicas have moved meanwhile");
+    if (told->status != STATUS_OK) {
+        fail_reading(inflow, told->status, told->message);
+    } else if (document == NULL || told->epoch != places->epoch ||
+               document->epoch != places->epoch) {
+        fail_reading(inflow, told->status, "replicas have moved meanwhile");
     }
     for (size_t i = 0; i < told->count && !places->failed; i++) {
-        if (!is_ours(inflow, &told->cursors[i])) {
+        if (!is_ours(inflow, document, &told->cursors[i])) {
             continue;
         }
         if (!heap_grow(&places->cursors, &places->cursors_room, places->ncursors + 1,
@@ -387,12 +405,22 @@ static size_t chunks_of(const struct places *places)
     return (places->ncursors + CODEC_MAX_SITE_CURSORS - 1) / CODEC_MAX_SITE_CURSORS;
 }
 
+/* Of that slot group, by the losses that were accepted in it. The router copies them. */
+static void set_loss(struct places *places, const struct filter_document *document, uint32_t group)
+{
+    for (size_t i = 0; i < places->ncursors; i++) {
+        places->cursors[i].loss = document->content.groups[group].loss_epoch;
+    }
+}
+
 /* `next` counts the chunks of all slot groups. */
 static void write_next(struct link *self, uint64_t now_us, struct inflow *inflow)
 {
     struct places *places = &inflow->places;
+    const struct filter_document *document = document_of(inflow);
     size_t chunks = chunks_of(places);
 
+    places->failed |= document == NULL || document->epoch != places->epoch;
     while (!places->failed && places->next < places->ngroups * chunks &&
            places->asking < PLACES_AT_ONCE) {
         size_t at = places->next % chunks * CODEC_MAX_SITE_CURSORS;
@@ -409,6 +437,7 @@ static void write_next(struct link *self, uint64_t now_us, struct inflow *inflow
             .owner = inflow,
         };
 
+        set_loss(places, document, question.group);
         places->next++;
         places->asking++;
         router_site_cursors_put(self->router, now_us, &question);

@@ -177,6 +177,8 @@ struct inflow {
     struct site_life source_life;
     struct site_life own_life;
     uint32_t keyset;
+    uint64_t loss;       /* the newest one that was accepted here when it was begun */
+    uint64_t loss_epoch; /* ... and none since, by the document of this epoch */
     bool wanted;         /* found in the documents since the last sweep */
     struct proof *proof; /* NULL: nothing is to be proved; see evidence.h */
 
@@ -213,6 +215,7 @@ struct inflow_wish {
     struct site_life source_life;
     struct site_life own_life;
     uint32_t keyset;
+    uint64_t loss;     /* places_loss() of the document */
     uint64_t set_hash; /* of the set of sites */
     bool unsettled;    /* ... in which somebody joins, leaves, is being filled */
 };
@@ -477,6 +480,9 @@ struct inflow *inflow_find(const struct link *self, uint64_t filter_id, uint32_t
 /* NULL: no such stream of that channel. */
 struct inflow *inflow_of(struct link *self, const struct channel *channel, uint64_t stream);
 
+/* Is all still here that was acknowledged here? Not where a loss was accepted since. */
+bool inflow_lasts(struct inflow *inflow);
+
 /* The stream ends, which is said, and is begun anew. */
 void inflow_close(struct link *self, struct inflow *inflow, enum status status, const char *cause);
 
@@ -510,6 +516,9 @@ void places_advanced(struct inflow *inflow, bool keys);
 
 /* Has W replicas of each slot group, by the document as it is now, noted that version? */
 bool places_are_noted(const struct inflow *inflow, uint64_t version);
+
+/* The epoch since which the newest loss is accepted in any of its slot groups; 0: none was. */
+uint64_t places_loss(const struct filter_document *document);
 
 /* Note what is applied as soon as may be. */
 void places_hurry(struct inflow *inflow);

@@ -400,6 +400,56 @@ Test(link_places, what_comes_after_nodes_were_put_back_writes_no_place_over_what
     end();
 }
 
+/* ---- a loss that is accepted ---- */
+
+/* Of a life that node 3 of US had once. */
+static void accept_loss(void)
+{
+    struct filter_document *document = &pair->sides[US].document;
+    struct slot_group *group = &document->content.groups[0];
+
+    group->lost[0] = group->slots[2].current;
+    group->lost[0].incarnation++;
+    group->loss_epoch = document->epoch + 1;
+    document_epoch_advance(document);
+    site_pair_hand(pair, US);
+}
+
+/* What was acknowledged before may be with nobody: the link that lives on may claim none of it. */
+Test(link_places, a_loss_that_is_accepted_voids_what_a_link_knows)
+{
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(copies(), 3);
+    nopened = 0;
+    accept_loss();
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(nopened, 1);
+    cr_assert_eq(nsources, 0, "places of before the loss are named");
+    cr_assert_eq(copies(), 6);
+    restart_link(US);
+    cr_assert_eq(nsources, 3, "what was noted since is not found");
+    cr_assert_eq(copies(), 6);
+    end();
+}
+
+/* Nor may one that begins, by what nodes have noted. */
+Test(link_places, a_loss_that_is_accepted_voids_what_nodes_have_noted)
+{
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 5 * SECOND);
+    site_pair_link_stop(pair, US);
+    accept_loss();
+    site_pair_run(pair, SECOND);
+    site_pair_link_start(pair, US);
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_eq(nsources, 0, "places of before the loss are named");
+    cr_assert_eq(copies(), 6);
+    end();
+}
+
 /* ---- records that are of something else, or do not agree ---- */
 
 static enum status put_status;
