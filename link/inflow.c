@@ -425,6 +425,7 @@ static void begin_anew(struct link *self, struct inflow *inflow)
         0; /* Of places that are read nobody knows what they were copied with. */
     places_void(inflow);
     marked_void(inflow);
+    evidence_void(inflow);
 }
 
 void inflow_copy_anew(struct link *self, struct inflow *inflow)
@@ -434,6 +435,8 @@ void inflow_copy_anew(struct link *self, struct inflow *inflow)
         inflow->open_us = 0;
     }
     inflow->nsources = 0;
+    inflow->from_nothing_us = 0;
+    inflow->anew = inflow->places.state != PLACES_KNOWN;
     inflow->evidence.whole_us = 0;
 }
 

@@ -217,6 +217,8 @@ static void finish_reading(struct inflow *inflow)
         return;
     }
     places->state = PLACES_KNOWN;
+    inflow->nsources = inflow->anew ? 0 : inflow->nsources;
+    inflow->anew = false;
     inflow->from_nothing_us = 0;
     places->failures = 0;
     inflow->own.list = 0;

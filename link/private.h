@@ -189,6 +189,7 @@ struct inflow {
     struct own_boots own;
     struct marked marked;
     struct inflow_evidence evidence;
+    bool anew;                /* places that are being read are not gone on from */
     uint64_t from_nothing_us; /* when the first stream was opened, if it was with no place; 0: some
                                  were read */
 

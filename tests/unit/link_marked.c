@@ -225,6 +225,31 @@ static bool lose_ends(struct circle *circle, struct circle_frame *frame, struct 
            decoded->body.node_request.subrequests[0].operation != OPERATION_ENDS;
 }
 
+/* Places that are being read when it begins are not gone on from. */
+Test(link_marked, a_copy_that_begins_while_places_are_read_is_whole)
+{
+    uint64_t begun_us;
+
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 3 * SECOND);
+    site_pair_link_stop(pair, US);
+    site_pair_link_start(pair, US);
+    pair->sides[US].circle.spy = lose_ends;
+    site_pair_run(pair, 2 * SECOND);
+    pair->sides[US].circle.spy = NULL;
+    cr_assert_neq(inflow()->places.state, PLACES_KNOWN);
+    begun_us = now();
+    inflow_copy_anew(pair->sides[US].link, inflow());
+    site_pair_run(pair, 4 * SECOND);
+    want_marks();
+    site_pair_run(pair, 3 * SECOND);
+    cr_assert_geq(evidence()->whole_us, begun_us);
+    cr_assert_eq(site_pair_counter(pair, EU, "site_copies_total"), 6);
+    cr_assert_eq(site_pair_counter(pair, US, "site_closed_total"), 0);
+    end();
+}
+
 Test(link_marked, a_mark_counts_once_nodes_have_told_their_boots_again)
 {
     uint64_t at_us;

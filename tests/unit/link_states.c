@@ -848,6 +848,29 @@ Test(link_states, evidence_goes_with_the_life_that_it_is_of)
     end();
 }
 
+/* What was here when it was proved may be lost with the boot that has told it. */
+Test(link_states, evidence_goes_with_the_boots_of_nodes_here)
+{
+    begin();
+    pair->spy = watch_marks;
+    say_joining(true);
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_gt(tellers[US].nevidence, 0);
+    lose_marked = true;
+    circle_stop(&pair->sides[US].circle, 2);
+    circle_start(&pair->sides[US].circle, 2);
+    site_pair_run(pair, 5 * SECOND);
+    restart_teller(US);
+    say_joining(true);
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(tellers[US].nevidence, 0);
+    lose_marked = false;
+    site_pair_run(pair, 40 * SECOND);
+    cr_assert_gt(tellers[US].nevidence, 0);
+    cr_assert(tellers[US].evidence.compared_here.takes_adds);
+    end();
+}
+
 /* Fewer than R of the source's nodes promise nothing, and W of them had it. */
 Test(link_states, nothing_is_proved_without_a_read_quorum_of_the_source)
 {
