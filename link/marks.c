@@ -117,7 +117,25 @@ static int by_place(const void *a, const void *b)
     return left->node < right->node ? -1 : left->node > right->node;
 }
 
-/* The ends that are passed: those alone are told. False: memory is out. */
+/* Of each slot group that many: those at more replicas only save the other side repeats. */
+static void keep_needed(struct outmark *mark)
+{
+    size_t kept = 0;
+    uint32_t of_group = 0;
+
+    for (size_t i = 0; i < mark->npassed; i++) {
+        bool same = i > 0 && mark->passed[i].group == mark->passed[kept - 1].group;
+
+        of_group = same ? of_group + 1 : 1;
+        if (of_group <= mark->needed) {
+            mark->passed[kept++] = mark->passed[i];
+        }
+    }
+    mark->npassed = kept;
+}
+
+/* The ends that are passed: those alone are told. False: memory is out, or one message would not
+ * hold them. */
 static bool keep_passed(struct outflow *outflow, struct outmark *mark)
 {
     if (!heap_grow(&mark->passed, &mark->passed_room, mark->nends + 1, sizeof *mark->passed)) {
@@ -135,6 +153,9 @@ static bool keep_passed(struct outflow *outflow, struct outmark *mark)
     }
     if (mark->npassed > 1) {
         qsort(mark->passed, mark->npassed, sizeof *mark->passed, by_place);
+    }
+    if (mark->npassed > SITE_MAX_SOURCES) {
+        keep_needed(mark);
     }
     return mark->npassed <= SITE_MAX_SOURCES;
 }
@@ -173,28 +194,44 @@ static bool is_sent(const struct outflow *outflow, uint64_t section)
            (outflow->section.number == section && !outflow->section.active);
 }
 
-/* The ends stay what they are, so that they are reached; unless that can't be any more. */
+/* All ends that it takes are passed. Whoever asked would wait for ever for what can't be told. */
+static void pass(struct link *self, struct outflow *outflow, struct outmark *mark)
+{
+    const struct epoch_content *content = &outflow_document(self, outflow)->document.content;
+
+    mark->groups = content->ngroups;
+    mark->needed = content->rule.read;
+    if (keep_passed(outflow, mark)) {
+        await_section(outflow, mark);
+    } else {
+        mark->used = false;
+        outflow_close(self, outflow, STATUS_NOMEM,
+                      "out of memory for a mark, or the filter has too many slot groups for it");
+    }
+}
+
+/* Its ends stay what they are, so that they are reached; unless that can't be any more. */
+static void read_on(struct link *self, uint64_t now_us, struct outflow *outflow,
+                    struct outmark *mark)
+{
+    enum passage passage = look_at(self, now_us, outflow, mark);
+
+    if (passage == PASSED) {
+        pass(self, outflow, mark);
+    } else if (passage == LOST && now_us >= mark->again_us) {
+        ask_ends(self, now_us, outflow, mark);
+    }
+}
+
 void outmark_turn(struct link *self, uint64_t now_us, struct outflow *outflow, struct outmark *mark)
 {
-    enum passage passage;
-
-    if (mark->asking) {
+    if (mark->asking || outflow->over) {
         return;
     }
     if (!mark->read) {
-        passage = look_at(self, now_us, outflow, mark);
-        if (passage == PASSED && keep_passed(outflow, mark)) {
-            const struct epoch_content *content =
-                &outflow_document(self, outflow)->document.content;
-
-            mark->groups = content->ngroups;
-            mark->needed = content->rule.read;
-            await_section(outflow, mark);
-        } else if (passage == LOST && now_us >= mark->again_us) {
-            ask_ends(self, now_us, outflow, mark);
-        }
+        read_on(self, now_us, outflow, mark);
     }
-    if (mark->read && is_sent(outflow, mark->section)) {
+    if (mark->used && mark->read && is_sent(outflow, mark->section)) {
         answer_mark(self, outflow, mark);
     }
 }

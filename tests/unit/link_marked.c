@@ -395,3 +395,76 @@ Test(link_marked, answers_to_nothing_are_ignored)
     cr_assert_eq(site_pair_counter(pair, US, "site_closed_total"), 0);
     end();
 }
+
+/* To the last mark that was asked for: two logs of EU in that boot. */
+static void answer_with(uint64_t boot)
+{
+    struct circle *eu = &pair->sides[EU].circle;
+    struct site_source ends[2];
+    const struct site_marked marked = {.stream = asked.stream,
+                                       .mark = asked.mark,
+                                       .groups = 1,
+                                       .read = 2,
+                                       .ends = ends,
+                                       .nends = 2};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        ends[i] = (struct site_source){.node = i + 1,
+                                       .incarnation = circle_node(eu, i + 1)->life.incarnation,
+                                       .boot = boot,
+                                       .offset = 8,
+                                       .epoch = 1};
+    }
+    answer(&marked);
+}
+
+/* What is noted is in which boots the source was followed when the mark was answered. */
+Test(link_marked, the_boots_that_a_mark_tells_are_noted)
+{
+    const struct site_source *sources;
+    uint64_t version;
+
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 3 * SECOND);
+    lose_answers = true;
+    want_marks();
+    site_pair_run(pair, 20000);
+    version = inflow()->places.version;
+    sources = inflow()->sources;
+    cr_assert_eq(inflow()->nsources, 3);
+    answer_with(77);
+    cr_assert_eq(evidence()->marked_us, 0);
+    site_pair_run(pair, 2000);
+    cr_assert_gt(evidence()->marked_us, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_eq(sources[i].boot == 77, sources[i].node != 3);
+    }
+    cr_assert_gt(inflow()->places.version, version);
+    cr_assert_eq(inflow()->marked.version, inflow()->places.version);
+    end();
+}
+
+/* One that has no room in what is noted could be put back unnoticed. */
+Test(link_marked, a_mark_whose_places_have_no_room_does_not_count)
+{
+    struct inflow *one;
+
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 3 * SECOND);
+    lose_answers = true;
+    want_marks();
+    site_pair_run(pair, 20000);
+    one = inflow();
+    cr_assert(
+        heap_grow(&one->sources, &one->sources_capacity, SITE_MAX_SOURCES, sizeof *one->sources));
+    one->nsources = SITE_MAX_SOURCES;
+    for (uint32_t i = 0; i < SITE_MAX_SOURCES; i++) {
+        one->sources[i] = (struct site_source){.group = 1, .node = i + 1};
+    }
+    answer_with(77);
+    site_pair_run(pair, 2000);
+    cr_assert_eq(evidence()->marked_us, 0);
+    end();
+}
