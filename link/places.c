@@ -122,14 +122,14 @@ static int by_log(const void *a, const void *b)
 }
 
 /* What all slot groups have of one log, each of them one of these. False: they don't agree which
- * log it is, so nothing is known of it. */
+ * log it is, so nothing is known of it: of two boots one may be of a copy that was put back, and
+ * then what is below one offset is not what is below the other. */
 static bool lowest_of(const struct site_source *all, size_t count, uint32_t ngroups,
                       struct site_source *lowest)
 {
     *lowest = all[0];
     for (size_t i = 1; i < count; i++) {
-        if (all[i].incarnation != lowest->incarnation ||
-            (all[i].offset == lowest->offset && all[i].boot != lowest->boot)) {
+        if (all[i].incarnation != lowest->incarnation || all[i].boot != lowest->boot) {
             return false;
         }
         lowest->epoch = all[i].epoch < lowest->epoch ? all[i].epoch : lowest->epoch;

@@ -570,6 +570,9 @@ static void expect_unknown(int how)
 
         cursor.sources[0].boot += how == 1 && group == 1;
         cursor.sources[0].incarnation += how == 2 && group == 1;
+        cursor.sources[0].boot += how >= 3 && group == 1;
+        cursor.sources[0].offset += how == 3 && group == 1 ? 8 : 0;
+        cursor.sources[0].offset -= how == 4 && group == 1 ? 8 : 0;
         if (how != 0 || group != 3) {
             put(group, &cursor);
         }
@@ -579,10 +582,10 @@ static void expect_unknown(int how)
     cr_assert_eq(nsources, 0, "%d", how);
 }
 
-/* One has none, another boot at one offset, another incarnation. */
+/* One has none, another boot at one offset, another incarnation, another boot above and below. */
 Test(link_places, what_slot_groups_do_not_agree_on_is_copied)
 {
-    for (int how = 0; how < 3; how++) {
+    for (int how = 0; how < 5; how++) {
         begin_apart(4);
         expect_unknown(how);
         end();
