@@ -19,8 +19,9 @@ enum {
     PLACES_AGAIN_US = 100000,
     PLACES_AGAIN_DOUBLINGS = 6,
     PLACES_MS = 2000,
-    PLACES_AT_ONCE = 8, /* questions under way */
-    PLACES_MOST = 16384 /* records for one filter and site in each node's memory, at most */
+    PLACES_AT_ONCE = 8,  /* questions under way */
+    PLACES_MOST = 16384, /* records for one filter and site in each node's memory, at most */
+    PLACES_OF_GROUP = CODEC_MAX_SITE_CURSORS / LINK_MAX_SITES, /* ... and in one of its answers */
 };
 
 void places_fini(struct inflow *inflow)
@@ -204,6 +205,18 @@ static void fail_reading(struct inflow *inflow, enum status status, const char *
     say(inflow, "read", status, cause);
 }
 
+/* Nothing is known then, and the stream is opened all the same. */
+static void note_too_many(struct inflow *inflow)
+{
+    inflow->places.too_many = true;
+    inflow->places.next = inflow->places.ngroups;
+    log_limited(&inflow->waits_log, inflow->self->now_us, LOG_WARN,
+                "nodes have more places of filter %016llx than they can tell, of all other sites "
+                "that it was ever in: all that site %s has is copied; give the filter fewer shards",
+                (unsigned long long)inflow->filter_id,
+                inflow->self->config.peers[inflow->peer].name);
+}
+
 /* The last answer has come. */
 static void finish_reading(struct inflow *inflow)
 {
@@ -217,7 +230,7 @@ static void finish_reading(struct inflow *inflow)
         return;
     }
     places->state = PLACES_KNOWN;
-    inflow->nsources = inflow->anew ? 0 : inflow->nsources;
+    inflow->nsources = inflow->anew || places->too_many ? 0 : inflow->nsources;
     inflow->anew = false;
     inflow->from_nothing_us = 0;
     places->failures = 0;
@@ -232,7 +245,9 @@ static void on_read(void *owner, const struct router_site_cursors_told *told)
     const struct filter_document *document = document_of(inflow);
 
     places->asking--;
-    if (told->status != STATUS_OK) {
+    if (told->status == STATUS_TOO_LARGE) {
+        note_too_many(inflow);
+    } else if (told->status != STATUS_OK) {
         fail_reading(inflow, told->status, told->message);
     } else if (document == NULL || told->epoch != places->epoch ||
                document->epoch != places->epoch) {
@@ -303,7 +318,7 @@ static void begin_reading(struct link *self, uint64_t now_us, struct inflow *inf
         return;
     }
     places->state = PLACES_READING;
-    places->failed = false;
+    places->failed = places->too_many = false;
     places->epoch = document->epoch;
     places->ngroups = document->content.ngroups;
     places->next = 0;
@@ -452,7 +467,7 @@ static void write_next(struct link *self, uint64_t now_us, struct inflow *inflow
 static bool is_too_much(struct inflow *inflow, uint32_t ngroups)
 {
     struct places *places = &inflow->places;
-    bool too_much = places->ncursors * ngroups > PLACES_MOST;
+    bool too_much = places->ncursors > PLACES_OF_GROUP || places->ncursors * ngroups > PLACES_MOST;
 
     if (too_much && !places->said) {
         places->said = true;

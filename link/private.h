@@ -89,6 +89,7 @@ struct places {
     unsigned asking; /* questions of the router that are not answered */
     bool failed;     /* one of those was not answered well */
     bool said;       /* that they are too many to be kept */
+    bool too_many;   /* nodes here have more than they can tell */
     bool hurried;    /* somebody waits until what is applied is noted */
     uint64_t again_us;
     unsigned failures; /* in a row */

@@ -545,6 +545,29 @@ Test(link_places, records_of_something_else_are_not_used)
     }
 }
 
+/* Nodes that can't tell them all in one answer hold no stream up. */
+Test(link_places, more_places_than_nodes_can_tell_are_none)
+{
+    struct record_site_cursor cursor;
+
+    begin_apart(3);
+    cursor = record_of_node_1(800);
+    put(0, &cursor);
+    cursor.filter_id = SITE_PAIR_FILTER;
+    for (uint32_t i = 0; i < CODEC_MAX_SITE_CURSORS; i++) {
+        cursor.site[0]++;
+        for (uint32_t node = 1; node <= 3; node++) {
+            cr_assert_eq(site_cursors_put(&circle_node(&pair->sides[US].circle, node)->site_cursors,
+                                          &cursor),
+                         STATUS_OK);
+        }
+    }
+    lost_opens = 1;
+    meet();
+    cr_assert_eq(nsources, 0);
+    end();
+}
+
 /* Every slot group here may share keys with that one there. */
 Test(link_places, the_lowest_place_of_all_slot_groups_is_in_force)
 {
