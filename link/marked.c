@@ -263,11 +263,15 @@ void marked_confirmed(struct inflow *inflow)
     }
 }
 
-/* By the rule of all marks, of the newest that is confirmed. */
+/* By the rule of all marks, of the newest that is confirmed; nothing while a node here is said to
+ * have started again, as it may have lost what the mark counted for. */
 struct mark_told inflow_tell(const struct inflow *inflow, uint64_t begun, uint64_t now_us)
 {
     struct marks confirmed = inflow->marked.marks;
 
+    if (inflow->own.doubted || inflow->own.suspect) {
+        return (struct mark_told){0};
+    }
     confirmed.newest = inflow->evidence.noted_us > 0 ? inflow->marked.confirmed : 0;
     confirmed.newest_us = inflow->evidence.noted_us;
     return marks_tell(&confirmed, begun, now_us);

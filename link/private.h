@@ -115,10 +115,12 @@ struct own_boots {
     struct router_boot *boots;
     size_t count;
     size_t room;
-    bool doubted; /* one of them has another boot now */
-    bool confirm; /* they are to be asked once more ... */
-    bool asked;   /* ... and are */
-    bool late;    /* ... but about what is not known any more */
+    bool doubted;      /* one of them has another boot now */
+    bool confirm;      /* they are to be asked once more ... */
+    bool asked;        /* ... and are */
+    bool late;         /* ... but about what is not known any more */
+    bool suspect;      /* the list of nodes shows another boot, and they have not told yet */
+    unsigned failures; /* in a row */
     uint64_t again_us;
     uint64_t list; /* revision of the node list that was looked at */
 };

@@ -268,6 +268,34 @@ Test(link_marked, a_mark_counts_once_nodes_have_told_their_boots_again)
     end();
 }
 
+/* That a node has started again is heard of before the node itself has told. */
+Test(link_marked, nothing_is_told_while_a_node_may_have_lost_what_counts)
+{
+    struct circle *us;
+    int steps;
+
+    begin();
+    us = &pair->sides[US].circle;
+    want_marks();
+    site_pair_run(pair, 3 * SECOND);
+    cr_assert(inflow_tell(inflow(), 0, now()).known);
+    us->spy = lose_ends;
+    site_pair_run(pair, 3 * SECOND);
+    cr_assert(inflow_tell(inflow(), 0, now()).known, "an ordinary question says nothing of that");
+    circle_stop(us, 2);
+    circle_start(us, 2);
+    for (steps = 0; steps < 100 && !inflow()->own.suspect; steps++) {
+        site_pair_run(pair, 50000);
+    }
+    cr_assert_lt(steps, 100);
+    cr_assert_neq(inflow()->marked.confirmed, 0);
+    cr_assert_not(inflow_tell(inflow(), 0, now()).known);
+    us->spy = NULL;
+    site_pair_run(pair, 15 * SECOND);
+    cr_assert(inflow_tell(inflow(), 0, now()).known);
+    end();
+}
+
 static void put_back(struct memory_disk **copies, const struct node_record *records)
 {
     struct circle *us = &pair->sides[US].circle;
