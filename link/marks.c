@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "link/private.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -26,6 +27,30 @@ static void on_ends(void *owner, const struct router_ends_told *told)
     }
     mark->nends = told->count;
     mark->epoch = told->epoch;
+}
+
+/* Are R of each slot group followed? While they are copied ends are asked for in vain. */
+static bool may_ask(struct link *self, const struct outflow *outflow)
+{
+    const struct document_entry *entry = outflow_document(self, outflow);
+    const struct quorum_rule *rule;
+
+    if (entry == NULL || entry->document.epoch != outflow->epoch) {
+        return false;
+    }
+    rule = &entry->document.content.rule;
+    for (size_t at = 0; at < outflow->nfollows; at += rule->replicas) {
+        uint32_t followed = 0;
+
+        for (size_t i = at; i < at + rule->replicas && i < outflow->nfollows; i++) {
+            assert(outflow->follows[i].source.group == outflow->follows[at].source.group);
+            followed += !outflow->follows[i].fills;
+        }
+        if (followed < rule->read) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void ask_ends(struct link *self, uint64_t now_us, struct outflow *outflow,
@@ -218,7 +243,7 @@ static void read_on(struct link *self, uint64_t now_us, struct outflow *outflow,
 
     if (passage == PASSED) {
         pass(self, outflow, mark);
-    } else if (passage == LOST && now_us >= mark->again_us) {
+    } else if (passage == LOST && now_us >= mark->again_us && may_ask(self, outflow)) {
         ask_ends(self, now_us, outflow, mark);
     }
 }
@@ -236,24 +261,37 @@ void outmark_turn(struct link *self, uint64_t now_us, struct outflow *outflow, s
     }
 }
 
+/* Whoever asks for more than there is room for has given the oldest one up. NULL: nodes are being
+ * asked for all of them. */
+static struct outmark *room_for_mark(struct outflow *outflow)
+{
+    struct outmark *oldest = NULL;
+
+    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
+        struct outmark *mark = &outflow->marks[i];
+
+        if (!mark->used && !mark->asking) {
+            return mark;
+        }
+        if (!mark->asking && (oldest == NULL || mark->mark < oldest->mark)) {
+            oldest = mark;
+        }
+    }
+    return oldest;
+}
+
+/* Nodes are asked in its turn. */
 void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel,
                      const struct site_mark *message)
 {
     struct outflow *outflow = outflow_of(self, channel, message->stream);
+    struct outmark *mark = outflow != NULL ? room_for_mark(outflow) : NULL;
 
-    if (outflow == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
-        struct outmark *mark = &outflow->marks[i];
-
-        if (!mark->used) {
-            mark->used = true;
-            mark->read = false;
-            mark->mark = message->mark;
-            mark->nends = 0;
-            ask_ends(self, now_us, outflow, mark);
-            return;
-        }
+    if (mark != NULL) {
+        mark->used = true;
+        mark->read = false;
+        mark->mark = message->mark;
+        mark->nends = 0;
+        mark->again_us = now_us;
     }
 }

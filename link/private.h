@@ -38,7 +38,7 @@ enum {
     LINK_MAX_CHANNELS = 64,
     OUTFLOW_MEMORY = 1 << 14,   /* records of which a stream remembers that they were sent */
     OUTFLOW_ALIVE_US = 1000000, /* a stream says so often that it goes on */
-    OUTFLOW_MARKS = 8,          /* under way of one stream; more are not answered */
+    OUTFLOW_MARKS = 8,          /* under way of one stream; a newer one takes the oldest's place */
 };
 
 /* A connection to a link of another site that has greeted us. */

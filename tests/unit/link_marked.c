@@ -341,6 +341,42 @@ Test(link_marked, no_mark_counts_for_what_was_put_back)
     end();
 }
 
+/* ---- at the source ---- */
+
+/* Too few of its nodes are there to be copied, so their ends would be asked for in vain; and marks
+ * that were given up make room. */
+Test(link_marked, nodes_that_are_not_copied_are_not_asked_for_ends)
+{
+    struct circle *eu;
+    const struct outflow *outflow;
+    uint64_t newest = 0;
+
+    pair = malloc(sizeof *pair);
+    cr_assert_not_null(pair);
+    site_pair_init(pair, 3);
+    pair->spy = watch;
+    eu = &pair->sides[EU].circle;
+    circle_stop(eu, 2);
+    circle_stop(eu, 3);
+    site_pair_run(pair, 3 * SECOND);
+    want_marks();
+    for (int steps = 0; steps < 1300; steps++) {
+        site_pair_run(pair, 10000);
+        outflow = TAILQ_FIRST(&pair->sides[EU].link->outflows);
+        cr_assert_not_null(outflow);
+        for (uint32_t i = 0; i < OUTFLOW_MARKS; i++) {
+            cr_assert_not(outflow->marks[i].asking);
+            newest = outflow->marks[i].mark > newest ? outflow->marks[i].mark : newest;
+        }
+    }
+    cr_assert_gt(newest, OUTFLOW_MARKS);
+    circle_start(eu, 2);
+    circle_start(eu, 3);
+    site_pair_run(pair, 20 * SECOND);
+    cr_assert_gt(evidence()->noted_us, 0);
+    end();
+}
+
 /* ---- what a peer may answer ---- */
 
 static void answer(const struct site_marked *marked)
