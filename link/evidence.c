@@ -220,6 +220,22 @@ void evidence_free(struct link *link, struct inflow *inflow)
     link->nproofs--;
 }
 
+/* Coordinators hear of it once more is proved; until then they have what was told before. */
+void evidence_void(struct inflow *inflow)
+{
+    struct proof *self = inflow->proof;
+
+    if (self == NULL) {
+        return;
+    }
+    forget(&self->marked);
+    forget(&self->compared);
+    forget(&self->compared_here);
+    self->marked_us = self->compared_us = 0;
+    self->told = self->filled = false;
+    self->version = 0;
+}
+
 bool evidence_may_open(const struct inflow *inflow)
 {
     return inflow->proof == NULL || (!inflow->proof->held && !inflow->proof->wants_copy);

@@ -32,6 +32,9 @@ void evidence_free(struct link *self, struct inflow *inflow);
 /* A site that joins is not copied before it takes adds: it would have to be copied once more. */
 bool evidence_may_open(const struct inflow *inflow);
 
+/* Nothing is proved any more: what was here may be lost. */
+void evidence_void(struct inflow *inflow);
+
 void evidence_turn(struct link *self, uint64_t now_us);
 void evidence_tick(struct link *self, uint64_t now_us);
 

@@ -425,6 +425,7 @@ static void begin_anew(struct link *self, struct inflow *inflow)
         0; /* Of places that are read nobody knows what they were copied with. */
     places_void(inflow);
     marked_void(inflow);
+    evidence_void(inflow);
 }
 
 void inflow_copy_anew(struct link *self, struct inflow *inflow)
@@ -434,7 +435,17 @@ void inflow_copy_anew(struct link *self, struct inflow *inflow)
         inflow->open_us = 0;
     }
     inflow->nsources = 0;
+    inflow->from_nothing_us = 0;
+    inflow->anew = inflow->places.state != PLACES_KNOWN;
     inflow->evidence.whole_us = 0;
+}
+
+static void drop(struct link *self, struct inflow *inflow)
+{
+    stop(self, inflow);
+    evidence_free(self, inflow);
+    TAILQ_REMOVE(&self->inflows, inflow, link);
+    TAILQ_INSERT_TAIL(&self->leaving, inflow, link);
 }
 
 static void forget(struct inflow *inflow)
@@ -461,28 +472,63 @@ static void forget_left(struct link *self)
     }
 }
 
+/* A document that is not known any more is the sweep's to judge. */
+bool inflow_lasts(struct inflow *inflow)
+{
+    const struct document_entry *entry = document_cache_find(router_documents(inflow->self->router),
+                                                             inflow->filter_id);
+
+    if (entry != NULL && entry->document.epoch != inflow->loss_epoch) {
+        if (places_loss(&entry->document) != inflow->loss) {
+            return false;
+        }
+        inflow->loss_epoch = entry->document.epoch;
+    }
+    return true;
+}
+
+/* It is wanted again with the next tick, with nothing of what it has known. */
+static void end_by_loss(struct link *self, struct inflow *inflow)
+{
+    if (inflow->stream != 0) {
+        inflow_close(self, inflow, STATUS_STALE, "a loss was accepted at the site that receives");
+    }
+    drop(self, inflow);
+}
+
+static void inflow_turn(struct link *self, uint64_t now_us, struct inflow *inflow)
+{
+    if (inflow->own.doubted) {
+        begin_anew(self, inflow);
+    }
+    places_turn(self, now_us, inflow);
+    marked_turn(self, now_us, inflow);
+    if (inflow->stream == 0 && inflow->places.state == PLACES_KNOWN && inflow->open_us <= now_us &&
+        evidence_may_open(inflow)) {
+        open_stream(self, now_us, inflow);
+    }
+    if (inflow->stream != 0) {
+        pump(self, now_us, inflow);
+    }
+    if (inflow->stream != 0 && inflow->untold) {
+        tell_applied(self, inflow);
+    }
+}
+
 void inflows_turn(struct link *self, uint64_t now_us)
 {
-    struct inflow *inflow;
+    struct inflow *inflow = TAILQ_FIRST(&self->inflows);
 
     forget_left(self);
-    TAILQ_FOREACH(inflow, &self->inflows, link)
-    {
-        if (inflow->own.doubted) {
-            begin_anew(self, inflow);
+    while (inflow != NULL) {
+        struct inflow *next = TAILQ_NEXT(inflow, link);
+
+        if (inflow_lasts(inflow)) {
+            inflow_turn(self, now_us, inflow);
+        } else {
+            end_by_loss(self, inflow);
         }
-        places_turn(self, now_us, inflow);
-        marked_turn(self, now_us, inflow);
-        if (inflow->stream == 0 && inflow->places.state == PLACES_KNOWN &&
-            inflow->open_us <= now_us && evidence_may_open(inflow)) {
-            open_stream(self, now_us, inflow);
-        }
-        if (inflow->stream != 0) {
-            pump(self, now_us, inflow);
-        }
-        if (inflow->stream != 0 && inflow->untold) {
-            tell_applied(self, inflow);
-        }
+        inflow = next;
     }
 }
 
@@ -559,20 +605,13 @@ struct inflow *inflow_find(const struct link *self, uint64_t filter_id, uint32_t
     return NULL;
 }
 
-static void drop(struct link *self, struct inflow *inflow)
-{
-    stop(self, inflow);
-    evidence_free(self, inflow);
-    TAILQ_REMOVE(&self->inflows, inflow, link);
-    TAILQ_INSERT_TAIL(&self->leaving, inflow, link);
-}
-
-/* Lives and keyset name what is received: with others it is another stream, from the beginning. */
+/* Lives and keyset name what is received: with others it is another stream, from the beginning. So
+ * it is with a loss that was accepted here: what was acknowledged before may be with nobody. */
 static bool is_same(const struct inflow *inflow, const struct inflow_wish *wish)
 {
     return site_life_compare(&inflow->source_life, &wish->source_life) == 0 &&
            site_life_compare(&inflow->own_life, &wish->own_life) == 0 &&
-           inflow->keyset == wish->keyset;
+           inflow->keyset == wish->keyset && inflow->loss == wish->loss;
 }
 
 void inflow_want(struct link *self, const struct inflow_wish *wish)
@@ -580,7 +619,8 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
     struct inflow *inflow = inflow_find(self, wish->filter_id, wish->peer);
 
     if (inflow != NULL && !is_same(inflow, wish)) {
-        inflow_close(self, inflow, STATUS_STALE, "a site has begun a new life, or the filter");
+        inflow_close(self, inflow, STATUS_STALE,
+                     "a site has begun a new life, or the filter, or lost some of it");
         drop(self, inflow);
         inflow = NULL;
     }
@@ -596,6 +636,7 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
         inflow->source_life = wish->source_life;
         inflow->own_life = wish->own_life;
         inflow->keyset = wish->keyset;
+        inflow->loss = wish->loss;
         TAILQ_INIT(&inflow->arrivals);
         TAILQ_INSERT_TAIL(&self->inflows, inflow, link);
     }

@@ -129,6 +129,7 @@ static void want(struct link *self, const struct document_entry *entry)
             .own_life = own->life,
             .keyset = serving_keyset(&entry->document),
             .epoch = entry->document.epoch,
+            .loss = places_loss(&entry->document),
             .set_hash = mark_set_hash(document_sites(&entry->document)),
             .unsettled = !is_settled(document_sites(&entry->document)),
         };

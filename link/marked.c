@@ -180,19 +180,32 @@ void inflow_on_marked(struct link *self, struct channel *channel, const struct s
 
 /* ---- applied ---- */
 
-/* Is the log that far here now? False: nothing new. */
-static bool raise_place(struct inflow *inflow, const struct site_source *end)
+/* NULL: of that log nothing is known. */
+static struct site_source *find_source(struct inflow *inflow, const struct site_source *end)
 {
     for (size_t i = 0; i < inflow->nsources; i++) {
-        struct site_source *source = &inflow->sources[i];
-
-        if (source->group == end->group && source->node == end->node) {
-            bool higher = source->incarnation == end->incarnation && source->boot == end->boot &&
-                          source->offset < end->offset;
-
-            source->offset = higher ? end->offset : source->offset;
-            return higher;
+        if (inflow->sources[i].group == end->group && inflow->sources[i].node == end->node) {
+            return &inflow->sources[i];
         }
+    }
+    return NULL;
+}
+
+/* The log is that far here. One of another boot is what the source has followed since: nodes have
+ * to note that one, or the source could be put back behind it unnoticed. False: there is no room
+ * for it. */
+static bool take_place(struct inflow *inflow, const struct site_source *end, bool *moved)
+{
+    struct site_source *source = find_source(inflow, end);
+
+    if (source != NULL) {
+        bool same = source->incarnation == end->incarnation && source->boot == end->boot;
+
+        if (!same || source->offset < end->offset) {
+            *source = *end;
+            *moved = true;
+        }
+        return true;
     }
     if (inflow->nsources == SITE_MAX_SOURCES ||
         !heap_grow(&inflow->sources, &inflow->sources_capacity, inflow->nsources + 1,
@@ -200,6 +213,7 @@ static bool raise_place(struct inflow *inflow, const struct site_source *end)
         return false;
     }
     inflow->sources[inflow->nsources++] = *end;
+    *moved = true;
     return true;
 }
 
@@ -224,9 +238,9 @@ static void apply_first(struct inflow *inflow)
     for (size_t i = 0; i < answered->nends; i++) {
         const struct mark_log log = log_of(&answered->ends[i]);
 
-        moved |= raise_place(inflow, &answered->ends[i]);
-        if (marks_applied(&marked->marks, &log) != STATUS_OK) {
-            break; /* It waits for a later one. */
+        if (!take_place(inflow, &answered->ends[i], &moved) ||
+            marks_applied(&marked->marks, &log) != STATUS_OK) {
+            break; /* It does not count: only a later one will. */
         }
     }
     if (moved) {
@@ -249,11 +263,15 @@ void marked_confirmed(struct inflow *inflow)
     }
 }
 
-/* By the rule of all marks, of the newest that is confirmed. */
+/* By the rule of all marks, of the newest that is confirmed; nothing while a node here is said to
+ * have started again, as it may have lost what the mark counted for. */
 struct mark_told inflow_tell(const struct inflow *inflow, uint64_t begun, uint64_t now_us)
 {
     struct marks confirmed = inflow->marked.marks;
 
+    if (inflow->own.doubted || inflow->own.suspect) {
+        return (struct mark_told){0};
+    }
     confirmed.newest = inflow->evidence.noted_us > 0 ? inflow->marked.confirmed : 0;
     confirmed.newest_us = inflow->evidence.noted_us;
     return marks_tell(&confirmed, begun, now_us);

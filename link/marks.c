@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "link/private.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -26,6 +27,30 @@ static void on_ends(void *owner, const struct router_ends_told *told)
     }
     mark->nends = told->count;
     mark->epoch = told->epoch;
+}
+
+/* Are R of each slot group followed? While they are copied ends are asked for in vain. */
+static bool may_ask(struct link *self, const struct outflow *outflow)
+{
+    const struct document_entry *entry = outflow_document(self, outflow);
+    const struct quorum_rule *rule;
+
+    if (entry == NULL || entry->document.epoch != outflow->epoch) {
+        return false;
+    }
+    rule = &entry->document.content.rule;
+    for (size_t at = 0; at < outflow->nfollows; at += rule->replicas) {
+        uint32_t followed = 0;
+
+        for (size_t i = at; i < at + rule->replicas && i < outflow->nfollows; i++) {
+            assert(outflow->follows[i].source.group == outflow->follows[at].source.group);
+            followed += !outflow->follows[i].fills;
+        }
+        if (followed < rule->read) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void ask_ends(struct link *self, uint64_t now_us, struct outflow *outflow,
@@ -117,7 +142,25 @@ static int by_place(const void *a, const void *b)
     return left->node < right->node ? -1 : left->node > right->node;
 }
 
-/* The ends that are passed: those alone are told. False: memory is out. */
+/* Of each slot group that many: those at more replicas only save the other side repeats. */
+static void keep_needed(struct outmark *mark)
+{
+    size_t kept = 0;
+    uint32_t of_group = 0;
+
+    for (size_t i = 0; i < mark->npassed; i++) {
+        bool same = i > 0 && mark->passed[i].group == mark->passed[kept - 1].group;
+
+        of_group = same ? of_group + 1 : 1;
+        if (of_group <= mark->needed) {
+            mark->passed[kept++] = mark->passed[i];
+        }
+    }
+    mark->npassed = kept;
+}
+
+/* The ends that are passed: those alone are told. False: memory is out, or one message would not
+ * hold them. */
 static bool keep_passed(struct outflow *outflow, struct outmark *mark)
 {
     if (!heap_grow(&mark->passed, &mark->passed_room, mark->nends + 1, sizeof *mark->passed)) {
@@ -135,6 +178,9 @@ static bool keep_passed(struct outflow *outflow, struct outmark *mark)
     }
     if (mark->npassed > 1) {
         qsort(mark->passed, mark->npassed, sizeof *mark->passed, by_place);
+    }
+    if (mark->npassed > SITE_MAX_SOURCES) {
+        keep_needed(mark);
     }
     return mark->npassed <= SITE_MAX_SOURCES;
 }
@@ -173,50 +219,79 @@ static bool is_sent(const struct outflow *outflow, uint64_t section)
            (outflow->section.number == section && !outflow->section.active);
 }
 
-/* The ends stay what they are, so that they are reached; unless that can't be any more. */
+/* All ends that it takes are passed. Whoever asked would wait for ever for what can't be told. */
+static void pass(struct link *self, struct outflow *outflow, struct outmark *mark)
+{
+    const struct epoch_content *content = &outflow_document(self, outflow)->document.content;
+
+    mark->groups = content->ngroups;
+    mark->needed = content->rule.read;
+    if (keep_passed(outflow, mark)) {
+        await_section(outflow, mark);
+    } else {
+        mark->used = false;
+        outflow_close(self, outflow, STATUS_NOMEM,
+                      "out of memory for a mark, or the filter has too many slot groups for it");
+    }
+}
+
+/* Its ends stay what they are, so that they are reached; unless that can't be any more. */
+static void read_on(struct link *self, uint64_t now_us, struct outflow *outflow,
+                    struct outmark *mark)
+{
+    enum passage passage = look_at(self, now_us, outflow, mark);
+
+    if (passage == PASSED) {
+        pass(self, outflow, mark);
+    } else if (passage == LOST && now_us >= mark->again_us && may_ask(self, outflow)) {
+        ask_ends(self, now_us, outflow, mark);
+    }
+}
+
 void outmark_turn(struct link *self, uint64_t now_us, struct outflow *outflow, struct outmark *mark)
 {
-    enum passage passage;
-
-    if (mark->asking) {
+    if (mark->asking || outflow->over) {
         return;
     }
     if (!mark->read) {
-        passage = look_at(self, now_us, outflow, mark);
-        if (passage == PASSED && keep_passed(outflow, mark)) {
-            const struct epoch_content *content =
-                &outflow_document(self, outflow)->document.content;
-
-            mark->groups = content->ngroups;
-            mark->needed = content->rule.read;
-            await_section(outflow, mark);
-        } else if (passage == LOST && now_us >= mark->again_us) {
-            ask_ends(self, now_us, outflow, mark);
-        }
+        read_on(self, now_us, outflow, mark);
     }
-    if (mark->read && is_sent(outflow, mark->section)) {
+    if (mark->used && mark->read && is_sent(outflow, mark->section)) {
         answer_mark(self, outflow, mark);
     }
 }
 
+/* Whoever asks for more than there is room for has given the oldest one up. NULL: nodes are being
+ * asked for all of them. */
+static struct outmark *room_for_mark(struct outflow *outflow)
+{
+    struct outmark *oldest = NULL;
+
+    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
+        struct outmark *mark = &outflow->marks[i];
+
+        if (!mark->used && !mark->asking) {
+            return mark;
+        }
+        if (!mark->asking && (oldest == NULL || mark->mark < oldest->mark)) {
+            oldest = mark;
+        }
+    }
+    return oldest;
+}
+
+/* Nodes are asked in its turn. */
 void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel,
                      const struct site_mark *message)
 {
     struct outflow *outflow = outflow_of(self, channel, message->stream);
+    struct outmark *mark = outflow != NULL ? room_for_mark(outflow) : NULL;
 
-    if (outflow == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
-        struct outmark *mark = &outflow->marks[i];
-
-        if (!mark->used) {
-            mark->used = true;
-            mark->read = false;
-            mark->mark = message->mark;
-            mark->nends = 0;
-            ask_ends(self, now_us, outflow, mark);
-            return;
-        }
+    if (mark != NULL) {
+        mark->used = true;
+        mark->read = false;
+        mark->mark = message->mark;
+        mark->nends = 0;
+        mark->again_us = now_us;
     }
 }

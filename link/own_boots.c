@@ -9,7 +9,7 @@
 
 #include <assert.h>
 
-enum { BOOTS_MS = 2000, BOOTS_AGAIN_US = 200000 };
+enum { BOOTS_MS = 2000, BOOTS_AGAIN_US = 200000, BOOTS_AGAIN_DOUBLINGS = 4 };
 
 void own_boots_fini(struct inflow *inflow)
 {
@@ -22,7 +22,8 @@ void own_boots_void(struct inflow *inflow)
     struct own_boots *own = &inflow->own;
 
     own->count = 0;
-    own->doubted = own->confirm = false;
+    own->doubted = own->confirm = own->suspect = false;
+    own->failures = 0;
     own->late = own->asked;
 }
 
@@ -112,6 +113,23 @@ bool own_boots_set(struct inflow *inflow, const struct router_ends_told *told)
 
 /* ---- once more ---- */
 
+/* What counts for more waits for it, so it is said why. */
+static void put_off(struct inflow *inflow, enum status status, const char *cause)
+{
+    struct own_boots *own = &inflow->own;
+    struct link *self = inflow->self;
+    unsigned doublings = own->failures < BOOTS_AGAIN_DOUBLINGS ? own->failures
+                                                               : BOOTS_AGAIN_DOUBLINGS;
+
+    own->failures++;
+    own->again_us = self->now_us + ((uint64_t)BOOTS_AGAIN_US << doublings);
+    log_limited(&inflow->waits_log, self->now_us, LOG_WARN,
+                "nodes could not be asked whether they have started again, so how much of filter "
+                "%016llx of site %s is here is not confirmed: %s: %s",
+                (unsigned long long)inflow->filter_id, self->config.peers[inflow->peer].name,
+                status_code(status), cause);
+}
+
 static void on_boots(void *owner, const struct router_ends_told *told)
 {
     struct inflow *inflow = owner;
@@ -122,12 +140,16 @@ static void on_boots(void *owner, const struct router_ends_told *told)
     if (late) {
         return; /* It was about what is not known any more. */
     }
+    if (!inflow_lasts(inflow)) {
+        return; /* Nor is it known any more what this is about. */
+    }
     if (told->status != STATUS_OK) {
-        own->again_us = inflow->self->now_us + BOOTS_AGAIN_US;
+        put_off(inflow, told->status, told->message);
         return;
     }
     judge_boots(inflow, told);
-    own->confirm = false;
+    own->confirm = own->suspect = false;
+    own->failures = 0;
     if (!own->doubted) {
         marked_confirmed(inflow);
     }
@@ -156,8 +178,9 @@ static void look_at_list(struct inflow *inflow)
     for (size_t i = 0; i < own->count; i++) {
         const struct node_record *record = node_list_find(list, own->boots[i].member.node);
 
-        own->confirm |= record != NULL && record->boot != 0 && record->boot != own->boots[i].boot;
+        own->suspect |= record != NULL && record->boot != 0 && record->boot != own->boots[i].boot;
     }
+    own->confirm |= own->suspect;
 }
 
 void own_boots_turn(struct link *self, uint64_t now_us, struct inflow *inflow)

@@ -21,7 +21,8 @@ enum {
     PLACES_MS = 2000,
     PLACES_AT_ONCE = 8,       /* questions under way for one of them, to nodes ... */
     PLACES_ALL_AT_ONCE = 128, /* ... and of all: the router takes no more than twice as many */
-    PLACES_MOST = 16384       /* records for one filter and site in each node's memory, at most */
+    PLACES_MOST = 16384,      /* records for one filter and site in each node's memory, at most */
+    PLACES_OF_GROUP = CODEC_MAX_SITE_CURSORS / LINK_MAX_SITES, /* ... and in one of its answers */
 };
 
 void places_fini(struct inflow *inflow)
@@ -50,6 +51,18 @@ static const struct filter_document *document_of(const struct inflow *inflow)
                                                              inflow->filter_id);
 
     return entry != NULL ? &entry->document : NULL;
+}
+
+uint64_t places_loss(const struct filter_document *document)
+{
+    uint64_t newest = 0;
+
+    for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        uint64_t one = document->content.groups[group].loss_epoch;
+
+        newest = one > newest ? one : newest;
+    }
+    return newest;
 }
 
 static void put_off(struct inflow *inflow)
@@ -103,13 +116,16 @@ static bool is_over(const struct places *places, size_t wanted)
 
 /* ---- what several records come to ---- */
 
-/* What another life, keyset or site has, or goes with an accepted loss, says nothing of this. */
-static bool is_ours(const struct inflow *inflow, const struct record_site_cursor *cursor)
+/* What another life, keyset or site has says nothing of this; nor what was written before a loss
+ * was accepted in that slot group here, as it may cover what nobody has any more. */
+static bool is_ours(const struct inflow *inflow, const struct filter_document *document,
+                    const struct record_site_cursor *cursor)
 {
     const struct site_id *site = &inflow->self->config.peers[inflow->peer].id;
 
     return cursor->keyset == inflow->keyset && cursor->site[0] == site->high &&
-           cursor->site[1] == site->low && cursor->loss == 0 &&
+           cursor->site[1] == site->low &&
+           cursor->loss == document->content.groups[cursor->group].loss_epoch &&
            cursor->site_life.number == inflow->source_life.number &&
            cursor->site_life.tag == inflow->source_life.tag &&
            cursor->own_life.number == inflow->own_life.number &&
@@ -137,14 +153,14 @@ static int by_log(const void *a, const void *b)
 }
 
 /* What all slot groups have of one log, each of them one of these. False: they don't agree which
- * log it is, so nothing is known of it. */
+ * log it is, so nothing is known of it: of two boots one may be of a copy that was put back, and
+ * then what is below one offset is not what is below the other. */
 static bool lowest_of(const struct site_source *all, size_t count, uint32_t ngroups,
                       struct site_source *lowest)
 {
     *lowest = all[0];
     for (size_t i = 1; i < count; i++) {
-        if (all[i].incarnation != lowest->incarnation ||
-            (all[i].offset == lowest->offset && all[i].boot != lowest->boot)) {
+        if (all[i].incarnation != lowest->incarnation || all[i].boot != lowest->boot) {
             return false;
         }
         lowest->epoch = all[i].epoch < lowest->epoch ? all[i].epoch : lowest->epoch;
@@ -213,6 +229,18 @@ static bool take_all(struct inflow *inflow)
 
 /* ---- read ---- */
 
+/* Nothing is known then, and the stream is opened all the same. */
+static void note_too_many(struct inflow *inflow)
+{
+    inflow->places.too_many = true;
+    inflow->places.next = inflow->places.ngroups;
+    log_limited(&inflow->waits_log, inflow->self->now_us, LOG_WARN,
+                "nodes have more places of filter %016llx than they can tell, of all other sites "
+                "that it was ever in: all that site %s has is copied; give the filter fewer shards",
+                (unsigned long long)inflow->filter_id,
+                inflow->self->config.peers[inflow->peer].name);
+}
+
 /* The last answer has come. */
 static void finish_reading(struct inflow *inflow)
 {
@@ -226,6 +254,8 @@ static void finish_reading(struct inflow *inflow)
         return;
     }
     places->state = PLACES_KNOWN;
+    inflow->nsources = inflow->anew || places->too_many ? 0 : inflow->nsources;
+    inflow->anew = false;
     inflow->from_nothing_us = 0;
     places->failures = 0;
     inflow->own.list = 0;
@@ -236,13 +266,17 @@ static void on_read(void *owner, const struct router_site_cursors_told *told)
 {
     struct inflow *inflow = owner;
     struct places *places = &inflow->places;
+    const struct filter_document *document = document_of(inflow);
 
     note_answered(inflow);
-    if (told->status != STATUS_OK || told->epoch != places->epoch) {
+    if (told->status == STATUS_TOO_LARGE) {
+        note_too_many(inflow);
+    } else if (told->status != STATUS_OK || told->epoch != places->epoch || document == NULL ||
+               document->epoch != places->epoch) {
         fail(inflow, "read", told->status, told->message);
     }
     for (size_t i = 0; i < told->count && !places->failed; i++) {
-        if (!is_ours(inflow, &told->cursors[i])) {
+        if (!is_ours(inflow, document, &told->cursors[i])) {
             continue;
         }
         if (!heap_grow(&places->cursors, &places->cursors_room, places->ncursors + 1,
@@ -305,7 +339,7 @@ static void begin_reading(struct link *self, uint64_t now_us, struct inflow *inf
         return;
     }
     places->state = PLACES_READING;
-    places->failed = false;
+    places->failed = places->too_many = false;
     places->epoch = document->epoch;
     places->ngroups = document->content.ngroups;
     places->next = 0;
@@ -407,12 +441,22 @@ static size_t chunks_of(const struct places *places)
     return (places->ncursors + CODEC_MAX_SITE_CURSORS - 1) / CODEC_MAX_SITE_CURSORS;
 }
 
+/* Of that slot group, by the losses that were accepted in it. The router copies them. */
+static void set_loss(struct places *places, const struct filter_document *document, uint32_t group)
+{
+    for (size_t i = 0; i < places->ncursors; i++) {
+        places->cursors[i].loss = document->content.groups[group].loss_epoch;
+    }
+}
+
 /* `next` counts the chunks of all slot groups. */
 static void write_next(struct link *self, uint64_t now_us, struct inflow *inflow)
 {
     struct places *places = &inflow->places;
+    const struct filter_document *document = document_of(inflow);
     size_t chunks = chunks_of(places);
 
+    places->failed |= document == NULL || document->epoch != places->epoch;
     while (may_ask(self, places, places->ngroups * chunks)) {
         size_t at = places->next % chunks * CODEC_MAX_SITE_CURSORS;
         size_t left = places->ncursors - at;
@@ -428,6 +472,7 @@ static void write_next(struct link *self, uint64_t now_us, struct inflow *inflow
             .owner = inflow,
         };
 
+        set_loss(places, document, question.group);
         note_asked(inflow);
         router_site_cursors_put(self->router, now_us, &question);
     }
@@ -439,7 +484,7 @@ static void write_next(struct link *self, uint64_t now_us, struct inflow *inflow
 static bool is_too_much(struct inflow *inflow, uint32_t ngroups)
 {
     struct places *places = &inflow->places;
-    bool too_much = places->ncursors * ngroups > PLACES_MOST;
+    bool too_much = places->ncursors > PLACES_OF_GROUP || places->ncursors * ngroups > PLACES_MOST;
 
     if (too_much && !places->said) {
         places->said = true;

@@ -38,7 +38,7 @@ enum {
     LINK_MAX_CHANNELS = 64,
     OUTFLOW_MEMORY = 1 << 14,   /* records of which a stream remembers that they were sent */
     OUTFLOW_ALIVE_US = 1000000, /* a stream says so often that it goes on */
-    OUTFLOW_MARKS = 8,          /* under way of one stream; more are not answered */
+    OUTFLOW_MARKS = 8,          /* under way of one stream; a newer one takes the oldest's place */
 };
 
 /* A connection to a link of another site that has greeted us. */
@@ -89,6 +89,7 @@ struct places {
     unsigned asking; /* questions of the router that are not answered */
     bool failed;     /* one of those was not answered well */
     bool said;       /* that they are too many to be kept */
+    bool too_many;   /* nodes here have more than they can tell */
     bool hurried;    /* somebody waits until what is applied is noted */
     uint64_t again_us;
     unsigned failures; /* in a row */
@@ -114,10 +115,12 @@ struct own_boots {
     struct router_boot *boots;
     size_t count;
     size_t room;
-    bool doubted; /* one of them has another boot now */
-    bool confirm; /* they are to be asked once more ... */
-    bool asked;   /* ... and are */
-    bool late;    /* ... but about what is not known any more */
+    bool doubted;      /* one of them has another boot now */
+    bool confirm;      /* they are to be asked once more ... */
+    bool asked;        /* ... and are */
+    bool late;         /* ... but about what is not known any more */
+    bool suspect;      /* the list of nodes shows another boot, and they have not told yet */
+    unsigned failures; /* in a row */
     uint64_t again_us;
     uint64_t list; /* revision of the node list that was looked at */
 };
@@ -184,6 +187,8 @@ struct inflow {
     struct site_life own_life;
     uint32_t keyset;
     uint64_t epoch;      /* of this site's document, as the last sweep has found it */
+    uint64_t loss;       /* the newest one that was accepted here when it was begun */
+    uint64_t loss_epoch; /* ... and none since, by the document of this epoch */
     bool wanted;         /* found in the documents since the last sweep */
     struct proof *proof; /* NULL: nothing is to be proved; see evidence.h */
 
@@ -194,6 +199,7 @@ struct inflow {
     struct own_boots own;
     struct marked marked;
     struct inflow_evidence evidence;
+    bool anew;                /* places that are being read are not gone on from */
     uint64_t from_nothing_us; /* when the first stream was opened, if it was with no place; 0: some
                                  were read */
 
@@ -221,6 +227,7 @@ struct inflow_wish {
     struct site_life own_life;
     uint32_t keyset;
     uint64_t epoch;
+    uint64_t loss;     /* places_loss() of the document */
     uint64_t set_hash; /* of the set of sites */
     bool unsettled;    /* ... in which somebody joins, leaves, is being filled */
 };
@@ -487,6 +494,9 @@ struct inflow *inflow_find(const struct link *self, uint64_t filter_id, uint32_t
 /* NULL: no such stream of that channel. */
 struct inflow *inflow_of(struct link *self, const struct channel *channel, uint64_t stream);
 
+/* Is all still here that was acknowledged here? Not where a loss was accepted since. */
+bool inflow_lasts(struct inflow *inflow);
+
 /* The stream ends, which is said, and is begun anew. */
 void inflow_close(struct link *self, struct inflow *inflow, enum status status, const char *cause);
 
@@ -520,6 +530,9 @@ void places_advanced(struct inflow *inflow, bool keys);
 
 /* Has W replicas of each slot group, by the document as it is now, noted that version? */
 bool places_are_noted(const struct inflow *inflow, uint64_t version);
+
+/* The epoch since which the newest loss is accepted in any of its slot groups; 0: none was. */
+uint64_t places_loss(const struct filter_document *document);
 
 /* Note what is applied as soon as may be. */
 void places_hurry(struct inflow *inflow);

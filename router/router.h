@@ -234,7 +234,7 @@ void router_site_cursors_put(struct router *router, uint64_t now_us,
                              const struct router_site_cursors *question);
 
 /* What those of R FULL replicas of one epoch come to: so all that were put and acknowledged are in
- * it. */
+ * it. STATUS_TOO_LARGE: a replica has more of that slot group than one answer holds. */
 void router_site_cursors_get(struct router *router, uint64_t now_us,
                              const struct router_site_cursors *question);
 

@@ -244,6 +244,17 @@ static void evaluate(struct router *self, struct site_ask *ask, const struct doc
     }
 }
 
+/* More than one answer holds: that stays so. */
+static enum status status_of(const struct site_ask *ask)
+{
+    for (uint32_t seat = 0; seat < 2 * SEAT_PARTNER; seat++) {
+        if (ask->seats[seat].state != SEAT_DONE && ask->seats[seat].refusal == STATUS_TOO_LARGE) {
+            return STATUS_TOO_LARGE;
+        }
+    }
+    return STATUS_UNAVAILABLE;
+}
+
 /* Who has not answered, and why. */
 static void expire(struct router *self, struct site_ask *ask, const struct document_entry *entry)
 {
@@ -267,7 +278,7 @@ static void expire(struct router *self, struct site_ask *ask, const struct docum
         }
     }
     router_count(self, ROUTER_deadlines_total);
-    fail(self, ask, STATUS_UNAVAILABLE, text);
+    fail(self, ask, status_of(ask), text);
 }
 
 /* Why it can't go on under the document as it is now; NULL: it can. */

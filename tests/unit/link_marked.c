@@ -225,6 +225,31 @@ static bool lose_ends(struct circle *circle, struct circle_frame *frame, struct 
            decoded->body.node_request.subrequests[0].operation != OPERATION_ENDS;
 }
 
+/* Places that are being read when it begins are not gone on from. */
+Test(link_marked, a_copy_that_begins_while_places_are_read_is_whole)
+{
+    uint64_t begun_us;
+
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 3 * SECOND);
+    site_pair_link_stop(pair, US);
+    site_pair_link_start(pair, US);
+    pair->sides[US].circle.spy = lose_ends;
+    site_pair_run(pair, 2 * SECOND);
+    pair->sides[US].circle.spy = NULL;
+    cr_assert_neq(inflow()->places.state, PLACES_KNOWN);
+    begun_us = now();
+    inflow_copy_anew(pair->sides[US].link, inflow());
+    site_pair_run(pair, 4 * SECOND);
+    want_marks();
+    site_pair_run(pair, 3 * SECOND);
+    cr_assert_geq(evidence()->whole_us, begun_us);
+    cr_assert_eq(site_pair_counter(pair, EU, "site_copies_total"), 6);
+    cr_assert_eq(site_pair_counter(pair, US, "site_closed_total"), 0);
+    end();
+}
+
 Test(link_marked, a_mark_counts_once_nodes_have_told_their_boots_again)
 {
     uint64_t at_us;
@@ -240,6 +265,34 @@ Test(link_marked, a_mark_counts_once_nodes_have_told_their_boots_again)
     pair->sides[US].circle.spy = NULL;
     site_pair_run(pair, 3 * SECOND);
     cr_assert_gt(evidence()->noted_us, at_us);
+    end();
+}
+
+/* That a node has started again is heard of before the node itself has told. */
+Test(link_marked, nothing_is_told_while_a_node_may_have_lost_what_counts)
+{
+    struct circle *us;
+    int steps;
+
+    begin();
+    us = &pair->sides[US].circle;
+    want_marks();
+    site_pair_run(pair, 3 * SECOND);
+    cr_assert(inflow_tell(inflow(), 0, now()).known);
+    us->spy = lose_ends;
+    site_pair_run(pair, 3 * SECOND);
+    cr_assert(inflow_tell(inflow(), 0, now()).known, "an ordinary question says nothing of that");
+    circle_stop(us, 2);
+    circle_start(us, 2);
+    for (steps = 0; steps < 100 && !inflow()->own.suspect; steps++) {
+        site_pair_run(pair, 50000);
+    }
+    cr_assert_lt(steps, 100);
+    cr_assert_neq(inflow()->marked.confirmed, 0);
+    cr_assert_not(inflow_tell(inflow(), 0, now()).known);
+    us->spy = NULL;
+    site_pair_run(pair, 15 * SECOND);
+    cr_assert(inflow_tell(inflow(), 0, now()).known);
     end();
 }
 
@@ -285,6 +338,42 @@ Test(link_marked, no_mark_counts_for_what_was_put_back)
         site_pair_run(pair, 50000);
     }
     cr_assert_geq(have_all(2), 2);
+    end();
+}
+
+/* ---- at the source ---- */
+
+/* Too few of its nodes are there to be copied, so their ends would be asked for in vain; and marks
+ * that were given up make room. */
+Test(link_marked, nodes_that_are_not_copied_are_not_asked_for_ends)
+{
+    struct circle *eu;
+    const struct outflow *outflow;
+    uint64_t newest = 0;
+
+    pair = malloc(sizeof *pair);
+    cr_assert_not_null(pair);
+    site_pair_init(pair, 3);
+    pair->spy = watch;
+    eu = &pair->sides[EU].circle;
+    circle_stop(eu, 2);
+    circle_stop(eu, 3);
+    site_pair_run(pair, 3 * SECOND);
+    want_marks();
+    for (int steps = 0; steps < 1300; steps++) {
+        site_pair_run(pair, 10000);
+        outflow = TAILQ_FIRST(&pair->sides[EU].link->outflows);
+        cr_assert_not_null(outflow);
+        for (uint32_t i = 0; i < OUTFLOW_MARKS; i++) {
+            cr_assert_not(outflow->marks[i].asking);
+            newest = outflow->marks[i].mark > newest ? outflow->marks[i].mark : newest;
+        }
+    }
+    cr_assert_gt(newest, OUTFLOW_MARKS);
+    circle_start(eu, 2);
+    circle_start(eu, 3);
+    site_pair_run(pair, 20 * SECOND);
+    cr_assert_gt(evidence()->noted_us, 0);
     end();
 }
 
@@ -368,5 +457,78 @@ Test(link_marked, answers_to_nothing_are_ignored)
     site_pair_run(pair, SECOND);
     cr_assert_not(evidence()->copied);
     cr_assert_eq(site_pair_counter(pair, US, "site_closed_total"), 0);
+    end();
+}
+
+/* To the last mark that was asked for: two logs of EU in that boot. */
+static void answer_with(uint64_t boot)
+{
+    struct circle *eu = &pair->sides[EU].circle;
+    struct site_source ends[2];
+    const struct site_marked marked = {.stream = asked.stream,
+                                       .mark = asked.mark,
+                                       .groups = 1,
+                                       .read = 2,
+                                       .ends = ends,
+                                       .nends = 2};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        ends[i] = (struct site_source){.node = i + 1,
+                                       .incarnation = circle_node(eu, i + 1)->life.incarnation,
+                                       .boot = boot,
+                                       .offset = 8,
+                                       .epoch = 1};
+    }
+    answer(&marked);
+}
+
+/* What is noted is in which boots the source was followed when the mark was answered. */
+Test(link_marked, the_boots_that_a_mark_tells_are_noted)
+{
+    const struct site_source *sources;
+    uint64_t version;
+
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 3 * SECOND);
+    lose_answers = true;
+    want_marks();
+    site_pair_run(pair, 20000);
+    version = inflow()->places.version;
+    sources = inflow()->sources;
+    cr_assert_eq(inflow()->nsources, 3);
+    answer_with(77);
+    cr_assert_eq(evidence()->marked_us, 0);
+    site_pair_run(pair, 2000);
+    cr_assert_gt(evidence()->marked_us, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_eq(sources[i].boot == 77, sources[i].node != 3);
+    }
+    cr_assert_gt(inflow()->places.version, version);
+    cr_assert_eq(inflow()->marked.version, inflow()->places.version);
+    end();
+}
+
+/* One that has no room in what is noted could be put back unnoticed. */
+Test(link_marked, a_mark_whose_places_have_no_room_does_not_count)
+{
+    struct inflow *one;
+
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 3 * SECOND);
+    lose_answers = true;
+    want_marks();
+    site_pair_run(pair, 20000);
+    one = inflow();
+    cr_assert(
+        heap_grow(&one->sources, &one->sources_capacity, SITE_MAX_SOURCES, sizeof *one->sources));
+    one->nsources = SITE_MAX_SOURCES;
+    for (uint32_t i = 0; i < SITE_MAX_SOURCES; i++) {
+        one->sources[i] = (struct site_source){.group = 1, .node = i + 1};
+    }
+    answer_with(77);
+    site_pair_run(pair, 2000);
+    cr_assert_eq(evidence()->marked_us, 0);
     end();
 }

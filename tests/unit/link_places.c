@@ -451,6 +451,56 @@ Test(link_places, a_note_that_is_under_way_is_not_taken_by_nodes_that_were_put_b
     end();
 }
 
+/* ---- a loss that is accepted ---- */
+
+/* Of a life that node 3 of US had once. */
+static void accept_loss(void)
+{
+    struct filter_document *document = &pair->sides[US].document;
+    struct slot_group *group = &document->content.groups[0];
+
+    group->lost[0] = group->slots[2].current;
+    group->lost[0].incarnation++;
+    group->loss_epoch = document->epoch + 1;
+    document_epoch_advance(document);
+    site_pair_hand(pair, US);
+}
+
+/* What was acknowledged before may be with nobody: the link that lives on may claim none of it. */
+Test(link_places, a_loss_that_is_accepted_voids_what_a_link_knows)
+{
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(copies(), 3);
+    nopened = 0;
+    accept_loss();
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(nopened, 1);
+    cr_assert_eq(nsources, 0, "places of before the loss are named");
+    cr_assert_eq(copies(), 6);
+    restart_link(US);
+    cr_assert_eq(nsources, 3, "what was noted since is not found");
+    cr_assert_eq(copies(), 6);
+    end();
+}
+
+/* Nor may one that begins, by what nodes have noted. */
+Test(link_places, a_loss_that_is_accepted_voids_what_nodes_have_noted)
+{
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 5 * SECOND);
+    site_pair_link_stop(pair, US);
+    accept_loss();
+    site_pair_run(pair, SECOND);
+    site_pair_link_start(pair, US);
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_eq(nsources, 0, "places of before the loss are named");
+    cr_assert_eq(copies(), 6);
+    end();
+}
+
 /* ---- records that are of something else, or do not agree ---- */
 
 static enum status put_status;
@@ -546,6 +596,29 @@ Test(link_places, records_of_something_else_are_not_used)
     }
 }
 
+/* Nodes that can't tell them all in one answer hold no stream up. */
+Test(link_places, more_places_than_nodes_can_tell_are_none)
+{
+    struct record_site_cursor cursor;
+
+    begin_apart(3);
+    cursor = record_of_node_1(800);
+    put(0, &cursor);
+    cursor.filter_id = SITE_PAIR_FILTER;
+    for (uint32_t i = 0; i < CODEC_MAX_SITE_CURSORS; i++) {
+        cursor.site[0]++;
+        for (uint32_t node = 1; node <= 3; node++) {
+            cr_assert_eq(site_cursors_put(&circle_node(&pair->sides[US].circle, node)->site_cursors,
+                                          &cursor),
+                         STATUS_OK);
+        }
+    }
+    lost_opens = 1;
+    meet();
+    cr_assert_eq(nsources, 0);
+    end();
+}
+
 /* Every slot group here may share keys with that one there. */
 Test(link_places, the_lowest_place_of_all_slot_groups_is_in_force)
 {
@@ -571,6 +644,9 @@ static void expect_unknown(int how)
 
         cursor.sources[0].boot += how == 1 && group == 1;
         cursor.sources[0].incarnation += how == 2 && group == 1;
+        cursor.sources[0].boot += how >= 3 && group == 1;
+        cursor.sources[0].offset += how == 3 && group == 1 ? 8 : 0;
+        cursor.sources[0].offset -= how == 4 && group == 1 ? 8 : 0;
         if (how != 0 || group != 3) {
             put(group, &cursor);
         }
@@ -580,10 +656,10 @@ static void expect_unknown(int how)
     cr_assert_eq(nsources, 0, "%d", how);
 }
 
-/* One has none, another boot at one offset, another incarnation. */
+/* One has none, another boot at one offset, another incarnation, another boot above and below. */
 Test(link_places, what_slot_groups_do_not_agree_on_is_copied)
 {
-    for (int how = 0; how < 3; how++) {
+    for (int how = 0; how < 5; how++) {
         begin_apart(4);
         expect_unknown(how);
         end();

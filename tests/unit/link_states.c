@@ -150,9 +150,9 @@ static struct site_filter state_of(uint32_t site)
         .filter = document->content.name,
         .site = sample_site_id(site),
         .revision = document->revision,
-        .document = document->content.sites,
+        .document = *document_sites(document),
         .is_fenced = true,
-        .fenced = document->content.sites,
+        .fenced = *document_sites(document),
         .hash = document->hash,
         .shard_bits = document->content.shard_bits,
         .keyset = document->content.keysets[0].id,
@@ -856,7 +856,7 @@ static void rise_life(uint32_t site, uint32_t of)
 {
     struct filter_document *document = &pair->sides[site].document;
 
-    entry_of(&document->content.sites, of)->life = (struct site_life){7, 70};
+    entry_of(document->content.sites, of)->life = (struct site_life){7, 70};
     document_epoch_advance(document);
     site_pair_hand(pair, site);
 }
@@ -881,6 +881,29 @@ Test(link_states, evidence_goes_with_the_life_that_it_is_of)
     site_pair_run(pair, 40 * SECOND);
     cr_assert_gt(tellers[US].nevidence, 0);
     cr_assert_eq(tellers[US].evidence.own_life.number, 7);
+    end();
+}
+
+/* What was here when it was proved may be lost with the boot that has told it. */
+Test(link_states, evidence_goes_with_the_boots_of_nodes_here)
+{
+    begin();
+    pair->spy = watch_marks;
+    say_joining(true);
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_gt(tellers[US].nevidence, 0);
+    lose_marked = true;
+    circle_stop(&pair->sides[US].circle, 2);
+    circle_start(&pair->sides[US].circle, 2);
+    site_pair_run(pair, 5 * SECOND);
+    restart_teller(US);
+    say_joining(true);
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(tellers[US].nevidence, 0);
+    lose_marked = false;
+    site_pair_run(pair, 40 * SECOND);
+    cr_assert_gt(tellers[US].nevidence, 0);
+    cr_assert(tellers[US].evidence.compared_here.takes_adds);
     end();
 }
 

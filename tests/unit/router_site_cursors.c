@@ -252,6 +252,21 @@ Test(router_site_cursors, who_did_not_answer_is_named)
     cr_assert_null(strstr(message, "node-3"), "%s", message);
 }
 
+/* Who asks can tell that it will be so the next time. */
+Test(router_site_cursors, more_than_an_answer_holds_is_said)
+{
+    get();
+    for (uint32_t node = 1; node <= 3; node++) {
+        struct site_cursor_reply reply = reply_of(node);
+
+        reply.status = STATUS_TOO_LARGE;
+        router_stage_site_answer(&stage, node, &reply);
+    }
+    router_stage_pass(&stage, 5 * SECOND);
+    cr_assert_eq(ntold, 1);
+    cr_assert_eq(told.status, STATUS_TOO_LARGE, "%s", status_code(told.status));
+}
+
 Test(router_site_cursors, who_lacks_the_document_is_given_it_and_asked_again)
 {
     put();
