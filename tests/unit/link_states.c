@@ -150,9 +150,9 @@ static struct site_filter state_of(uint32_t site)
         .filter = document->content.name,
         .site = sample_site_id(site),
         .revision = document->revision,
-        .document = document->content.sites,
+        .document = *document_sites(document),
         .is_fenced = true,
-        .fenced = document->content.sites,
+        .fenced = *document_sites(document),
         .hash = document->hash,
         .shard_bits = document->content.shard_bits,
         .keyset = document->content.keysets[0].id,
@@ -820,7 +820,7 @@ static void rise_life(uint32_t site, uint32_t of)
 {
     struct filter_document *document = &pair->sides[site].document;
 
-    entry_of(&document->content.sites, of)->life = (struct site_life){7, 70};
+    entry_of(document->content.sites, of)->life = (struct site_life){7, 70};
     document_epoch_advance(document);
     site_pair_hand(pair, site);
 }
