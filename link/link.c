@@ -301,10 +301,10 @@ void link_destroy(struct link **link)
     heap_free(self);
 }
 
-static void fill_sync(void *context, uint64_t now_us, struct sync_request *request)
+static void fill_sync(void *context, uint64_t now_us, uint32_t coordinator,
+                      struct sync_request *request)
 {
-    (void)now_us;
-    states_fill(context, request);
+    states_fill(context, now_us, coordinator, request);
 }
 
 static void on_sync_answered(void *context, uint64_t now_us, const struct sync_reply *reply,

@@ -23,6 +23,8 @@ struct teller {
     uint64_t last_stamp;
     uint64_t of;
     bool unavailable; /* it serves nobody yet, and takes nothing in */
+    uint32_t link;    /* by which it is asked; 0: it was not */
+    uint64_t asked;   /* so often */
 
     struct site_filter heard[MOST];
     struct hash_secret secrets[MOST];
@@ -35,6 +37,7 @@ struct teller {
 
 static struct site_pair *pair;
 static struct teller tellers[2];
+static struct teller seconds[2]; /* of sites of two coordinators */
 
 static size_t place_of(const struct site_filter *states, size_t count, const struct filter_uid *uid)
 {
@@ -90,10 +93,21 @@ static void tell(struct teller *self, const struct sync_request *request, struct
     }
 }
 
+static struct teller *who_is_asked(struct teller *first)
+{
+    uint32_t link = pair->sides[first - tellers].circle.sync_link;
+
+    if (first->link == 0) {
+        first->link = link;
+    }
+    return pair->ncoordinators == 1 || link == first->link ? first : &seconds[first - tellers];
+}
+
 static void on_sync(void *context, const struct sync_request *request, struct sync_reply *reply)
 {
-    struct teller *self = context;
+    struct teller *self = who_is_asked(context);
 
+    self->asked++;
     if (self->unavailable) {
         reply->status = STATUS_UNAVAILABLE;
         reply->message = "this coordinator has just started";
@@ -202,6 +216,7 @@ static void begin(void)
     pair = malloc(sizeof *pair);
     cr_assert_not_null(pair);
     memset(tellers, 0, sizeof tellers);
+    memset(seconds, 0, sizeof seconds);
     site_pair_init(pair, 3);
     for (uint32_t site = 0; site < 2; site++) {
         tellers[site].of = 1000 + site;
@@ -530,6 +545,67 @@ Test(link_states, a_coordinator_that_does_not_serve_yet_has_heard_nothing)
     end();
 }
 
+/* ---- several coordinators ---- */
+
+/* Each with a count of its own. */
+static void begin_with_two(void)
+{
+    begin();
+    pair->ncoordinators = 2;
+    for (uint32_t site = 0; site < 2; site++) {
+        seconds[site].of = 2000 + site;
+        site_pair_link_stop(pair, site);
+        site_pair_link_start(pair, site);
+    }
+}
+
+static void say_many_twice(uint32_t count)
+{
+    say_many(EU, count);
+    seconds[EU] = tellers[EU];
+    seconds[EU].of++;
+}
+
+Test(link_states, each_coordinator_hears_everything_once)
+{
+    uint64_t asked;
+
+    begin_with_two();
+    pair->spy = watch;
+    say_many_twice(150);
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_eq(nstates, 150, "both say the same");
+    cr_assert_eq(tellers[US].nheard, 150);
+    cr_assert_eq(seconds[US].nheard, 150);
+    cr_assert_eq(tellers[US].times, 150);
+    cr_assert_eq(seconds[US].times, 150);
+    asked = tellers[US].asked + seconds[US].asked;
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_leq(tellers[US].asked + seconds[US].asked - asked, 12, "nothing is new");
+    end();
+}
+
+Test(link_states, one_that_does_not_serve_is_not_hurried)
+{
+    uint64_t asked;
+
+    begin_with_two();
+    seconds[US].unavailable = true;
+    say_many_twice(150);
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_eq(tellers[US].nheard, 150);
+    asked = tellers[US].asked + seconds[US].asked;
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_leq(tellers[US].asked + seconds[US].asked - asked, 12);
+    seconds[US].unavailable = false;
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(seconds[US].nheard, 150);
+    cr_assert_eq(tellers[US].times, 150);
+    end();
+}
+
+/* ---- what was lost ---- */
+
 /* Nothing tells that a frame was lost; so what waits for other sites is said again soon. */
 Test(link_states, what_was_lost_is_said_again)
 {
@@ -682,6 +758,21 @@ Test(link_states, who_joins_is_copied_once_it_takes_adds)
     cr_assert(site_life_compare(&evidence->own_life, &(struct site_life){1, 11}) == 0);
     cr_assert_eq(replicas_with(keys), 3);
     cr_assert_eq(site_pair_counter(pair, EU, "site_copies_total"), 3);
+    end();
+}
+
+Test(link_states, each_coordinator_is_given_the_evidence)
+{
+    begin_with_two();
+    say_joining(true);
+    seconds[EU] = tellers[EU];
+    seconds[US] = tellers[US];
+    seconds[EU].of++;
+    seconds[US].of++;
+    site_pair_run(pair, 30 * SECOND);
+    cr_assert_gt(tellers[US].nevidence, 0);
+    cr_assert_gt(seconds[US].nevidence, 0);
+    cr_assert_lt(tellers[US].nevidence + seconds[US].nevidence, 20);
     end();
 }
 
