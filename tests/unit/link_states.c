@@ -231,11 +231,11 @@ static void end(void)
     free(pair);
 }
 
-/* As the link of the other site would: by the connection that site 0 has dialed. */
-static void send_to(uint32_t site, const struct site_filter *states, size_t count)
+/* By the connection that site 0 has dialed; to site 1 as whoever has proved to be that user. */
+static void send_as(uint32_t user, uint32_t site, const struct site_filter *states, size_t count)
 {
     struct site_pair_side *side = &pair->sides[site];
-    const struct peer from = {.size = 1, .id = {1}, .user = 1};
+    const struct peer from = {.size = 1, .id = {1}, .user = user};
     const struct frame frame = {.kind = FRAME_SITE_FILTERS,
                                 .body.site_filters = {.states = states, .nstates = count}};
     struct buffer bytes;
@@ -248,6 +248,12 @@ static void send_to(uint32_t site, const struct site_filter *states, size_t coun
         side->face.on_request(side->face.self, side->circle.now_us, &from, buffer_span(&bytes));
     }
     buffer_fini(&bytes);
+}
+
+/* As the link of the other site would. */
+static void send_to(uint32_t site, const struct site_filter *states, size_t count)
+{
+    send_as(1, site, states, count);
 }
 
 /* ---- states travel ---- */
@@ -383,6 +389,23 @@ Test(link_states, a_site_speaks_for_itself_only)
     cr_assert_eq(tellers[US].nheard, 0);
     states[0] = state_of(EU); /* and one that is right, to see that this is what was missing */
     send_to(US, states, 1);
+    site_pair_run(pair, 2 * SECOND);
+    cr_assert_eq(tellers[US].nheard, 1);
+    end();
+}
+
+/* The name of its connection is one that has greeted us, as another site. */
+Test(link_states, who_has_proved_another_key_is_not_the_one_who_greeted)
+{
+    struct site_filter state;
+
+    begin();
+    site_pair_run(pair, 3 * SECOND);
+    state = state_of(EU);
+    send_as(2, US, &state, 1);
+    site_pair_run(pair, 2 * SECOND);
+    cr_assert_eq(tellers[US].nheard, 0);
+    send_as(1, US, &state, 1);
     site_pair_run(pair, 2 * SECOND);
     cr_assert_eq(tellers[US].nheard, 1);
     end();
