@@ -17,7 +17,7 @@ enum {
     ARENA_BYTES = 32 << 20,
     PAGE_STATES = 64,
     SENT_PER_SECOND = 1000,     /* states, to one link */
-    ACCEPTED_PER_SECOND = 4000, /* that are new, of one site */
+    ACCEPTED_PER_SECOND = 4000, /* that are looked at, as they differ; of one site */
     SEND_AGAIN_US = 50000,
     ASK_US = 100000, /* coordinators are told no more often, what changes */
     ASK_AGAIN_US = 1000000,
@@ -97,11 +97,15 @@ void states_destroy(struct states **states)
 
 /* ---- what other sites say ---- */
 
-static void refuse(struct link *self, uint64_t now_us, const char *site, const char *fault)
+static void refuse(struct link *self, uint64_t now_us, const char *site,
+                   const struct site_filter *state, const char *fault)
 {
+    char uid[FILTER_UID_TEXT_BYTES];
+
     link_count(self, LINK_site_states_refused_total, 1);
     log_limited(&self->states->refused_log, now_us, LOG_WARN,
-                "refused what site %s says of a filter: %s", site, fault);
+                "refused what site %s says of filter %s (uid %s): %s", site, state->filter,
+                filter_uid_show(&state->uid, uid), fault);
 }
 
 /* NULL, or why it is not for us to know, or not for that site to say. */
@@ -129,7 +133,8 @@ static const char *put_fault(enum status status)
         return "out of memory; it is told again";
     }
     return status == STATUS_TOO_LARGE
-               ? "there are too many filters of it, or the state is too large"
+               ? "there are too many filters of it, or their states are too large; drop filters "
+                 "that are not needed any more, or take them out of sites"
                : NULL;
 }
 
@@ -145,13 +150,13 @@ static void take(struct link *self, uint64_t now_us, uint32_t peer, const struct
     if (fault == NULL) {
         status = state_board_put(&states->others[peer], now_us, states->arena, state);
         fault = put_fault(status);
-        if (status == STATUS_OK) {
+        if (status != STATUS_EXISTS) { /* Also what is not taken costs time. */
             token_bucket_take(&states->accepted[peer], now_us, 1, ACCEPTED_PER_SECOND);
-            link_count(self, LINK_site_states_heard_total, 1);
         }
+        link_count(self, LINK_site_states_heard_total, status == STATUS_OK);
     }
     if (fault != NULL) {
-        refuse(self, now_us, self->config.peers[peer].name, fault);
+        refuse(self, now_us, self->config.peers[peer].name, state, fault);
     }
 }
 
@@ -165,20 +170,25 @@ void states_on_filters(struct link *self, uint64_t now_us, const struct channel 
 
 /* ---- what this site says ---- */
 
-static void take_own(struct link *self, uint64_t now_us, const struct site_filter *state)
+/* False: it is to be told once more. */
+static bool take_own(struct link *self, uint64_t now_us, const struct site_filter *state)
 {
     struct states *states = self->states;
     const char *fault = site_filter_fault(state);
+    enum status status = STATUS_OK;
 
     if (fault == NULL && !site_id_equal(&state->site, &self->config.id)) {
         fault = "its coordinator takes it for another one: give all links of the site the same "
                 "site_key_file";
     }
-    fault = fault == NULL ? put_fault(state_board_put(&states->own, now_us, states->arena, state))
-                          : fault;
-    if (fault != NULL) {
-        refuse(self, now_us, self->config.site, fault);
+    if (fault == NULL) {
+        status = state_board_put(&states->own, now_us, states->arena, state);
+        fault = put_fault(status);
     }
+    if (fault != NULL) {
+        refuse(self, now_us, self->config.site, state, fault);
+    }
+    return status != STATUS_NOMEM;
 }
 
 /* Those of the page that concern the site, and for one that joins the secret, if it is known here
@@ -218,6 +228,9 @@ static bool send_page(struct link *self, struct channel *channel, size_t count)
     bool sent = count == 0 || channel_send(self, channel, &frame);
 
     explicit_bzero(self->states->secrets, sizeof self->states->secrets);
+    if (self->out.size > 0) {
+        explicit_bzero(self->out.data, self->out.size);
+    }
     return sent;
 }
 
@@ -342,7 +355,7 @@ void states_fill(struct link *self, uint64_t now_us, uint32_t coordinator,
 
 /* Who counts anew has forgotten what was said before, or never heard it. */
 static void note_count(struct link *self, struct told_coordinator *to,
-                       const struct sync_reply *reply)
+                       const struct sync_reply *reply, bool taken)
 {
     if (reply->states_of != to->of) {
         if (to->of != 0) {
@@ -353,7 +366,7 @@ static void note_count(struct link *self, struct told_coordinator *to,
         to->of = reply->states_of;
         to->since = 0;
     }
-    if (reply->states_to > to->since) {
+    if (taken && reply->states_to > to->since) {
         to->since = reply->states_to;
     }
 }
@@ -371,18 +384,21 @@ static void note_heard(struct link *self, uint64_t now_us, struct told_coordinat
 void states_answered(struct link *self, uint64_t now_us, const struct sync_reply *reply, bool last)
 {
     struct states *states = self->states;
+    bool taken = true;
 
     for (size_t i = 0; i < reply->nstates; i++) {
-        take_own(self, now_us, &reply->states[i]);
+        taken &= take_own(self, now_us, &reply->states[i]);
     }
     if (!last) {
         return; /* What it counts by is of another coordinator than was asked last. */
     }
     assert(states->filled != NULL);
     note_heard(self, now_us, states->filled);
-    note_count(self, states->filled, reply);
+    note_count(self, states->filled, reply, taken);
     states->asking = false;
-    if (reply->states_more) {
+    if (!taken) {
+        states->next_ask_us = now_us + ASK_AGAIN_US;
+    } else if (reply->states_more) {
         router_sync_soon(self->router, now_us);
     }
 }

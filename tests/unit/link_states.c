@@ -1,5 +1,7 @@
 /* What sites say of their filters, from coordinator to coordinator, and what streams prove: two
  * sites of nodes with links, and coordinators that say what a test has them say. */
+#include "base/heap.h"
+#include "link/states.h"
 #include "proto/site_state.h"
 #include "tests/support/sample_cluster.h"
 #include "tests/support/site_pair.h"
@@ -457,6 +459,56 @@ Test(link_states, a_flood_of_states_is_bounded)
         send_to(US, states, EACH);
     }
     cr_assert_lt(site_pair_counter(pair, US, "site_states_heard_total"), 2000);
+    cr_assert_gt(site_pair_counter(pair, US, "site_states_refused_total"), 6000);
+    end();
+}
+
+static void answer_own(const struct site_filter *state)
+{
+    struct site_pair_side *side = &pair->sides[EU];
+    const struct sync_reply reply = {
+        .message = "", .states = state, .nstates = 1, .states_of = tellers[EU].of, .states_to = 1};
+
+    states_answered(side->link, side->circle.now_us, &reply, true);
+}
+
+/* Where memory was short the coordinator is asked for it once more. */
+Test(link_states, what_could_not_be_taken_is_asked_for_again)
+{
+    struct site_filter state;
+
+    begin();
+    site_pair_run(pair, 3 * SECOND);
+    state = state_of(EU);
+    say(EU, &state);
+    heap_fault_after(0);
+    answer_own(&state);
+    heap_fault_clear();
+    cr_assert_eq(site_pair_counter(pair, EU, "site_states_refused_total"), 1);
+    site_pair_run(pair, 4 * SECOND);
+    cr_assert_not_null(heard(US, filter()));
+    end();
+}
+
+/* What says less than is known costs as much as what says more. */
+Test(link_states, a_flood_of_old_states_is_bounded)
+{
+    enum { FRAMES = 40, EACH = 200 };
+    static struct site_filter states[EACH];
+
+    begin();
+    site_pair_run(pair, 3 * SECOND);
+    states[0] = state_of(EU);
+    states[0].revision = 50;
+    send_to(US, states, 1);
+    for (unsigned k = 0; k < EACH; k++) {
+        states[k] = state_of(EU);
+        states[k].revision = 7;
+    }
+    for (unsigned i = 0; i < FRAMES; i++) {
+        send_to(US, states, EACH);
+    }
+    cr_assert_eq(site_pair_counter(pair, US, "site_states_heard_total"), 1);
     cr_assert_gt(site_pair_counter(pair, US, "site_states_refused_total"), 6000);
     end();
 }
