@@ -252,6 +252,7 @@ enum status link_create(const struct link_config *config, const struct effects *
     self->config.window = config->window < LINK_WINDOW_MIN   ? LINK_WINDOW_MIN
                           : config->window > LINK_WINDOW_MAX ? LINK_WINDOW_MAX
                                                              : config->window;
+    self->config.held = config->held != 0 ? config->held : LINK_HELD_BYTES;
     self->inner = *inner;
     self->outer = *outer;
     self->router_effects = (struct effects){

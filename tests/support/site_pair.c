@@ -148,6 +148,7 @@ void site_pair_link_start(struct site_pair *self, uint32_t site)
         .flush_us = FLUSH_US,
         .mark_interval_us = LINK_MARK_INTERVAL_US,
         .window = self->window,
+        .held = self->held,
         .rate = self->rate,
     };
     struct actor core;
