@@ -153,7 +153,7 @@ Test(link_marked, marks_that_nobody_wants_are_not_asked_for)
 Test(link_marked, a_site_that_is_being_filled_asks_by_itself)
 {
     begin();
-    pair->sides[US].document.content.sites.says_absent = false;
+    pair->sides[US].document.content.sites->says_absent = false;
     document_epoch_advance(&pair->sides[US].document);
     site_pair_hand(pair, US);
     site_pair_run(pair, 4 * SECOND);
