@@ -300,8 +300,10 @@ static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow
 static uint64_t room_of(const struct link *self)
 {
     uint64_t spare = self->held < self->config.held ? self->config.held - self->held : 0;
-    uint64_t room = spare / HELD_USUAL / self->ninflows;
+    uint64_t room;
 
+    assert(self->ninflows > 0); /* One is opened after the tick that it was wanted in. */
+    room = spare / HELD_USUAL / self->ninflows;
     room = room > LINK_WINDOW_MIN ? room : LINK_WINDOW_MIN;
     return room < self->config.window ? room : self->config.window;
 }
@@ -596,7 +598,6 @@ static void drop(struct link *self, struct inflow *inflow)
     stop(self, inflow);
     evidence_free(self, inflow);
     TAILQ_REMOVE(&self->inflows, inflow, link);
-    self->ninflows--;
     TAILQ_INSERT_TAIL(&self->leaving, inflow, link);
 }
 
@@ -631,7 +632,6 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
         inflow->keyset = wish->keyset;
         TAILQ_INIT(&inflow->arrivals);
         TAILQ_INSERT_TAIL(&self->inflows, inflow, link);
-        self->ninflows++;
     }
     inflow->wanted = true;
     inflow->marked.set_hash = wish->set_hash;
@@ -642,9 +642,11 @@ void inflows_sweep(struct link *self)
 {
     struct inflow *inflow = TAILQ_FIRST(&self->inflows);
 
+    self->ninflows = 0;
     while (inflow != NULL) {
         struct inflow *next = TAILQ_NEXT(inflow, link);
 
+        self->ninflows += inflow->wanted;
         if (!inflow->wanted) {
             if (inflow->stream != 0) {
                 inflow_close(self, inflow, STATUS_NOT_FOUND, "the filter is not in both sites");

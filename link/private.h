@@ -397,7 +397,7 @@ struct link {
     bool evidence_news;                  /* some of it coordinators have not heard */
 
     struct inflow_list inflows;
-    size_t ninflows;
+    size_t ninflows;            /* that the last tick has wanted */
     size_t held;                /* bytes of their batches that wait */
     struct inflow_list leaving; /* dropped; they go once the router owes them nothing */
     struct number_table inflows_by_stream;
