@@ -31,12 +31,15 @@ static bool is_same_peer(const struct peer *a, const struct peer *b)
     return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
 }
 
+/* Names of connections may be taken by others once they are closed: the key that was proved counts,
+ * too. */
 struct channel *channel_of_request(struct link *self, const struct peer *from)
 {
     for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
         struct channel *channel = &self->channels[i];
 
-        if (channel->number != 0 && channel->link == 0 && is_same_peer(&channel->from, from)) {
+        if (channel->number != 0 && channel->link == 0 && channel->peer + 1 == from->user &&
+            is_same_peer(&channel->from, from)) {
             return channel;
         }
     }
@@ -205,6 +208,19 @@ static struct channel *place_of(struct link *self, const struct peer *from, uint
     return place != NULL ? place : free_place;
 }
 
+/* The name of a connection that now is another site's: what is said by it would go there. */
+static void forget_named(struct link *self, const struct peer *from, uint32_t peer)
+{
+    for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
+        struct channel *channel = &self->channels[i];
+
+        if (channel->number != 0 && channel->link == 0 && channel->peer != peer &&
+            is_same_peer(&channel->from, from)) {
+            *channel = (struct channel){0};
+        }
+    }
+}
+
 static void take(struct link *self, uint64_t now_us, struct channel *place, uint32_t peer,
                  const struct site_hello *hello)
 {
@@ -278,6 +294,7 @@ void channel_greeted(struct link *self, uint64_t now_us, const struct frame *fra
     }
     place->link = link;
     if (link == 0) {
+        forget_named(self, from, peer);
         place->from = *from;
     }
     take(self, now_us, place, peer, hello);

@@ -15,8 +15,8 @@ enum {
     AGAIN_FIRST_US = 20000,
     AGAIN_MAX_US = 1000000,
     OPEN_MAX_US = 16000000,
-    HELD_WINDOWS =
-        4, /* of memory: keys that are hashes take less than twice the bytes of a batch */
+    HELD_USUAL = 2, /* keys that are hashes take less than twice the bytes of a batch */
+    HELD_WINDOWS = 2 * HELD_USUAL,
 };
 
 /* ---- batches ---- */
@@ -39,6 +39,7 @@ static void forget_batches(struct link *self, struct inflow *inflow)
         TAILQ_REMOVE(&inflow->arrivals, arrival, link);
         forget_batch(self, arrival);
     }
+    self->held -= inflow->held;
     inflow->held = 0;
 }
 
@@ -128,6 +129,7 @@ static void advance(struct link *self, struct inflow *inflow)
         }
         inflow->applied = first->number;
         inflow->held -= first->bytes;
+        self->held -= first->bytes;
         inflow->untold = true;
         inflow->failures = 0;
         link_count(self, LINK_site_applied_keys_total, first->nkeys);
@@ -286,10 +288,40 @@ static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow
     arrival->bytes = sizeof *arrival + arrival->nkeys * sizeof *arrival->keys +
                      arrival->ncursors * sizeof *arrival->cursors;
     inflow->held += arrival->bytes;
+    self->held += arrival->bytes;
     inflow->received = arrival->number;
     TAILQ_INSERT_TAIL(&inflow->arrivals, arrival, link);
     apply(self, now_us, inflow, arrival);
     advance(self, inflow);
+}
+
+/* What a stream may be sent: so that all of them together, filled, are no more than may wait; each
+ * goes on with the least, which is what it may always have. */
+static uint64_t room_of(const struct link *self)
+{
+    uint64_t spare = self->held < self->config.held ? self->config.held - self->held : 0;
+    uint64_t room;
+
+    assert(self->ninflows > 0); /* One is opened after the tick that it was wanted in. */
+    room = spare / HELD_USUAL / self->ninflows;
+    room = room > LINK_WINDOW_MIN ? room : LINK_WINDOW_MIN;
+    return room < self->config.window ? room : self->config.window;
+}
+
+static bool has_more_than(const struct inflow *inflow, uint64_t room)
+{
+    return inflow->held > HELD_WINDOWS * room + SITE_BATCH_MAX_BYTES;
+}
+
+/* NULL, or why no more is taken: of one stream, or of one that has much where all have too much. */
+static const char *excess_of(const struct link *self, const struct inflow *inflow)
+{
+    if (has_more_than(inflow, self->config.window)) {
+        return "more came than was asked for";
+    }
+    return self->held > self->config.held && has_more_than(inflow, LINK_WINDOW_MIN)
+               ? "too much waits in memory until nodes have applied it, of all filters together"
+               : NULL;
 }
 
 /* Whoever sends it has not heard that it is over. */
@@ -309,6 +341,7 @@ void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel
                      const struct site_batch_message *message)
 {
     struct inflow *inflow = inflow_of(self, channel, message->stream);
+    const char *excess;
     uint64_t next;
 
     if (inflow == NULL) {
@@ -316,6 +349,7 @@ void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel
         return;
     }
     inflow->heard_us = now_us;
+    excess = excess_of(self, inflow);
     next = inflow->received + 1;
     if (message->batch.size == 0) {
         if (message->number != inflow->received) {
@@ -324,8 +358,8 @@ void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel
         inflow->untold = true; /* What was told before may have been lost. */
     } else if (message->number != next) {
         inflow_close(self, inflow, STATUS_IO, "a batch was lost on its way");
-    } else if (inflow->held > HELD_WINDOWS * self->config.window + SITE_BATCH_MAX_BYTES) {
-        inflow_close(self, inflow, STATUS_OVERLOADED, "more came than was asked for");
+    } else if (excess != NULL) {
+        inflow_close(self, inflow, STATUS_OVERLOADED, excess);
     } else {
         take_batch(self, now_us, inflow, message);
     }
@@ -364,7 +398,7 @@ static void open_stream(struct link *self, uint64_t now_us, struct inflow *inflo
         .source_life = inflow->source_life,
         .own_life = inflow->own_life,
         .keyset = inflow->keyset,
-        .room = self->config.window,
+        .room = room_of(self),
         .sources = inflow->sources,
         .nsources = inflow->nsources,
     };
@@ -391,7 +425,7 @@ static void tell_applied(struct link *self, struct inflow *inflow)
         .kind = FRAME_SITE_APPLIED,
         .body.site_applied = {.stream = inflow->stream,
                               .number = inflow->applied,
-                              .room = self->config.window},
+                              .room = room_of(self)},
     };
 
     if (channel != NULL && channel_send(self, channel, &frame)) {
@@ -650,9 +684,11 @@ void inflows_sweep(struct link *self)
 {
     struct inflow *inflow = TAILQ_FIRST(&self->inflows);
 
+    self->ninflows = 0;
     while (inflow != NULL) {
         struct inflow *next = TAILQ_NEXT(inflow, link);
 
+        self->ninflows += inflow->wanted;
         if (!inflow->wanted) {
             if (inflow->stream != 0) {
                 inflow_close(self, inflow, STATUS_NOT_FOUND, "the filter is not in both sites");

@@ -254,6 +254,7 @@ enum status link_create(const struct link_config *config, const struct effects *
     self->config.window = config->window < LINK_WINDOW_MIN   ? LINK_WINDOW_MIN
                           : config->window > LINK_WINDOW_MAX ? LINK_WINDOW_MAX
                                                              : config->window;
+    self->config.held = config->held != 0 ? config->held : LINK_HELD_BYTES;
     self->inner = *inner;
     self->outer = *outer;
     self->router_effects = (struct effects){
@@ -303,10 +304,10 @@ void link_destroy(struct link **link)
     heap_free(self);
 }
 
-static void fill_sync(void *context, uint64_t now_us, struct sync_request *request)
+static void fill_sync(void *context, uint64_t now_us, uint32_t coordinator,
+                      struct sync_request *request)
 {
-    (void)now_us;
-    states_fill(context, request);
+    states_fill(context, now_us, coordinator, request);
 }
 
 static void on_sync_answered(void *context, uint64_t now_us, const struct sync_reply *reply,

@@ -46,6 +46,7 @@ enum {
     LINK_SILENT_US = 5000000,       /* who says nothing for so long is gone */
     LINK_WINDOW_MIN = 1 << 16,
     LINK_WINDOW_MAX = 1 << 30,
+    LINK_HELD_BYTES = 256 << 20,
 };
 
 /* Another site. */
@@ -64,6 +65,8 @@ struct link_config {
     uint64_t flush_us;         /* what is to be sent waits so long for more */
     uint64_t mark_interval_us; /* marks that somebody wants are begun so often; 0: never */
     uint64_t window; /* bytes of batches that a stream may be sent before they are applied */
+    uint64_t held;   /* bytes of batches that wait until they are applied, of all streams together:
+                        by that they are given less than `window`; 0: LINK_HELD_BYTES */
     uint64_t rate;   /* bytes of batches that are sent in a second, to all sites; 0: no bound */
     char endpoint[DOCUMENT_TEXT_BYTES]; /* where its own site's processes reach it; "": nowhere,
                                            and coordinators are told of no link */

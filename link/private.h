@@ -414,6 +414,8 @@ struct link {
 
     struct inflow_list inflows;
     unsigned place_questions;   /* about places, that nodes have not answered */
+    size_t ninflows;            /* that the last tick has wanted */
+    size_t held;                /* bytes of their batches that wait */
     struct inflow_list leaving; /* dropped; they go once the router owes them nothing */
     struct number_table inflows_by_stream;
     struct number_table relays; /* arrivals, by the number of their relayed add */

@@ -1,6 +1,7 @@
 /* A hash table by uid, and two lists in the order of stamps: what waits for other sites is said
  * more often, so it has a list of its own. A place is looked for from the end of a list, where what
- * is new is. */
+ * is new is. Tombstones are in a third one besides: where there are none a full board says so at
+ * once. */
 #include "link/state_board.h"
 
 #include "base/buffer.h"
@@ -20,6 +21,7 @@ enum {
 struct held_state {
     struct number_entry entry;
     TAILQ_ENTRY(held_state) link;
+    TAILQ_ENTRY(held_state) grave; /* of one that is dropped */
     struct filter_uid uid;
     uint64_t stamp;
     uint64_t stamped_us;
@@ -75,8 +77,20 @@ static void forget_bytes(struct state_board *self, struct held_state *held)
     held->bytes = NULL;
 }
 
+static void bury(struct state_board *self, struct held_state *held, bool dropped)
+{
+    if (held->dropped) {
+        TAILQ_REMOVE(&self->tombstones, held, grave);
+    }
+    held->dropped = dropped;
+    if (dropped) {
+        TAILQ_INSERT_TAIL(&self->tombstones, held, grave);
+    }
+}
+
 static void drop(struct state_board *self, struct held_state *held)
 {
+    bury(self, held, false);
     forget_bytes(self, held);
     number_table_remove(&self->by_uid, &held->entry);
     TAILQ_REMOVE(&self->lists[held->list], held, link);
@@ -89,6 +103,7 @@ void state_board_init(struct state_board *self)
     *self = (struct state_board){0};
     TAILQ_INIT(&self->lists[UNSETTLED]);
     TAILQ_INIT(&self->lists[SETTLED]);
+    TAILQ_INIT(&self->tombstones);
 }
 
 void state_board_fini(struct state_board *self)
@@ -114,25 +129,27 @@ static void stamp(struct state_board *self, uint64_t now_us, struct held_state *
 
 /* ---- taking one ---- */
 
-static bool has_room(const struct state_board *self, size_t more)
+static bool has_room(const struct state_board *self, size_t states, size_t bytes)
 {
-    return self->count < STATE_BOARD_MOST && self->bytes + more <= STATE_BOARD_BYTES;
+    return self->count + states <= STATE_BOARD_MOST && self->bytes + bytes <= STATE_BOARD_BYTES;
 }
 
-/* Tombstones are told anew by whoever has them; the oldest ones go first. */
-static bool make_room(struct state_board *self, size_t more)
+/* Tombstones are told anew by whoever has them; the oldest ones go first, but not the one that is
+ * taken further. */
+static bool make_room(struct state_board *self, const struct held_state *keep, size_t states,
+                      size_t bytes)
 {
-    struct held_state *held = TAILQ_FIRST(&self->lists[SETTLED]);
+    struct held_state *held = TAILQ_FIRST(&self->tombstones);
 
-    while (held != NULL && !has_room(self, more)) {
-        struct held_state *next = TAILQ_NEXT(held, link);
+    while (held != NULL && !has_room(self, states, bytes)) {
+        struct held_state *next = TAILQ_NEXT(held, grave);
 
-        if (held->dropped) {
+        if (held != keep) {
             drop(self, held);
         }
         held = next;
     }
-    return has_room(self, more);
+    return has_room(self, states, bytes);
 }
 
 static enum status add(struct state_board *self, const struct filter_uid *uid, size_t size,
@@ -143,7 +160,7 @@ static enum status add(struct state_board *self, const struct filter_uid *uid, s
     if (number_table_find(&self->by_uid, number_of(uid)) != NULL) {
         return STATUS_TOO_LARGE; /* Another uid of that number: nobody draws one by chance. */
     }
-    if (!make_room(self, size)) {
+    if (!make_room(self, NULL, 1, size)) {
         return STATUS_TOO_LARGE;
     }
     held = heap_zalloc(1, sizeof *held);
@@ -177,8 +194,13 @@ static enum status compare(const struct held_state *held, struct codec_arena *ar
 
 static enum status keep(struct state_board *self, struct held_state *held, struct span bytes)
 {
-    uint8_t *copy = heap_alloc(bytes.size, 1);
+    size_t before = held->bytes != NULL ? held->size : 0;
+    uint8_t *copy;
 
+    if (bytes.size > before && !make_room(self, held, 0, bytes.size - before)) {
+        return STATUS_TOO_LARGE;
+    }
+    copy = heap_alloc(bytes.size, 1);
     if (copy == NULL) {
         return STATUS_NOMEM;
     }
@@ -187,6 +209,7 @@ static enum status keep(struct state_board *self, struct held_state *held, struc
     held->bytes = copy;
     held->size = bytes.size;
     self->bytes += bytes.size;
+    assert(self->bytes <= STATE_BOARD_BYTES);
     return STATUS_OK;
 }
 
@@ -203,7 +226,7 @@ static enum status put(struct state_board *self, uint64_t now_us, struct codec_a
     }
     status = keep(self, held, bytes);
     if (status == STATUS_OK) {
-        held->dropped = state->dropped;
+        bury(self, held, state->dropped);
         stamp(self, now_us, held, list_of(state));
         held->version = held->stamp;
     } else if (is_new) {

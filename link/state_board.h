@@ -6,11 +6,11 @@
  * changes nothing is.
  *
  * A link keeps a board of what its own coordinators say, and one of each other site. What they hold
- * is as it goes over the wire: about 250 bytes a filter in two sites, and 130 more.
+ * is as it goes over the wire: about 250 bytes a filter in two sites, and 150 more.
  *
  * Bounds:  STATE_BOARD_MOST filters and STATE_BOARD_BYTES. Beyond them tombstones give way, and
- * else what is new is refused. Owner:   state_board_fini(); states that are read belong to the
- * arena that is given. Threads: none; pure.
+ * else what is new, or has grown, is refused. Owner:   state_board_fini(); states that are read
+ * belong to the arena that is given. Threads: none; pure.
  */
 #ifndef ORBLOOM_LINK_STATE_BOARD_H
 #define ORBLOOM_LINK_STATE_BOARD_H
@@ -38,7 +38,8 @@ TAILQ_HEAD(held_states, held_state);
 /* Zeroed it knows nothing. */
 struct state_board {
     struct number_table by_uid;
-    struct held_states lists[2]; /* unsettled, settled; by rising stamps */
+    struct held_states lists[2];   /* unsettled, settled; by rising stamps */
+    struct held_states tombstones; /* also in one of these; the oldest first */
     uint64_t last_stamp;
     size_t count;
     size_t bytes;

@@ -4,6 +4,7 @@
 #include "link/states.h"
 
 #include "base/heap.h"
+#include "base/link_ring.h"
 #include "base/token_bucket.h"
 #include "link/evidence.h"
 #include "link/private.h"
@@ -16,10 +17,11 @@ enum {
     ARENA_BYTES = 32 << 20,
     PAGE_STATES = 64,
     SENT_PER_SECOND = 1000,     /* states, to one link */
-    ACCEPTED_PER_SECOND = 4000, /* that are new, of one site */
+    ACCEPTED_PER_SECOND = 4000, /* that are looked at, as they differ; of one site */
     SEND_AGAIN_US = 50000,
     ASK_US = 100000, /* coordinators are told no more often, what changes */
     ASK_AGAIN_US = 1000000,
+    PROVE_AGAIN_US = 10000000, /* evidence, to each coordinator of several */
 };
 
 /* Who is told what this site says. */
@@ -30,6 +32,16 @@ struct told_channel {
     uint64_t again_us; /* it could not be sent */
 };
 
+/* What a coordinator has heard, and how far what it says is here. Each counts for itself. */
+struct told_coordinator {
+    struct state_place heard[LINK_MAX_SITES];
+    uint32_t peer; /* whose states it was told last; then it is the next one's turn */
+    uint64_t since;
+    uint64_t of;
+    bool answers;       /* it did the last time; who does not is asked no sooner for what is new */
+    uint64_t proved_us; /* when it was told all evidence */
+};
+
 struct states {
     struct state_board own;
     struct state_board others[LINK_MAX_SITES];
@@ -37,13 +49,10 @@ struct states {
     struct token_bucket accepted[LINK_MAX_SITES];
     struct log_limit refused_log;
 
-    /* Coordinators: what they have heard of each site, what goes with the question under way, and
-     * how far what they say is here. */
-    struct state_place heard[LINK_MAX_SITES];
-    struct state_place filled;
-    uint32_t filled_peer; /* whose; then the next one's turn */
-    uint64_t since;
-    uint64_t of;
+    struct told_coordinator coordinators[LINK_RING_MAX];
+    struct told_coordinator *filled; /* to whom the last question went; NULL: none did */
+    struct state_place filled_to;    /* what it has heard if it answers, of its peer */
+    bool filled_proofs;              /* ... and all evidence */
     bool asking;
     uint64_t asked_us;
     uint64_t next_ask_us;
@@ -88,11 +97,15 @@ void states_destroy(struct states **states)
 
 /* ---- what other sites say ---- */
 
-static void refuse(struct link *self, uint64_t now_us, const char *site, const char *fault)
+static void refuse(struct link *self, uint64_t now_us, const char *site,
+                   const struct site_filter *state, const char *fault)
 {
+    char uid[FILTER_UID_TEXT_BYTES];
+
     link_count(self, LINK_site_states_refused_total, 1);
     log_limited(&self->states->refused_log, now_us, LOG_WARN,
-                "refused what site %s says of a filter: %s", site, fault);
+                "refused what site %s says of filter %s (uid %s): %s", site, state->filter,
+                filter_uid_show(&state->uid, uid), fault);
 }
 
 /* NULL, or why it is not for us to know, or not for that site to say. */
@@ -120,7 +133,8 @@ static const char *put_fault(enum status status)
         return "out of memory; it is told again";
     }
     return status == STATUS_TOO_LARGE
-               ? "there are too many filters of it, or the state is too large"
+               ? "there are too many filters of it, or their states are too large; drop filters "
+                 "that are not needed any more, or take them out of sites"
                : NULL;
 }
 
@@ -136,13 +150,13 @@ static void take(struct link *self, uint64_t now_us, uint32_t peer, const struct
     if (fault == NULL) {
         status = state_board_put(&states->others[peer], now_us, states->arena, state);
         fault = put_fault(status);
-        if (status == STATUS_OK) {
+        if (status != STATUS_EXISTS) { /* Also what is not taken costs time. */
             token_bucket_take(&states->accepted[peer], now_us, 1, ACCEPTED_PER_SECOND);
-            link_count(self, LINK_site_states_heard_total, 1);
         }
+        link_count(self, LINK_site_states_heard_total, status == STATUS_OK);
     }
     if (fault != NULL) {
-        refuse(self, now_us, self->config.peers[peer].name, fault);
+        refuse(self, now_us, self->config.peers[peer].name, state, fault);
     }
 }
 
@@ -156,20 +170,25 @@ void states_on_filters(struct link *self, uint64_t now_us, const struct channel 
 
 /* ---- what this site says ---- */
 
-static void take_own(struct link *self, uint64_t now_us, const struct site_filter *state)
+/* False: it is to be told once more. */
+static bool take_own(struct link *self, uint64_t now_us, const struct site_filter *state)
 {
     struct states *states = self->states;
     const char *fault = site_filter_fault(state);
+    enum status status = STATUS_OK;
 
     if (fault == NULL && !site_id_equal(&state->site, &self->config.id)) {
         fault = "its coordinator takes it for another one: give all links of the site the same "
                 "site_key_file";
     }
-    fault = fault == NULL ? put_fault(state_board_put(&states->own, now_us, states->arena, state))
-                          : fault;
-    if (fault != NULL) {
-        refuse(self, now_us, self->config.site, fault);
+    if (fault == NULL) {
+        status = state_board_put(&states->own, now_us, states->arena, state);
+        fault = put_fault(status);
     }
+    if (fault != NULL) {
+        refuse(self, now_us, self->config.site, state, fault);
+    }
+    return status != STATUS_NOMEM;
 }
 
 /* Those of the page that concern the site, and for one that joins the secret, if it is known here
@@ -209,6 +228,9 @@ static bool send_page(struct link *self, struct channel *channel, size_t count)
     bool sent = count == 0 || channel_send(self, channel, &frame);
 
     explicit_bzero(self->states->secrets, sizeof self->states->secrets);
+    if (self->out.size > 0) {
+        explicit_bzero(self->out.data, self->out.size);
+    }
     return sent;
 }
 
@@ -241,12 +263,22 @@ static void tell_channel(struct link *self, uint64_t now_us, struct channel *cha
 
 /* ---- coordinators ---- */
 
+static bool is_behind(const struct link *self, const struct told_coordinator *to)
+{
+    for (uint32_t peer = 0; peer < self->config.npeers; peer++) {
+        if (state_board_has_news(&self->states->others[peer], &to->heard[peer])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool has_heard_news(const struct link *self)
 {
-    const struct states *states = self->states;
+    for (uint32_t i = 0; i < LINK_RING_MAX; i++) {
+        const struct told_coordinator *to = &self->states->coordinators[i];
 
-    for (uint32_t peer = 0; peer < self->config.npeers; peer++) {
-        if (state_board_has_news(&states->others[peer], &states->heard[peer])) {
+        if (to->answers && is_behind(self, to)) {
             return true;
         }
     }
@@ -272,61 +304,101 @@ static void seal_page(struct link *self, size_t count)
     }
 }
 
+/* Evidence goes to who is asked next, and then it is told. Of several coordinators each is to have
+ * all of it, and again as often as one would that is alone. */
+static bool is_to_be_proved(const struct states *states, uint64_t now_us,
+                            const struct told_coordinator *to)
+{
+    bool alone = true;
+
+    for (uint32_t i = 0; i < LINK_RING_MAX; i++) {
+        alone &= &states->coordinators[i] == to || !states->coordinators[i].answers;
+    }
+    return !alone && (to->proved_us == 0 || now_us - to->proved_us >= PROVE_AGAIN_US);
+}
+
 /* Sites take turns: one of them may have much to say. */
-void states_fill(struct link *self, struct sync_request *request)
+static size_t fill_states(struct link *self, struct told_coordinator *to)
 {
     struct states *states = self->states;
     size_t count = 0;
 
     for (uint32_t i = 0; count == 0 && i < self->config.npeers; i++) {
-        states->filled_peer = (states->filled_peer + 1) % self->config.npeers;
-        states->filled = states->heard[states->filled_peer];
-        count = state_board_page(&states->others[states->filled_peer], &states->filled,
-                                 states->arena, states->page, PAGE_STATES);
+        to->peer = (to->peer + 1) % self->config.npeers;
+        states->filled_to = to->heard[to->peer];
+        count = state_board_page(&states->others[to->peer], &states->filled_to, states->arena,
+                                 states->page, PAGE_STATES);
     }
     seal_page(self, count);
+    return count;
+}
+
+void states_fill(struct link *self, uint64_t now_us, uint32_t coordinator,
+                 struct sync_request *request)
+{
+    struct states *states = self->states;
+    struct told_coordinator *to = &states->coordinators[coordinator];
+
+    assert(coordinator < LINK_RING_MAX);
+    states->filled = to;
+    states->filled_proofs = is_to_be_proved(states, now_us, to);
+    to->answers = false;
+    request->nstates = fill_states(self, to);
     request->states = states->page;
-    request->nstates = count;
-    request->states_since = states->since;
-    request->states_of = states->of;
+    request->states_since = to->since;
+    request->states_of = to->of;
+    if (states->filled_proofs) {
+        evidence_tell_anew(self);
+    }
     evidence_fill(self, request);
 }
 
 /* Who counts anew has forgotten what was said before, or never heard it. */
-static void note_count(struct link *self, const struct sync_reply *reply)
+static void note_count(struct link *self, struct told_coordinator *to,
+                       const struct sync_reply *reply, bool taken)
 {
-    struct states *states = self->states;
-
-    if (reply->states_of != states->of) {
-        if (states->of != 0) {
-            memset(states->heard, 0, sizeof states->heard);
+    if (reply->states_of != to->of) {
+        if (to->of != 0) {
+            memset(to->heard, 0, sizeof to->heard);
+            to->proved_us = 0;
             evidence_tell_anew(self);
         }
-        states->of = reply->states_of;
-        states->since = 0;
+        to->of = reply->states_of;
+        to->since = 0;
     }
-    if (reply->states_to > states->since) {
-        states->since = reply->states_to;
+    if (taken && reply->states_to > to->since) {
+        to->since = reply->states_to;
     }
+}
+
+static void note_heard(struct link *self, uint64_t now_us, struct told_coordinator *to)
+{
+    if (self->config.npeers > 0) {
+        to->heard[to->peer] = self->states->filled_to;
+    }
+    to->answers = true;
+    to->proved_us = self->states->filled_proofs ? now_us : to->proved_us;
+    evidence_heard(self, now_us);
 }
 
 void states_answered(struct link *self, uint64_t now_us, const struct sync_reply *reply, bool last)
 {
     struct states *states = self->states;
+    bool taken = true;
 
     for (size_t i = 0; i < reply->nstates; i++) {
-        take_own(self, now_us, &reply->states[i]);
+        taken &= take_own(self, now_us, &reply->states[i]);
     }
     if (!last) {
-        return; /* What it counts by may be of a coordinator that is not asked any more. */
+        return; /* What it counts by is of another coordinator than was asked last. */
     }
-    if (self->config.npeers > 0) {
-        states->heard[states->filled_peer] = states->filled;
-    }
-    evidence_heard(self, now_us);
-    note_count(self, reply);
+    assert(states->filled != NULL);
+    note_heard(self, now_us, states->filled);
+    note_count(self, states->filled, reply, taken);
     states->asking = false;
-    if (reply->states_more) {
+    if (!taken) {
+        states->next_ask_us = now_us + ASK_AGAIN_US;
+    } else if (reply->states_more) {
         router_sync_soon(self->router, now_us);
     }
 }

@@ -6,8 +6,9 @@
  *
  * To another site: a link that has just greeted is told everything, page by page, later what
  *          changes. The hash secret goes along while that site joins.
- * To coordinators: with each question for news what they have not heard, and the evidence of
- *          evidence.h; to one that counts anew all of it.
+ * To coordinators: with each question for news what the one that is asked has not heard, and the
+ *          evidence of evidence.h; to one that counts anew all of it. Who has not answered is asked
+ *          as often as a router asks, and not sooner for what is new.
  *
  * Errors:  states_create: STATUS_NOMEM. What is refused is logged and counted.
  * Owner:   the link.
@@ -31,7 +32,8 @@ void states_on_filters(struct link *self, uint64_t now_us, const struct channel 
 
 /* What a question for coordinators has besides the router's own, and what they answer: see
  * router_set_sync_extra(). */
-void states_fill(struct link *self, struct sync_request *request);
+void states_fill(struct link *self, uint64_t now_us, uint32_t coordinator,
+                 struct sync_request *request);
 void states_answered(struct link *self, uint64_t now_us, const struct sync_reply *reply, bool last);
 
 void states_turn(struct link *self, uint64_t now_us);

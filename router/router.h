@@ -246,9 +246,11 @@ struct sync_reply;
 struct router_sync_extra {
     void *context;
 
-    /* What a question has besides the router's own, just before it is sent; what that points to
-     * until fill() returns and the question is encoded. */
-    void (*fill)(void *context, uint64_t now_us, struct sync_request *request);
+    /* What a question has besides the router's own, just before it is sent to that coordinator, by
+     * its place in the configuration; if that one is not connected it is asked for once more, for
+     * the next. What it points to stays until the question is encoded. */
+    void (*fill)(void *context, uint64_t now_us, uint32_t coordinator,
+                 struct sync_request *request);
 
     /* It was answered, and not refused. `last`: the answer is to what fill() has told last, so all
      * of that was heard. Else another question was sent meanwhile. */

@@ -23,6 +23,19 @@ enum {
     SYNCS_PER_SECOND = 100,  /* at most; a quarter of a second may be saved up */
 };
 
+/* What else is told depends on who is asked. */
+static bool send_to(struct router *self, uint64_t now_us, uint32_t coordinator, struct frame *frame)
+{
+    if (self->sync_extra.fill != NULL) {
+        self->sync_extra.fill(self->sync_extra.context, now_us, coordinator,
+                              &frame->body.sync_request);
+    }
+    buffer_clear(&self->out);
+    return codec_encode(frame, &self->out) == STATUS_OK &&
+           link_ring_send_to(&self->coordinators, &self->effects, coordinator,
+                             buffer_span(&self->out));
+}
+
 static bool send(struct router *self, uint64_t now_us)
 {
     struct frame frame = {
@@ -47,14 +60,14 @@ static bool send(struct router *self, uint64_t now_us)
             },
     };
 
-    if (self->sync_extra.fill != NULL) {
-        self->sync_extra.fill(self->sync_extra.context, now_us, &frame.body.sync_request);
-    }
     self->uses_sent = self->nuses;
     memset(self->uses_since, 0, sizeof self->uses_since);
-    buffer_clear(&self->out);
-    return codec_encode(&frame, &self->out) == STATUS_OK &&
-           link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out));
+    for (uint32_t i = 0; i < self->coordinators.count; i++) {
+        if (send_to(self, now_us, link_ring_turn(&self->coordinators), &frame)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void router_tell_link(struct router *router, const struct router_link *link)

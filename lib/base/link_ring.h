@@ -18,6 +18,13 @@ struct link_ring {
     uint32_t next; /* whose turn it is */
 };
 
+/* Whose turn it is, if there are any; the next one is next. */
+uint32_t link_ring_turn(struct link_ring *self);
+
+/* To that one; false: it is not connected. */
+bool link_ring_send_to(struct link_ring *self, const struct effects *effects, uint32_t which,
+                       struct span frame);
+
 /* Send to the one whose turn it is, or to the next that is connected. */
 bool link_ring_send(struct link_ring *self, const struct effects *effects, struct span frame);
 

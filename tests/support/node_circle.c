@@ -55,7 +55,7 @@ static uint32_t on_link_open(void *context, const char *endpoint)
     unsigned to = 0;
 
     cr_assert_lt(node->nlinks, CIRCLE_LINKS);
-    if (strcmp(endpoint, "tcp://coordinator:7400") != 0) {
+    if (strncmp(endpoint, "tcp://coordinator", strlen("tcp://coordinator")) != 0) {
         cr_assert_eq(sscanf(endpoint, "tcp://node-%u:7000", &to), 1, "%s", endpoint);
     }
     node->links[node->nlinks] = to;
@@ -286,6 +286,7 @@ static void coordinate_guest(struct circle *self, const struct circle_frame *ask
                                                 .secrets = &secret,
                                                 .nsecrets = 1};
     if (self->sync_guest != NULL) {
+        self->sync_link = asked->link;
         self->sync_guest(self->sync_context, &request->body.sync_request, &reply.body.sync_reply);
     }
     encode(&reply, &bytes);

@@ -64,6 +64,7 @@ struct circle {
     /* May be set: what else the coordinator hears from the guest, and answers. */
     void (*sync_guest)(void *context, const struct sync_request *request, struct sync_reply *reply);
     void *sync_context;
+    uint32_t sync_link;                     /* by which link it asks: one for each coordinator */
     struct node_record records[CIRCLE_MAX]; /* what the store says */
     bool registered[CIRCLE_MAX];
     uint64_t revision;           /* of the node list */

@@ -132,8 +132,8 @@ void site_pair_link_start(struct site_pair *self, uint32_t site)
     struct site_pair_side *side = &self->sides[site];
     const struct router_config router = {
         .name = "link",
-        .coordinators = {"tcp://coordinator:7400"},
-        .ncoordinators = 1,
+        .coordinators = {"tcp://coordinator:7400", "tcp://coordinator-2:7400"},
+        .ncoordinators = self->ncoordinators,
         .key = *sample_key(),
         .max_inflight_bytes = 64 << 20,
         .hedge_us = 20000,
@@ -148,6 +148,7 @@ void site_pair_link_start(struct site_pair *self, uint32_t site)
         .flush_us = FLUSH_US,
         .mark_interval_us = LINK_MARK_INTERVAL_US,
         .window = self->window,
+        .held = self->held,
         .rate = self->rate,
     };
     struct actor core;
@@ -209,6 +210,7 @@ void site_pair_init(struct site_pair *self, uint32_t nnodes)
     memset(self, 0, sizeof *self);
     self->nnodes = nnodes;
     self->window = WINDOW;
+    self->ncoordinators = 1;
     self->delay_us = 40000;
     cr_assert_eq(codec_arena_create(ARENA_BYTES, &self->arena), STATUS_OK);
     side_init(self, 0);

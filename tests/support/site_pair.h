@@ -46,9 +46,11 @@ struct site_pair_side {
 
 struct site_pair {
     struct site_pair_side sides[2];
-    uint32_t nnodes; /* of each site */
-    uint64_t window; /* of links that are started ... */
-    uint64_t rate;   /* ... and how much they may send in a second; 0: no bound */
+    uint32_t nnodes;        /* of each site */
+    uint64_t window;        /* of links that are started ... */
+    uint64_t held;          /* ... and what may wait there; 0: as usual */
+    uint32_t ncoordinators; /* ... of their sites */
+    uint64_t rate;          /* ... and how much they may send in a second; 0: no bound */
     uint64_t now_us;
     uint64_t delay_us;
     bool cut[2];            /* nothing gets to that site */

@@ -202,6 +202,66 @@ Test(state_board, it_is_bounded)
     cr_assert_eq(put(1, 2, 0), STATUS_OK, "what is known is taken further");
 }
 
+/* In as many sites as may be, with long names: so many bytes that few fill a board. */
+static enum status put_large(uint64_t number, uint64_t revision)
+{
+    struct site_filter state = state_of(number, revision);
+
+    for (uint32_t i = 1; i < SITE_SET_MAX; i++) {
+        struct site_entry *entry = &state.document.entries[state.document.count++];
+
+        *entry = (struct site_entry){
+            .id = {1 + i, 1}, .life = {1, 1}, .state = i < 8 ? SITE_COUNTED : SITE_GONE};
+        memset(entry->name, 'a' + (int)(i % 26), sizeof entry->name - 1);
+        entry->name[0] = (char)('a' + i / 26);
+    }
+    state.fenced = state.document;
+    cr_assert_null(site_filter_fault(&state), "%s", site_filter_fault(&state));
+    return state_board_put(&board, 0, arena, &state);
+}
+
+/* One that grows finds no more room than a new one. */
+Test(state_board, what_grows_is_bounded)
+{
+    const struct filter_uid uid = {1, 1};
+    uint64_t number = 1;
+    enum status status;
+
+    cr_assert_eq(put_tombstone(STATE_BOARD_MOST), STATUS_OK);
+    do {
+        cr_assert_eq(put(number++, 1, 0), STATUS_OK);
+    } while (number < 20000);
+    for (uint64_t i = 1; (status = put_large(i, 2)) == STATUS_OK; i++) {
+        cr_assert_leq(board.bytes, STATE_BOARD_BYTES);
+        cr_assert_lt(i, number);
+    }
+    cr_assert_eq(status, STATUS_TOO_LARGE);
+    cr_assert_leq(board.bytes, STATE_BOARD_BYTES);
+    cr_assert_eq(board.count, number - 1, "the tombstone has given way, and nothing else");
+    cr_assert(state_board_find(&board, &uid, arena, &page[0]));
+    cr_assert_eq(put(1, 3, 0), STATUS_OK, "what gets smaller is taken");
+}
+
+/* Without the one that is taken further. */
+Test(state_board, a_tombstone_that_changes_stays)
+{
+    struct site_filter state = {.uid = {2, 1},
+                                .filter = "",
+                                .site = {1, 1},
+                                .revision = 1,
+                                .dropped = true,
+                                .sealed_secret = span_text("")};
+
+    cr_assert_eq(state_board_put(&board, 0, arena, &state), STATUS_OK);
+    board.bytes += STATE_BOARD_BYTES; /* as if others had taken it all */
+    state.revision = UINT64_MAX;
+    cr_assert_eq(state_board_put(&board, 0, arena, &state), STATUS_TOO_LARGE);
+    board.bytes -= STATE_BOARD_BYTES;
+    cr_assert(state_board_find(&board, &state.uid, arena, &page[0]));
+    cr_assert_eq(page[0].revision, 1);
+    cr_assert_eq(state_board_put(&board, 0, arena, &state), STATUS_OK);
+}
+
 /* What is not taken leaves everything as it was. */
 Test(state_board, without_memory_nothing_changes)
 {

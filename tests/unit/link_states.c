@@ -1,5 +1,7 @@
 /* What sites say of their filters, from coordinator to coordinator, and what streams prove: two
  * sites of nodes with links, and coordinators that say what a test has them say. */
+#include "base/heap.h"
+#include "link/states.h"
 #include "proto/site_state.h"
 #include "tests/support/sample_cluster.h"
 #include "tests/support/site_pair.h"
@@ -23,6 +25,8 @@ struct teller {
     uint64_t last_stamp;
     uint64_t of;
     bool unavailable; /* it serves nobody yet, and takes nothing in */
+    uint32_t link;    /* by which it is asked; 0: it was not */
+    uint64_t asked;   /* so often */
 
     struct site_filter heard[MOST];
     struct hash_secret secrets[MOST];
@@ -35,6 +39,7 @@ struct teller {
 
 static struct site_pair *pair;
 static struct teller tellers[2];
+static struct teller seconds[2]; /* of sites of two coordinators */
 
 static size_t place_of(const struct site_filter *states, size_t count, const struct filter_uid *uid)
 {
@@ -90,10 +95,21 @@ static void tell(struct teller *self, const struct sync_request *request, struct
     }
 }
 
+static struct teller *who_is_asked(struct teller *first)
+{
+    uint32_t link = pair->sides[first - tellers].circle.sync_link;
+
+    if (first->link == 0) {
+        first->link = link;
+    }
+    return pair->ncoordinators == 1 || link == first->link ? first : &seconds[first - tellers];
+}
+
 static void on_sync(void *context, const struct sync_request *request, struct sync_reply *reply)
 {
-    struct teller *self = context;
+    struct teller *self = who_is_asked(context);
 
+    self->asked++;
     if (self->unavailable) {
         reply->status = STATUS_UNAVAILABLE;
         reply->message = "this coordinator has just started";
@@ -202,6 +218,7 @@ static void begin(void)
     pair = malloc(sizeof *pair);
     cr_assert_not_null(pair);
     memset(tellers, 0, sizeof tellers);
+    memset(seconds, 0, sizeof seconds);
     site_pair_init(pair, 3);
     for (uint32_t site = 0; site < 2; site++) {
         tellers[site].of = 1000 + site;
@@ -216,11 +233,11 @@ static void end(void)
     free(pair);
 }
 
-/* As the link of the other site would: by the connection that site 0 has dialed. */
-static void send_to(uint32_t site, const struct site_filter *states, size_t count)
+/* By the connection that site 0 has dialed; to site 1 as whoever has proved to be that user. */
+static void send_as(uint32_t user, uint32_t site, const struct site_filter *states, size_t count)
 {
     struct site_pair_side *side = &pair->sides[site];
-    const struct peer from = {.size = 1, .id = {1}, .user = 1};
+    const struct peer from = {.size = 1, .id = {1}, .user = user};
     const struct frame frame = {.kind = FRAME_SITE_FILTERS,
                                 .body.site_filters = {.states = states, .nstates = count}};
     struct buffer bytes;
@@ -233,6 +250,12 @@ static void send_to(uint32_t site, const struct site_filter *states, size_t coun
         side->face.on_request(side->face.self, side->circle.now_us, &from, buffer_span(&bytes));
     }
     buffer_fini(&bytes);
+}
+
+/* As the link of the other site would. */
+static void send_to(uint32_t site, const struct site_filter *states, size_t count)
+{
+    send_as(1, site, states, count);
 }
 
 /* ---- states travel ---- */
@@ -373,6 +396,23 @@ Test(link_states, a_site_speaks_for_itself_only)
     end();
 }
 
+/* The name of its connection is one that has greeted us, as another site. */
+Test(link_states, who_has_proved_another_key_is_not_the_one_who_greeted)
+{
+    struct site_filter state;
+
+    begin();
+    site_pair_run(pair, 3 * SECOND);
+    state = state_of(EU);
+    send_as(2, US, &state, 1);
+    site_pair_run(pair, 2 * SECOND);
+    cr_assert_eq(tellers[US].nheard, 0);
+    send_as(1, US, &state, 1);
+    site_pair_run(pair, 2 * SECOND);
+    cr_assert_eq(tellers[US].nheard, 1);
+    end();
+}
+
 /* One that is wrong does not keep the others of its frame away. */
 Test(link_states, a_wrong_state_harms_no_other)
 {
@@ -419,6 +459,56 @@ Test(link_states, a_flood_of_states_is_bounded)
         send_to(US, states, EACH);
     }
     cr_assert_lt(site_pair_counter(pair, US, "site_states_heard_total"), 2000);
+    cr_assert_gt(site_pair_counter(pair, US, "site_states_refused_total"), 6000);
+    end();
+}
+
+static void answer_own(const struct site_filter *state)
+{
+    struct site_pair_side *side = &pair->sides[EU];
+    const struct sync_reply reply = {
+        .message = "", .states = state, .nstates = 1, .states_of = tellers[EU].of, .states_to = 1};
+
+    states_answered(side->link, side->circle.now_us, &reply, true);
+}
+
+/* Where memory was short the coordinator is asked for it once more. */
+Test(link_states, what_could_not_be_taken_is_asked_for_again)
+{
+    struct site_filter state;
+
+    begin();
+    site_pair_run(pair, 3 * SECOND);
+    state = state_of(EU);
+    say(EU, &state);
+    heap_fault_after(0);
+    answer_own(&state);
+    heap_fault_clear();
+    cr_assert_eq(site_pair_counter(pair, EU, "site_states_refused_total"), 1);
+    site_pair_run(pair, 4 * SECOND);
+    cr_assert_not_null(heard(US, filter()));
+    end();
+}
+
+/* What says less than is known costs as much as what says more. */
+Test(link_states, a_flood_of_old_states_is_bounded)
+{
+    enum { FRAMES = 40, EACH = 200 };
+    static struct site_filter states[EACH];
+
+    begin();
+    site_pair_run(pair, 3 * SECOND);
+    states[0] = state_of(EU);
+    states[0].revision = 50;
+    send_to(US, states, 1);
+    for (unsigned k = 0; k < EACH; k++) {
+        states[k] = state_of(EU);
+        states[k].revision = 7;
+    }
+    for (unsigned i = 0; i < FRAMES; i++) {
+        send_to(US, states, EACH);
+    }
+    cr_assert_eq(site_pair_counter(pair, US, "site_states_heard_total"), 1);
     cr_assert_gt(site_pair_counter(pair, US, "site_states_refused_total"), 6000);
     end();
 }
@@ -565,6 +655,67 @@ Test(link_states, a_coordinator_that_does_not_serve_yet_has_heard_nothing)
     cr_assert_eq(tellers[US].nheard, 3);
     end();
 }
+
+/* ---- several coordinators ---- */
+
+/* Each with a count of its own. */
+static void begin_with_two(void)
+{
+    begin();
+    pair->ncoordinators = 2;
+    for (uint32_t site = 0; site < 2; site++) {
+        seconds[site].of = 2000 + site;
+        site_pair_link_stop(pair, site);
+        site_pair_link_start(pair, site);
+    }
+}
+
+static void say_many_twice(uint32_t count)
+{
+    say_many(EU, count);
+    seconds[EU] = tellers[EU];
+    seconds[EU].of++;
+}
+
+Test(link_states, each_coordinator_hears_everything_once)
+{
+    uint64_t asked;
+
+    begin_with_two();
+    pair->spy = watch;
+    say_many_twice(150);
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_eq(nstates, 150, "both say the same");
+    cr_assert_eq(tellers[US].nheard, 150);
+    cr_assert_eq(seconds[US].nheard, 150);
+    cr_assert_eq(tellers[US].times, 150);
+    cr_assert_eq(seconds[US].times, 150);
+    asked = tellers[US].asked + seconds[US].asked;
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_leq(tellers[US].asked + seconds[US].asked - asked, 12, "nothing is new");
+    end();
+}
+
+Test(link_states, one_that_does_not_serve_is_not_hurried)
+{
+    uint64_t asked;
+
+    begin_with_two();
+    seconds[US].unavailable = true;
+    say_many_twice(150);
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_eq(tellers[US].nheard, 150);
+    asked = tellers[US].asked + seconds[US].asked;
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_leq(tellers[US].asked + seconds[US].asked - asked, 12);
+    seconds[US].unavailable = false;
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(seconds[US].nheard, 150);
+    cr_assert_eq(tellers[US].times, 150);
+    end();
+}
+
+/* ---- what was lost ---- */
 
 /* Nothing tells that a frame was lost; so what waits for other sites is said again soon. */
 Test(link_states, what_was_lost_is_said_again)
@@ -718,6 +869,21 @@ Test(link_states, who_joins_is_copied_once_it_takes_adds)
     cr_assert(site_life_compare(&evidence->own_life, &(struct site_life){1, 11}) == 0);
     cr_assert_eq(replicas_with(keys), 3);
     cr_assert_eq(site_pair_counter(pair, EU, "site_copies_total"), 3);
+    end();
+}
+
+Test(link_states, each_coordinator_is_given_the_evidence)
+{
+    begin_with_two();
+    say_joining(true);
+    seconds[EU] = tellers[EU];
+    seconds[US] = tellers[US];
+    seconds[EU].of++;
+    seconds[US].of++;
+    site_pair_run(pair, 30 * SECOND);
+    cr_assert_gt(tellers[US].nevidence, 0);
+    cr_assert_gt(seconds[US].nevidence, 0);
+    cr_assert_lt(tellers[US].nevidence + seconds[US].nevidence, 20);
     end();
 }
 

@@ -668,6 +668,65 @@ Test(link_stream, batches_of_something_else_are_not_applied)
     }
 }
 
+static uint64_t room_told; /* by US, last */
+
+static bool watch_room(struct site_pair *self, uint32_t to, const struct frame *frame)
+{
+    if (frame->kind == FRAME_SITE_OPEN && to == EU) {
+        room_told = frame->body.site_open.room;
+    }
+    return watch_batches(self, to, frame);
+}
+
+static void say_full_batch(uint64_t number, const uint64_t *keys, uint32_t count, uint8_t *bytes)
+{
+    struct site_batch batch = {
+        .sender = {1, 10}, .receiver = {1, 11}, .nkeysets = 1, .nkeys = count};
+    struct frame frame = {.kind = FRAME_SITE_BATCH};
+
+    batch.uid = pair->sides[EU].document.content.uid;
+    batch.keysets[0] = pair->sides[EU].document.content.keysets[0].id;
+    frame.body.site_batch = (struct site_batch_message){
+        .stream = stream_seen,
+        .number = number,
+        .batch = span_of(bytes, site_batch_encode(&batch, keys, NULL, bytes))};
+    say(US, &frame);
+}
+
+/* Less is asked for than of one stream alone, and who sends more all the same is not listened to:
+ * here nothing is applied, as nodes are down. */
+Test(link_stream, what_waits_of_all_streams_is_bounded)
+{
+    enum { COUNT = 8192, HELD = 1 << 20 };
+    static uint64_t keys[COUNT];
+    static uint8_t bytes[16 * COUNT];
+    uint64_t sent = 0;
+
+    begin();
+    pair->window = 16 << 20;
+    pair->held = HELD;
+    for (uint32_t site = EU; site <= US; site++) {
+        site_pair_link_stop(pair, site);
+        site_pair_link_start(pair, site);
+    }
+    pair->spy = watch_room;
+    connect_both();
+    cr_assert_eq(room_told, HELD / 2);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        keys[i] = (i + 1) << 48;
+    }
+    for (uint32_t node = 1; node <= 3; node++) {
+        circle_stop(&pair->sides[US].circle, node);
+    }
+    nclosed = 0;
+    while (nclosed == 0) {
+        cr_assert_lt(sent, 64, "four times as much as may wait");
+        say_full_batch(last_batch + ++sent, keys, COUNT, bytes);
+    }
+    cr_assert_geq(sent, HELD / sizeof keys);
+    end();
+}
+
 /* By version, id, name, and a link that would be its own peer. */
 Test(link_stream, greetings_that_do_not_fit_are_refused)
 {
