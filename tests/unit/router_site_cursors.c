@@ -172,6 +172,7 @@ Test(router_site_cursors, they_are_put_in_the_boots_that_are_named)
     router_site_cursors_put(stage.router, stage.now_us, &question);
     memset(boots, 0, sizeof boots);
     stage.actor.turn(stage.actor.self, stage.now_us);
+    router_stage_pass(&stage, 1000);
     for (uint32_t node = 1; node <= 4; node++) {
         cr_assert_eq(router_stage_site_asked(&stage, node)->request.boot, 99 + node);
     }
