@@ -5,19 +5,12 @@
 #include "base/number.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
-#include "cli/commands/interrupt.h"
-#include "cli/progress.h"
+#include "cli/commands/watch.h"
 #include "filter/sizing.h"
 #include "runtime/hub.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-enum {
-    ASK_EVERY_US = 500000,
-    SLICE_US = 50000,
-    MAX_FAILURES = 12, /* questions in a row without an answer */
-};
 
 /* ---- a line ---- */
 
@@ -66,31 +59,22 @@ const char *watch_line(const struct expansion_state *state, const struct watch_p
 
 /* ---- watching ---- */
 
-struct watch {
+struct growth {
+    struct watch watch; /* first */
     const char *name;
     uint64_t filter_id;
     uint32_t wanted;
-    struct progress progress;
     struct watch_pace pace;
-    uint32_t failures; /* in a row */
-    bool chained;      /* it can't be taken back */
-    bool over;
-    int code;
+    bool chained; /* it can't be taken back */
 };
 
-static void finish(struct watch *self, int code)
-{
-    self->over = true;
-    self->code = code;
-}
-
-static void show(struct watch *self, const struct expansion_state *state, const char *awaited)
+static void show(struct growth *self, const struct expansion_state *state, const char *awaited)
 {
     uint64_t now_us = hub_now_us();
     char text[WATCH_LINE_BYTES];
 
     watch_pace_note(&self->pace, now_us, state);
-    progress_show(&self->progress, now_us, watch_line(state, &self->pace, awaited, text));
+    progress_show(&self->watch.progress, now_us, watch_line(state, &self->pace, awaited, text));
 }
 
 static const struct filter_summary *find(const struct admin_reply *reply, uint64_t id)
@@ -103,15 +87,17 @@ static const struct filter_summary *find(const struct admin_reply *reply, uint64
     return NULL;
 }
 
-static void look(struct watch *self, const struct admin_reply *reply)
+static void look(struct watch *watch, const struct admin_reply *reply)
 {
+    struct growth *self = (struct growth *)watch;
     const struct filter_summary *filter = find(reply, self->filter_id);
     struct expansion_state state;
     char text[EXPANSION_TEXT_BYTES];
 
     if (filter == NULL || filter->state != FILTER_ACTIVE || filter->ngenerations == 0) {
-        progress_end(&self->progress);
-        finish(self, cmd_fail(STATUS_DROPPED, "filter %s has been dropped meanwhile", self->name));
+        progress_end(&watch->progress);
+        watch_end(watch,
+                  cmd_fail(STATUS_DROPPED, "filter %s has been dropped meanwhile", self->name));
         return;
     }
     state = expansion_state_of(reply, filter);
@@ -122,49 +108,23 @@ static void look(struct watch *self, const struct admin_reply *reply)
         state.running = false;
     }
     if (state.wanted != self->wanted) {
-        progress_end(&self->progress);
-        finish(self, cmd_fail(STATUS_CONFLICT,
-                              "another change was asked for meanwhile; see `orbloom status`"));
+        progress_end(&watch->progress);
+        watch_end(watch, cmd_fail(STATUS_CONFLICT,
+                                  "another change was asked for meanwhile; see `orbloom status`"));
     } else if (state.running) {
         show(self, &state, filter->growth_awaited);
     } else {
-        progress_end(&self->progress);
+        progress_end(&watch->progress);
         (void)printf("%s: %s\n", self->name, expansion_wanted_text(filter, text));
-        finish(self, CMD_OK);
+        watch_end(watch, CMD_OK);
     }
 }
 
-static void on_done(void *context, const struct session_result *result)
+static void say_left(const struct growth *self)
 {
-    struct watch *self = context;
-
-    if (result->status == STATUS_OK) {
-        self->failures = 0;
-        look(self, &result->frame->body.admin_reply);
-        return;
-    }
-    self->failures++;
-    if (result->status == STATUS_NOT_FOUND || self->failures == MAX_FAILURES) {
-        progress_end(&self->progress);
-        finish(self, cmd_fail(result->status, "%s", result->message));
-    }
-}
-
-static void say_left(const struct watch *self)
-{
-    progress_end(&self->progress);
     (void)fprintf(stderr, "left; it goes on by itself. `orbloom expand %s` shows it again%s%s%s\n",
                   self->name, self->chained ? "" : ", `orbloom expand ",
                   self->chained ? "" : self->name, self->chained ? "" : " --abort` takes it back");
-}
-
-static void wait_a_while(struct channel *channel)
-{
-    uint64_t until_us = hub_now_us() + ASK_EVERY_US;
-
-    while (!interrupt_came() && hub_now_us() < until_us) {
-        channel_run(channel, SLICE_US);
-    }
 }
 
 /* Show until it serves generation `wanted` alone; Ctrl-C ends the watch, not the change. Returns
@@ -172,31 +132,16 @@ static void wait_a_while(struct channel *channel)
 static int watch(const struct flags_common *common, const char *name, uint64_t filter_id,
                  uint32_t wanted)
 {
-    struct watch self = {.name = name, .filter_id = filter_id, .wanted = wanted};
-    struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
-                          .body.admin_request = {.action = ADMIN_STATUS, .name = name}};
-    struct channel_options options = flags_channel(common);
-    struct channel *channel = NULL;
-    char reason[CHANNEL_REASON_BYTES];
-    enum status status = channel_open(&options, &channel, reason);
+    const struct admin_request request = {.action = ADMIN_STATUS, .name = name};
+    struct growth self = {
+        .watch = {.look = look}, .name = name, .filter_id = filter_id, .wanted = wanted};
 
-    if (status != STATUS_OK) {
-        return cmd_fail(status, "%s", reason);
-    }
-    progress_open(&self.progress);
-    interrupt_catch();
-    while (!self.over && !interrupt_came()) {
-        channel_ask(channel, common->timeout_us, &frame, on_done, &self);
-        if (!self.over) {
-            wait_a_while(channel);
-        }
-    }
-    if (!self.over) {
+    watch_run(&self.watch, common, &request);
+    if (!self.watch.over) {
         say_left(&self);
-        self.code = CMD_PARTIAL;
+        self.watch.code = CMD_PARTIAL;
     }
-    channel_close(&channel);
-    return cmd_close_output(self.code);
+    return cmd_close_output(self.watch.code);
 }
 
 /* ---- the command ---- */

@@ -4,18 +4,14 @@
 #include "base/number.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
-#include "cli/commands/interrupt.h"
-#include "cli/progress.h"
+#include "cli/commands/watch.h"
 #include "runtime/hub.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    ASK_EVERY_US = 500000,
-    SLICE_US = 50000,
-    MAX_FAILURES = 12, /* questions in a row without an answer */
-    MAX_IDLE = 240,    /* answers in a row that tell the same, and nothing to wait for here */
+    MAX_IDLE = 240, /* answers in a row that tell the same, and nothing to wait for here */
 };
 
 /* ---- how far ---- */
@@ -122,43 +118,36 @@ static const char *there_text(enum site_step step)
 
 /* ---- watching ---- */
 
-struct watch {
+struct change {
+    struct watch watch; /* first */
     const struct site_wish *wish;
-    struct progress progress;
-    uint32_t failures; /* in a row */
-    uint32_t idle;     /* too */
+    uint32_t idle; /* answers in a row */
     char last[SITE_LINE_BYTES];
-    bool over;
-    int code;
 };
 
-static void finish(struct watch *self, int code)
-{
-    self->over = true;
-    self->code = code;
-}
-
 /* Whatever is awaited is awaited elsewhere, where more is told of it. */
-static void look_on(struct watch *self, const char *text, bool awaited)
+static void look_on(struct change *self, const char *text, bool awaited)
 {
     const struct site_wish *wish = self->wish;
     bool same = !awaited && strcmp(text, self->last) == 0;
 
     self->idle = same ? self->idle + 1 : 0;
     (void)snprintf(self->last, sizeof self->last, "%s", text);
-    progress_show(&self->progress, hub_now_us(), text);
+    progress_show(&self->watch.progress, hub_now_us(), text);
     if (self->idle == MAX_IDLE) {
-        progress_end(&self->progress);
+        progress_end(&self->watch.progress);
         (void)fprintf(stderr,
                       "left, as nothing is seen to move here: %s. It goes on by itself; `orbloom "
                       "site %s` at each of its sites shows what it waits for\n",
                       text, wish->name);
-        finish(self, CMD_PARTIAL);
+        watch_end(&self->watch, CMD_PARTIAL);
     }
 }
 
-static void look(struct watch *self, const struct site_page *page)
+static void look(struct watch *watch, const struct admin_reply *reply)
 {
+    struct change *self = (struct change *)watch;
+    const struct site_page *page = &reply->sites;
     const struct site_wish *wish = self->wish;
     enum site_progress progress = SITE_OVERTAKEN;
     char text[SITE_LINE_BYTES] = "";
@@ -170,73 +159,32 @@ static void look(struct watch *self, const struct site_page *page)
         look_on(self, text, page->filters[0].awaited[0] != '\0');
         return;
     }
-    progress_end(&self->progress);
+    progress_end(&self->watch.progress);
     if (progress == SITE_THERE) {
         (void)printf("%s: %s %s\n", wish->name, wish->site, there_text(wish->step));
-        finish(self, CMD_OK);
+        watch_end(&self->watch, CMD_OK);
     } else {
-        finish(self, cmd_fail(STATUS_CONFLICT, "another change was made meanwhile; see `orbloom "
-                                               "site`"));
-    }
-}
-
-static void on_done(void *context, const struct session_result *result)
-{
-    struct watch *self = context;
-
-    if (result->status == STATUS_OK) {
-        self->failures = 0;
-        look(self, &result->frame->body.admin_reply.sites);
-        return;
-    }
-    self->failures++;
-    if (result->status == STATUS_NOT_FOUND || self->failures == MAX_FAILURES) {
-        progress_end(&self->progress);
-        finish(self, cmd_fail(result->status, "%s", result->message));
-    }
-}
-
-static void wait_a_while(struct channel *channel)
-{
-    uint64_t until_us = hub_now_us() + ASK_EVERY_US;
-
-    while (!interrupt_came() && hub_now_us() < until_us) {
-        channel_run(channel, SLICE_US);
+        watch_end(&self->watch,
+                  cmd_fail(STATUS_CONFLICT, "another change was made meanwhile; see `orbloom "
+                                            "site`"));
     }
 }
 
 static int watch(const struct flags_common *common, const struct site_wish *wish)
 {
-    struct watch self = {.wish = wish};
-    struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
-                          .body.admin_request = {.action = ADMIN_SITE,
-                                                 .name = wish->name,
-                                                 .successor = "",
-                                                 .site = {.step = SITE_STEP_LIST, .site = ""}}};
-    struct channel_options options = flags_channel(common);
-    struct channel *channel = NULL;
-    char reason[CHANNEL_REASON_BYTES];
-    enum status status = channel_open(&options, &channel, reason);
+    const struct admin_request request = {.action = ADMIN_SITE,
+                                          .name = wish->name,
+                                          .successor = "",
+                                          .site = {.step = SITE_STEP_LIST, .site = ""}};
+    struct change self = {.watch = {.look = look}, .wish = wish};
 
-    if (status != STATUS_OK) {
-        return cmd_fail(status, "%s", reason);
-    }
-    progress_open(&self.progress);
-    interrupt_catch();
-    while (!self.over && !interrupt_came()) {
-        channel_ask(channel, common->timeout_us, &frame, on_done, &self);
-        if (!self.over) {
-            wait_a_while(channel);
-        }
-    }
-    if (!self.over) {
-        progress_end(&self.progress);
+    watch_run(&self.watch, common, &request);
+    if (!self.watch.over) {
         (void)fprintf(stderr, "left; it goes on by itself. `orbloom site %s` shows how far it is\n",
                       wish->name);
-        self.code = CMD_PARTIAL;
+        self.watch.code = CMD_PARTIAL;
     }
-    channel_close(&channel);
-    return cmd_close_output(self.code);
+    return cmd_close_output(self.watch.code);
 }
 
 /* ---- the change ---- */
