@@ -6,6 +6,8 @@
 #include "coordinator/private.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 void coordinator_reply(struct coordinator *self, const struct peer *to, const struct frame *frame)
 {
@@ -26,6 +28,17 @@ void coordinator_reply(struct coordinator *self, const struct peer *to, const st
     if (frame->kind == FRAME_ADMIN_REPLY) {
         audit_end(&self->audit, self->now_us, &frame->body.admin_reply);
     }
+}
+
+enum status coordinator_refuse(char message[COORDINATOR_MESSAGE_BYTES], enum status status,
+                               const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(message, COORDINATOR_MESSAGE_BYTES, format, arguments);
+    va_end(arguments);
+    return status;
 }
 
 void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_t correlation,

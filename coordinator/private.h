@@ -347,6 +347,11 @@ static inline bool coordinator_follows_router(const struct coordinator *self,
 
 void coordinator_reply(struct coordinator *self, const struct peer *to, const struct frame *frame);
 
+/* The message of a refusal; returns the status. */
+PRINTF_LIKE(3, 4)
+enum status coordinator_refuse(char message[COORDINATOR_MESSAGE_BYTES], enum status status,
+                               const char *format, ...);
+
 /* Answer an admin request with a status and a message. */
 void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_t correlation,
                         enum status status, bool created, const char *message);

@@ -25,19 +25,6 @@ struct acceptance {
     char message[COORDINATOR_MESSAGE_BYTES];
 };
 
-static enum status refuse(struct acceptance *self, enum status status, const char *format, ...)
-    PRINTF_LIKE(3, 4);
-
-static enum status refuse(struct acceptance *self, enum status status, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    (void)vsnprintf(self->message, sizeof self->message, format, args);
-    va_end(args);
-    return status;
-}
-
 /* Appends; what does not fit is left out. */
 static void put(struct acceptance *self, const char *format, ...) PRINTF_LIKE(2, 3);
 
@@ -74,10 +61,10 @@ static enum status vouch(const struct coordinator *self, struct acceptance *acce
             continue; /* It counts as gone without that. */
         }
         if (request->confirmed_off[i].runs || acceptance->alive[record - nodes->nodes]) {
-            return refuse(acceptance, STATUS_INVALID,
-                          "node %s is alive, and what it has counts: leave it out of "
-                          "--confirmed-off, or end its process first",
-                          record->name);
+            return coordinator_refuse(acceptance->message, STATUS_INVALID,
+                                      "node %s is alive, and what it has counts: leave it out of "
+                                      "--confirmed-off, or end its process first",
+                                      record->name);
         }
         acceptance->off[record - nodes->nodes] = true;
     }
@@ -96,21 +83,22 @@ static enum status refuse_group(const struct coordinator *self,
     case LOSS_NEEDED:
         break;
     case LOSS_ENOUGH:
-        return refuse(acceptance, STATUS_INVALID,
-                      "it is not needed: of slot group %" PRIu32 " %" PRIu32
-                      " FULL replicas are left, and it takes %" PRIu32
-                      "; see `orbloom status` for what is awaited",
-                      group, answer->left, answer->needed);
+        return coordinator_refuse(acceptance->message, STATUS_INVALID,
+                                  "it is not needed: of slot group %" PRIu32 " %" PRIu32
+                                  " FULL replicas are left, and it takes %" PRIu32
+                                  "; see `orbloom status` for what is awaited",
+                                  group, answer->left, answer->needed);
     case LOSS_GIVEN:
-        return refuse(acceptance, STATUS_EXISTS,
-                      "that was accepted in epoch %" PRIu64
-                      " already; see `orbloom status` for what is awaited",
-                      document->content.groups[group].loss_epoch);
+        return coordinator_refuse(acceptance->message, STATUS_EXISTS,
+                                  "that was accepted in epoch %" PRIu64
+                                  " already; see `orbloom status` for what is awaited",
+                                  document->content.groups[group].loss_epoch);
     case LOSS_SILENT:
-        return refuse(acceptance, STATUS_INVALID,
-                      "node %.128s is silent and could come back with its data: start it; if it is "
-                      "gone for good, vouch for that with --confirmed-off %.128s",
-                      silent, silent);
+        return coordinator_refuse(
+            acceptance->message, STATUS_INVALID,
+            "node %.128s is silent and could come back with its data: start it; if it is "
+            "gone for good, vouch for that with --confirmed-off %.128s",
+            silent, silent);
     }
     return STATUS_OK;
 }
@@ -279,30 +267,34 @@ static enum status check(const struct coordinator *self, uint64_t now_us,
     const struct filter_document *document = entry != NULL ? &entry->document : NULL;
 
     if (document == NULL && is_dropping(self, acceptance->request)) {
-        return refuse(
-            acceptance, STATUS_INVALID,
+        return coordinator_refuse(
+            acceptance->message, STATUS_INVALID,
             "the filter is being dropped, and loses all of its keys: for nodes that are "
             "gone for good, confirm that with `orbloom drop %.128s --confirmed-off NODES`",
             acceptance->request->name);
     }
     if (document == NULL || document->content.state != FILTER_ACTIVE) {
-        return refuse(acceptance, STATUS_NOT_FOUND, "there is no such filter; see `orbloom info`");
+        return coordinator_refuse(acceptance->message, STATUS_NOT_FOUND,
+                                  "there is no such filter; see `orbloom info`");
     }
     if (document->durability == DURABILITY_MEMORY) {
-        return refuse(acceptance, STATUS_INVALID,
-                      "the filter is kept in memory only, and is not replaced: drop it with "
-                      "--confirmed-off, create it again and add its keys again");
+        return coordinator_refuse(
+            acceptance->message, STATUS_INVALID,
+            "the filter is kept in memory only, and is not replaced: drop it with "
+            "--confirmed-off, create it again and add its keys again");
     }
     if (!acceptance->request->loss.all &&
         acceptance->request->loss.shard >= document_nshards(document)) {
-        return refuse(acceptance, STATUS_INVALID, "the filter has shards 0 to %" PRIu32,
-                      document_nshards(document) - 1);
+        return coordinator_refuse(acceptance->message, STATUS_INVALID,
+                                  "the filter has shards 0 to %" PRIu32,
+                                  document_nshards(document) - 1);
     }
     if (now_us - self->started_us <= self->config.node_timeout_us) {
-        return refuse(acceptance, STATUS_UNAVAILABLE,
-                      "the coordinator has just started and can't tell yet which nodes live; "
-                      "retry in %" PRIu64 " ms",
-                      self->config.node_timeout_us / 1000);
+        return coordinator_refuse(
+            acceptance->message, STATUS_UNAVAILABLE,
+            "the coordinator has just started and can't tell yet which nodes live; "
+            "retry in %" PRIu64 " ms",
+            self->config.node_timeout_us / 1000);
     }
     return STATUS_OK;
 }
@@ -326,7 +318,8 @@ static enum status try_accept(struct coordinator *self, uint64_t now_us, void *c
     }
     acceptance->gone = heap_zalloc(entry->document.content.ngroups, 1);
     if (acceptance->gone == NULL) {
-        return refuse(acceptance, STATUS_NOMEM, "%s", status_meaning(STATUS_NOMEM));
+        return coordinator_refuse(acceptance->message, STATUS_NOMEM, "%s",
+                                  status_meaning(STATUS_NOMEM));
     }
     status = judge(self, &entry->document, acceptance);
     if (status == STATUS_OK) {

@@ -9,7 +9,6 @@
 #include "coordinator/sites.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,17 +100,6 @@ struct command {
     char message[COORDINATOR_MESSAGE_BYTES];
 };
 
-PRINTF_LIKE(3, 4)
-static enum status refuse(struct command *self, enum status status, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(self->message, sizeof self->message, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
 /* By its old name; or, if its rename was written before, by its new one. */
 static struct document_entry *find_meant(const struct coordinator *self,
                                          const struct admin_request *request)
@@ -136,30 +124,34 @@ static enum status swap_names(struct coordinator *self, struct command *command)
     if (rename_is_open(&command->entry->document) ||
         (replaced != NULL && rename_is_open(&replaced->document)) ||
         records_holder(self, name) != NULL) {
-        return refuse(command, STATUS_NAME_BUSY,
-                      "filter %.128s, or the one that has its new name, is still being dropped or "
-                      "renamed: its nodes have not all confirmed; retry, and see `orbloom status`",
-                      command->request->name);
+        return coordinator_refuse(
+            command->message, STATUS_NAME_BUSY,
+            "filter %.128s, or the one that has its new name, is still being dropped or "
+            "renamed: its nodes have not all confirmed; retry, and see `orbloom status`",
+            command->request->name);
     }
     if (document_is_loading(&command->entry->document) ||
         (replaced != NULL && document_is_loading(&replaced->document))) {
-        return refuse(command, STATUS_NAME_BUSY,
-                      "filter %.128s, or the one that has its new name, is being loaded from a "
-                      "dump; wait until it serves, or drop it",
-                      command->request->name);
+        return coordinator_refuse(
+            command->message, STATUS_NAME_BUSY,
+            "filter %.128s, or the one that has its new name, is being loaded from a "
+            "dump; wait until it serves, or drop it",
+            command->request->name);
     }
     if (replaced != NULL && !command->request->rename.replace) {
-        return refuse(command, STATUS_EXISTS,
-                      "there is a filter %.128s already; to drop it and to take its name: "
-                      "--replace",
-                      name);
+        return coordinator_refuse(
+            command->message, STATUS_EXISTS,
+            "there is a filter %.128s already; to drop it and to take its name: "
+            "--replace",
+            name);
     }
     if (replaced != NULL && site_set_live(document_sites(&replaced->document)) > 1) {
-        return refuse(command, STATUS_INVALID,
-                      "filter %.128s, whose name is to be taken, is in sites %s: drop it first, "
-                      "`orbloom drop %.128s --everywhere` (or --here, once it has left them), and "
-                      "then rename",
-                      name, sites_list(document_sites(&replaced->document), names), name);
+        return coordinator_refuse(
+            command->message, STATUS_INVALID,
+            "filter %.128s, whose name is to be taken, is in sites %s: drop it first, "
+            "`orbloom drop %.128s --everywhere` (or --here, once it has left them), and "
+            "then rename",
+            name, sites_list(document_sites(&replaced->document), names), name);
     }
     return records_rename_filter(self, command->entry, replaced, name);
 }
@@ -172,8 +164,9 @@ static enum status try_rename(struct coordinator *self, uint64_t now_us, void *c
     (void)now_us;
     command->entry = find_meant(self, command->request);
     if (command->entry == NULL) {
-        return refuse(command, STATUS_NOT_FOUND, "there is no filter %.128s; see `orbloom info`",
-                      command->request->name);
+        return coordinator_refuse(command->message, STATUS_NOT_FOUND,
+                                  "there is no filter %.128s; see `orbloom info`",
+                                  command->request->name);
     }
     if (is_named_so(command)) {
         return STATUS_OK;
@@ -189,9 +182,9 @@ static enum status ensure(struct coordinator *self, uint64_t now_us, struct comm
     enum status status;
 
     if (!document_name_valid(span_text(request->rename.name))) {
-        return refuse(command, STATUS_INVALID,
-                      "a filter's name takes 1 to 128 of [A-Za-z0-9._:-]: \"%.128s\"",
-                      request->rename.name);
+        return coordinator_refuse(command->message, STATUS_INVALID,
+                                  "a filter's name takes 1 to 128 of [A-Za-z0-9._:-]: \"%.128s\"",
+                                  request->rename.name);
     }
     status = records_change(self, now_us, try_rename, command);
     if (status != STATUS_OK && command->message[0] == '\0') {

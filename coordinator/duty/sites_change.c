@@ -8,7 +8,6 @@
 #include "coordinator/sites.h"
 #include "proto/admin_message.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,17 +20,6 @@ struct command {
     bool changed; /* by this command; else it is so already */
     char message[COORDINATOR_MESSAGE_BYTES];
 };
-
-PRINTF_LIKE(3, 4)
-static enum status refuse(struct command *self, enum status status, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(self->message, sizeof self->message, format, arguments);
-    va_end(arguments);
-    return status;
-}
 
 static const char *name_of(const struct command *self)
 {
@@ -57,16 +45,18 @@ static enum status check_log(struct command *self)
     const struct filter_document *document = &self->entry->document;
 
     if (document->durability == DURABILITY_MEMORY) {
-        return refuse(self, STATUS_INVALID,
-                      "filter %.128s is kept in memory only, and sites tell each other what is in "
-                      "logs on disks: create it anew with --durability os or sync",
-                      name_of(self));
+        return coordinator_refuse(
+            self->message, STATUS_INVALID,
+            "filter %.128s is kept in memory only, and sites tell each other what is in "
+            "logs on disks: create it anew with --durability os or sync",
+            name_of(self));
     }
     if (document->keylog == KEYLOG_OFF) {
-        return refuse(self, STATUS_INVALID,
-                      "filter %.128s has no log of keys, which is what sites tell each other: "
-                      "create it anew with --keylog on",
-                      name_of(self));
+        return coordinator_refuse(
+            self->message, STATUS_INVALID,
+            "filter %.128s has no log of keys, which is what sites tell each other: "
+            "create it anew with --keylog on",
+            name_of(self));
     }
     return STATUS_OK;
 }
@@ -76,32 +66,35 @@ static enum status check_kind(struct command *self)
     const struct filter_document *document = &self->entry->document;
 
     if (document->nslices > 0) {
-        return refuse(self, STATUS_INVALID,
-                      "filter %.128s has a window, which can't be in several sites yet",
-                      name_of(self));
+        return coordinator_refuse(self->message, STATUS_INVALID,
+                                  "filter %.128s has a window, which can't be in several sites yet",
+                                  name_of(self));
     }
     if (document->content.nkeysets > 1) {
-        return refuse(self, STATUS_NAME_BUSY,
-                      "filter %.128s is being rebuilt from a list: commit or abort that first, "
-                      "`orbloom rebuild %.128s`",
-                      name_of(self), name_of(self));
+        return coordinator_refuse(
+            self->message, STATUS_NAME_BUSY,
+            "filter %.128s is being rebuilt from a list: commit or abort that first, "
+            "`orbloom rebuild %.128s`",
+            name_of(self), name_of(self));
     }
     if (document->expiry.number != 0) {
-        return refuse(self, STATUS_INVALID,
-                      "filter %.128s expires, which it can't in several sites yet: `orbloom expire "
-                      "%.128s --never` takes that back",
-                      name_of(self), name_of(self));
+        return coordinator_refuse(
+            self->message, STATUS_INVALID,
+            "filter %.128s expires, which it can't in several sites yet: `orbloom expire "
+            "%.128s --never` takes that back",
+            name_of(self), name_of(self));
     }
     if (document->when_full == WHEN_FULL_REFUSE) {
-        return refuse(self, STATUS_INVALID,
-                      "filter %.128s refuses keys when it is full, also those that another site "
-                      "has acknowledged: in several sites it has to grow (--when-full expand)",
-                      name_of(self));
+        return coordinator_refuse(
+            self->message, STATUS_INVALID,
+            "filter %.128s refuses keys when it is full, also those that another site "
+            "has acknowledged: in several sites it has to grow (--when-full expand)",
+            name_of(self));
     }
     if (document_is_loading(document)) {
-        return refuse(self, STATUS_NAME_BUSY,
-                      "filter %.128s is being loaded from a dump; wait until it serves",
-                      name_of(self));
+        return coordinator_refuse(self->message, STATUS_NAME_BUSY,
+                                  "filter %.128s is being loaded from a dump; wait until it serves",
+                                  name_of(self));
     }
     return STATUS_OK;
 }
@@ -113,30 +106,35 @@ static enum status check_own(struct command *self)
     const char *site = self->request->site.site;
 
     if (self->own == NULL) {
-        return refuse(self, STATUS_UNAVAILABLE,
-                      "no link of this site has asked this coordinator lately, or they say that "
-                      "they are of different sites: start orbloom-link, and see `orbloom site`");
+        return coordinator_refuse(
+            self->message, STATUS_UNAVAILABLE,
+            "no link of this site has asked this coordinator lately, or they say that "
+            "they are of different sites: start orbloom-link, and see `orbloom site`");
     }
     if (strcmp(site, self->own->site) == 0) {
-        return refuse(self, STATUS_INVALID, "%.32s is this site; name another one", site);
+        return coordinator_refuse(self->message, STATUS_INVALID,
+                                  "%.32s is this site; name another one", site);
     }
     if (!self->other.found) {
-        return refuse(self, STATUS_NOT_FOUND,
-                      "no link of this site knows a site %.32s; see `orbloom site`, and site_peers "
-                      "of orbloom-link",
-                      site);
+        return coordinator_refuse(
+            self->message, STATUS_NOT_FOUND,
+            "no link of this site knows a site %.32s; see `orbloom site`, and site_peers "
+            "of orbloom-link",
+            site);
     }
     if (self->other.ambiguous) {
-        return refuse(self, STATUS_CONFLICT,
-                      "links of this site know different sites by the name %.32s: give their "
-                      "site_peers the same keys",
-                      site);
+        return coordinator_refuse(
+            self->message, STATUS_CONFLICT,
+            "links of this site know different sites by the name %.32s: give their "
+            "site_peers the same keys",
+            site);
     }
     if (site_id_equal(&self->other.id, &self->own->report.id)) {
-        return refuse(self, STATUS_INVALID,
-                      "site %.32s has this site's own key: give each site one of its own, `orbloom "
-                      "keygen --site FILE`",
-                      site);
+        return coordinator_refuse(
+            self->message, STATUS_INVALID,
+            "site %.32s has this site's own key: give each site one of its own, `orbloom "
+            "keygen --site FILE`",
+            site);
     }
     return STATUS_OK;
 }
@@ -155,29 +153,33 @@ static enum status check_entry(struct command *self)
     const char *site = self->request->site.site;
 
     if (own != NULL && !site_id_equal(&own->id, &self->own->report.id)) {
-        return refuse(self, STATUS_CONFLICT,
-                      "filter %.128s knows this site by another key than its links have: give them "
-                      "the site_key_file that they had",
-                      name_of(self));
+        return coordinator_refuse(
+            self->message, STATUS_CONFLICT,
+            "filter %.128s knows this site by another key than its links have: give them "
+            "the site_key_file that they had",
+            name_of(self));
     }
     if (own != NULL && own->state != SITE_COUNTED) {
-        return refuse(self, STATUS_NOT_READY,
-                      "this site is %s itself: name %.32s at a site that counts, see `orbloom site "
-                      "%.128s`",
-                      site_state_name(own->state), site, name_of(self));
+        return coordinator_refuse(
+            self->message, STATUS_NOT_READY,
+            "this site is %s itself: name %.32s at a site that counts, see `orbloom site "
+            "%.128s`",
+            site_state_name(own->state), site, name_of(self));
     }
     if (held == NULL || held->state == SITE_JOINING) {
         return STATUS_OK;
     }
     return held->state == SITE_GONE
-               ? refuse(self, STATUS_INVALID,
-                        "site %.32s was in filter %.128s, and is gone for good under its key. With "
-                        "another one (`orbloom keygen --site FILE`) it may come back, without the "
-                        "filter; but the key is the whole site's: it leaves all other filters with "
-                        "it. Else create a new filter, and add the site to that",
-                        site, name_of(self))
-               : refuse(self, STATUS_EXISTS, "filter %.128s is in site %.32s already, which is %s",
-                        name_of(self), site, site_state_name(held->state));
+               ? coordinator_refuse(
+                     self->message, STATUS_INVALID,
+                     "site %.32s was in filter %.128s, and is gone for good under its key. With "
+                     "another one (`orbloom keygen --site FILE`) it may come back, without the "
+                     "filter; but the key is the whole site's: it leaves all other filters with "
+                     "it. Else create a new filter, and add the site to that",
+                     site, name_of(self))
+               : coordinator_refuse(self->message, STATUS_EXISTS,
+                                    "filter %.128s is in site %.32s already, which is %s",
+                                    name_of(self), site, site_state_name(held->state));
 }
 
 /* Not where other sites have one already, which was lost here with the store: of two sets that were
@@ -187,8 +189,8 @@ static enum status begin_set(struct coordinator *self, struct command *command)
     struct site_set *next = &command->next;
 
     if (newcomers_has(self, &command->entry->document.content.uid)) {
-        return refuse(
-            command, STATUS_CONFLICT,
+        return coordinator_refuse(
+            command->message, STATUS_CONFLICT,
             "filter %.128s is in sites already, as the others tell, and was put back here "
             "to before that: drop it here, `orbloom drop %.128s`; it is made anew then, "
             "see `orbloom site`",
@@ -218,27 +220,31 @@ static enum status put_newcomer(struct coordinator *self, struct command *comman
         return STATUS_OK; /* It is on its way. */
     }
     if (find_named(&command->next, command->request->site.site) != NULL) {
-        return refuse(command, STATUS_EXISTS,
-                      "another site by the name %.32s is in filter %.128s; remove that one first, "
-                      "or name this one otherwise",
-                      command->request->site.site, name_of(command));
+        return coordinator_refuse(
+            command->message, STATUS_EXISTS,
+            "another site by the name %.32s is in filter %.128s; remove that one first, "
+            "or name this one otherwise",
+            command->request->site.site, name_of(command));
     }
     (void)snprintf(entry.name, sizeof entry.name, "%s", command->request->site.site);
     if (!command->other.connected) {
-        return refuse(command, STATUS_UNAVAILABLE,
-                      "no link of this site is connected to %.32s; see `orbloom site`, and the "
-                      "logs of orbloom-link at both sites",
-                      command->request->site.site);
+        return coordinator_refuse(
+            command->message, STATUS_UNAVAILABLE,
+            "no link of this site is connected to %.32s; see `orbloom site`, and the "
+            "logs of orbloom-link at both sites",
+            command->request->site.site);
     }
     if (site_set_add(&command->next, &entry) != STATUS_OK) {
-        return refuse(command, STATUS_TOO_LARGE,
-                      "filter %.128s has as many sites as there may be: %d, and %d with those "
-                      "that are gone",
-                      name_of(command), SITE_SET_MAX_LIVE, SITE_SET_MAX);
+        return coordinator_refuse(
+            command->message, STATUS_TOO_LARGE,
+            "filter %.128s has as many sites as there may be: %d, and %d with those "
+            "that are gone",
+            name_of(command), SITE_SET_MAX_LIVE, SITE_SET_MAX);
     }
     fault = sites_fault(&command->next);
     command->changed = true;
-    return fault == NULL ? STATUS_OK : refuse(command, STATUS_INVALID, "%s", fault);
+    return fault == NULL ? STATUS_OK
+                         : coordinator_refuse(command->message, STATUS_INVALID, "%s", fault);
 }
 
 static enum status judge_add(struct coordinator *self, struct command *command)
@@ -270,8 +276,8 @@ static enum status judge_leave(struct command *self, struct site_entry *entry)
     const char *site = self->request->site.site;
 
     if (entry != &self->next.entries[self->next.own] && entry->state == SITE_JOINING) {
-        return refuse(
-            self, STATUS_INVALID,
+        return coordinator_refuse(
+            self->message, STATUS_INVALID,
             "%.32s joins: where it can't make the filter, `orbloom site` there says why, "
             "and what helps; it goes on by itself then. Once it has made it, it leaves "
             "there. --now --confirmed-off %.32s takes its key, which is the whole site's, "
@@ -279,20 +285,22 @@ static enum status judge_leave(struct command *self, struct site_entry *entry)
             site, site);
     }
     if (entry != &self->next.entries[self->next.own]) {
-        return refuse(self, STATUS_INVALID,
-                      "a site leaves by itself: give the command to a coordinator of %.32s, "
-                      "`orbloom site remove %.128s %.32s`. If that one is off for good: --now "
-                      "--confirmed-off %.32s",
-                      site, name_of(self), site, site);
+        return coordinator_refuse(
+            self->message, STATUS_INVALID,
+            "a site leaves by itself: give the command to a coordinator of %.32s, "
+            "`orbloom site remove %.128s %.32s`. If that one is off for good: --now "
+            "--confirmed-off %.32s",
+            site, name_of(self), site, site);
     }
     if (entry->state == SITE_LEAVING) {
         return STATUS_OK;
     }
     if (entry->state == SITE_COUNTED && count_counted(&self->next) == 1) {
-        return refuse(self, STATUS_INVALID,
-                      "no other site of filter %.128s counts yet, so nobody would have its keys: "
-                      "wait until one does, see `orbloom site %.128s`; or drop the filter",
-                      name_of(self), name_of(self));
+        return coordinator_refuse(
+            self->message, STATUS_INVALID,
+            "no other site of filter %.128s counts yet, so nobody would have its keys: "
+            "wait until one does, see `orbloom site %.128s`; or drop the filter",
+            name_of(self), name_of(self));
     }
     entry->state = SITE_LEAVING;
     self->next.takes_adds = self->next.says_absent = false;
@@ -303,17 +311,19 @@ static enum status judge_leave(struct command *self, struct site_entry *entry)
 static enum status judge_remove(struct command *self, struct site_entry *entry)
 {
     if (entry == &self->next.entries[self->next.own]) {
-        return refuse(self, STATUS_INVALID,
-                      "%.32s is this site, which is not off: `orbloom site remove` without --now, "
-                      "and once it leaves `orbloom drop %.128s --here`",
-                      self->request->site.site, name_of(self));
+        return coordinator_refuse(
+            self->message, STATUS_INVALID,
+            "%.32s is this site, which is not off: `orbloom site remove` without --now, "
+            "and once it leaves `orbloom drop %.128s --here`",
+            self->request->site.site, name_of(self));
     }
     if (entry->state == SITE_COUNTED && count_counted(&self->next) == 1) {
-        return refuse(self, STATUS_INVALID,
-                      "no site that has all keys of filter %.128s would be left: %.32s is the last "
-                      "one that counts, and what only it has could be called absent. If it won't "
-                      "come back: `orbloom drop %.128s --everywhere`, and create the filter anew",
-                      name_of(self), self->request->site.site, name_of(self));
+        return coordinator_refuse(
+            self->message, STATUS_INVALID,
+            "no site that has all keys of filter %.128s would be left: %.32s is the last "
+            "one that counts, and what only it has could be called absent. If it won't "
+            "come back: `orbloom drop %.128s --everywhere`, and create the filter anew",
+            name_of(self), self->request->site.site, name_of(self));
     }
     entry->state = SITE_GONE;
     self->next.settled = false; /* What only that one had may still be with some of the others. */
@@ -342,9 +352,9 @@ static enum status judge_out(struct command *self)
         return STATUS_OK;
     }
     if (entry == NULL) {
-        return refuse(self, STATUS_NOT_FOUND,
-                      "filter %.128s is not in a site %.32s; see `orbloom site %.128s`",
-                      name_of(self), site, name_of(self));
+        return coordinator_refuse(self->message, STATUS_NOT_FOUND,
+                                  "filter %.128s is not in a site %.32s; see `orbloom site %.128s`",
+                                  name_of(self), site, name_of(self));
     }
     return self->request->site.step == SITE_STEP_LEAVE ? judge_leave(self, entry)
                                                        : judge_remove(self, entry);
@@ -360,8 +370,8 @@ static enum status attempt(struct coordinator *self, uint64_t now_us, void *cont
 
     command->entry = records_find(self, request->name, request->filter_id);
     if (command->entry == NULL) {
-        return refuse(command, STATUS_NOT_FOUND, "there is no filter %.128s; see `orbloom info`",
-                      request->name);
+        return coordinator_refuse(command->message, STATUS_NOT_FOUND,
+                                  "there is no filter %.128s; see `orbloom info`", request->name);
     }
     command->own = links_own(self, now_us);
     command->other = links_find_site(self, now_us, request->site.site);
@@ -380,9 +390,11 @@ void sites_change_command(struct coordinator *self, uint64_t now_us, const struc
     enum status status = STATUS_INVALID;
 
     if (command.request->site.step == SITE_STEP_LIST) {
-        (void)refuse(&command, status, "that is no change of sites, but a question about them");
+        (void)coordinator_refuse(command.message, status,
+                                 "that is no change of sites, but a question about them");
     } else if (!site_name_valid(span_text(command.request->site.site))) {
-        (void)refuse(&command, status, "a site's name takes 1 to 32 of [a-z0-9-]");
+        (void)coordinator_refuse(command.message, status,
+                                 "a site's name takes 1 to 32 of [a-z0-9-]");
     } else {
         status = records_change(self, now_us, attempt, &command);
     }

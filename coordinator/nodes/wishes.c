@@ -10,7 +10,6 @@
 #include "coordinator/rounds.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,19 +26,6 @@ struct wish {
     struct node_list nodes;     /* as it is to be */
     char message[COORDINATOR_MESSAGE_BYTES];
 };
-
-static enum status refuse(struct wish *wish, enum status status, const char *format, ...)
-    PRINTF_LIKE(3, 4);
-
-static enum status refuse(struct wish *wish, enum status status, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    (void)vsnprintf(wish->message, sizeof wish->message, format, args);
-    va_end(args);
-    return status;
-}
 
 static struct node_record *find(const struct node_list *nodes, const char *name)
 {
@@ -58,12 +44,13 @@ static enum status try_wish(struct coordinator *self, uint64_t now_us, void *con
     enum status status = node_list_copy(&self->documents.nodes, &wish->nodes);
 
     if (status != STATUS_OK) {
-        return refuse(wish, status, "%s", status_meaning(status));
+        return coordinator_refuse(wish->message, status, "%s", status_meaning(status));
     }
     wish->record = find(&wish->nodes, wish->request->name);
     if (wish->record == NULL) {
-        status = refuse(wish, STATUS_NOT_FOUND, "there is no node %.128s; see `orbloom status`",
-                        wish->request->name);
+        status = coordinator_refuse(wish->message, STATUS_NOT_FOUND,
+                                    "there is no node %.128s; see `orbloom status`",
+                                    wish->request->name);
     } else {
         status = wish->judge(self, now_us, wish);
     }
@@ -104,15 +91,16 @@ static enum status vouch(const struct coordinator *self, uint64_t now_us, struct
         return status;
     }
     if (request->nconfirmed_off > 1 || request->confirmed_off[0].life.node != wish->record->id) {
-        return refuse(
-            wish, STATUS_INVALID,
+        return coordinator_refuse(
+            wish->message, STATUS_INVALID,
             "another node's life was vouched for than that of %.128s: name that one alone",
             wish->record->name);
     }
     if (request->confirmed_off[0].runs || heard_alive(self, now_us, wish->record->id)) {
-        return refuse(wish, STATUS_INVALID,
-                      "node %s is alive: end its process before you confirm that it is off",
-                      wish->record->name);
+        return coordinator_refuse(
+            wish->message, STATUS_INVALID,
+            "node %s is alive: end its process before you confirm that it is off",
+            wish->record->name);
     }
     log_line(LOG_WARN, "node %s: an operator vouches that incarnation %016" PRIx64 " is off",
              wish->record->name, wish->record->incarnation);
@@ -133,18 +121,19 @@ static enum status check_places(const struct coordinator *self, uint64_t now_us,
     char bytes[NUMBER_TEXT_BYTES];
 
     if (status != STATUS_OK) {
-        return refuse(wish, status, "%s", status_meaning(status));
+        return coordinator_refuse(wish->message, status, "%s", status_meaning(status));
     }
     if (stuck->slots == 0) {
         return STATUS_OK;
     }
-    return refuse(wish,
-                  stuck->lack == MOVE_LACK_ROOM || stuck->lack == MOVE_LACK_GROUPS ? STATUS_NO_SPACE
-                                                                                   : STATUS_INVALID,
-                  "%" PRIu32 " of the %" PRIu32 " replicas of slot groups on %s, %s, have nowhere "
-                  "to go, so nothing was changed; %s",
-                  stuck->slots, slots, wish->record->name, number_show_bytes(stuck->bytes, bytes),
-                  stuck->text);
+    return coordinator_refuse(
+        wish->message,
+        stuck->lack == MOVE_LACK_ROOM || stuck->lack == MOVE_LACK_GROUPS ? STATUS_NO_SPACE
+                                                                         : STATUS_INVALID,
+        "%" PRIu32 " of the %" PRIu32 " replicas of slot groups on %s, %s, have nowhere "
+        "to go, so nothing was changed; %s",
+        stuck->slots, slots, wish->record->name, number_show_bytes(stuck->bytes, bytes),
+        stuck->text);
 }
 
 static const char *host_warning(const struct moves_stuck *stuck)
@@ -169,12 +158,13 @@ static const struct node_record *replaced_by_it(const struct wish *wish)
 static enum status stop_draining(struct wish *wish)
 {
     if (!node_record_leaves(wish->record)) {
-        return refuse(wish, STATUS_EXISTS, "it is not being drained");
+        return coordinator_refuse(wish->message, STATUS_EXISTS, "it is not being drained");
     }
     wish->record->draining = false;
     wish->record->replaced_by = 0;
-    return refuse(wish, STATUS_OK,
-                  "no longer drained; moves that have begun are seen through, no others begin");
+    return coordinator_refuse(
+        wish->message, STATUS_OK,
+        "no longer drained; moves that have begun are seen through, no others begin");
 }
 
 static enum status judge_drain(const struct coordinator *self, uint64_t now_us, struct wish *wish)
@@ -189,10 +179,11 @@ static enum status judge_drain(const struct coordinator *self, uint64_t now_us, 
         return stop_draining(wish);
     }
     if (old != NULL) {
-        return refuse(wish, STATUS_INVALID,
-                      "node %s takes the place of %s; wait until %s holds nothing, or undo that "
-                      "with `orbloom node drain %s --undo`",
-                      wish->record->name, old->name, old->name, old->name);
+        return coordinator_refuse(
+            wish->message, STATUS_INVALID,
+            "node %s takes the place of %s; wait until %s holds nothing, or undo that "
+            "with `orbloom node drain %s --undo`",
+            wish->record->name, old->name, old->name, old->name);
     }
     wish->record->draining = true;
     if (!drains) {
@@ -205,10 +196,12 @@ static enum status judge_drain(const struct coordinator *self, uint64_t now_us, 
         return status;
     }
     if (drains && wish->record->confirmed_off == vouched) {
-        return refuse(wish, STATUS_EXISTS, "it is being drained; see `orbloom status`");
+        return coordinator_refuse(wish->message, STATUS_EXISTS,
+                                  "it is being drained; see `orbloom status`");
     }
-    return refuse(wish, STATUS_OK, "draining: %" PRIu32 " replicas of slot groups move elsewhere%s",
-                  usage_slots(self, wish->record->id), host_warning(&stuck));
+    return coordinator_refuse(wish->message, STATUS_OK,
+                              "draining: %" PRIu32 " replicas of slot groups move elsewhere%s",
+                              usage_slots(self, wish->record->id), host_warning(&stuck));
 }
 
 void coordinator_on_drain(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -231,28 +224,32 @@ static enum status check_share(const struct coordinator *self, struct wish *wish
             continue;
         }
         if (document->durability == DURABILITY_MEMORY) {
-            return refuse(wish, STATUS_INVALID,
-                          "filter %s is kept in memory only: what %s held of it can't be copied; "
-                          "drop the filter, create it again and add its keys again",
-                          filter, wish->record->name);
+            return coordinator_refuse(
+                wish->message, STATUS_INVALID,
+                "filter %s is kept in memory only: what %s held of it can't be copied; "
+                "drop the filter, create it again and add its keys again",
+                filter, wish->record->name);
         }
         if (!successor->durable) {
-            return refuse(wish, STATUS_INVALID,
-                          "node %s keeps memory only, and filter %s needs a disk; give it a "
-                          "data_dir, or name another node",
-                          successor->name, filter);
+            return coordinator_refuse(
+                wish->message, STATUS_INVALID,
+                "node %s keeps memory only, and filter %s needs a disk; give it a "
+                "data_dir, or name another node",
+                successor->name, filter);
         }
         if (document_slot_of(document, group, successor->id, 0) >= 0) {
-            return refuse(wish, STATUS_INVALID,
-                          "node %s holds a replica of the same shards of filter %s; name a node "
-                          "that holds none, or let others take them: `orbloom node drain %s`",
-                          successor->name, filter, wish->record->name);
+            return coordinator_refuse(
+                wish->message, STATUS_INVALID,
+                "node %s holds a replica of the same shards of filter %s; name a node "
+                "that holds none, or let others take them: `orbloom node drain %s`",
+                successor->name, filter, wish->record->name);
         }
         if (!move_may_come(document, group, successor)) {
-            return refuse(wish, STATUS_INVALID,
-                          "what node %s held of the same shards of filter %s was given up; name "
-                          "another node, or end its process, empty its folder and start it again",
-                          successor->name, filter);
+            return coordinator_refuse(
+                wish->message, STATUS_INVALID,
+                "what node %s held of the same shards of filter %s was given up; name "
+                "another node, or end its process, empty its folder and start it again",
+                successor->name, filter);
         }
     }
     (void)self;
@@ -271,12 +268,12 @@ static enum status check_room(const struct coordinator *self, struct wish *wish,
     if (wanted <= room) {
         return STATUS_OK;
     }
-    return refuse(wish, STATUS_NO_SPACE,
-                  "node %s has room for %s of the %s that %s holds: %s are missing; raise its "
-                  "memory_limit, or let several take them: `orbloom node drain %s`",
-                  successor->name, number_show_bytes(room, texts[0]),
-                  number_show_bytes(wanted, texts[1]), wish->record->name,
-                  number_show_bytes(wanted - room, texts[2]), wish->record->name);
+    return coordinator_refuse(
+        wish->message, STATUS_NO_SPACE,
+        "node %s has room for %s of the %s that %s holds: %s are missing; raise its "
+        "memory_limit, or let several take them: `orbloom node drain %s`",
+        successor->name, number_show_bytes(room, texts[0]), number_show_bytes(wanted, texts[1]),
+        wish->record->name, number_show_bytes(wanted - room, texts[2]), wish->record->name);
 }
 
 static enum status check_successor(const struct coordinator *self, uint64_t now_us,
@@ -285,16 +282,18 @@ static enum status check_successor(const struct coordinator *self, uint64_t now_
     enum status status = STATUS_OK;
 
     if (successor == wish->record) {
-        return refuse(wish, STATUS_INVALID,
-                      "a node can't take its own place: if it lost its data, start it again");
+        return coordinator_refuse(
+            wish->message, STATUS_INVALID,
+            "a node can't take its own place: if it lost its data, start it again");
     }
     if (node_record_leaves(successor)) {
-        return refuse(wish, STATUS_INVALID, "node %s is to leave itself; name another one",
-                      successor->name);
+        return coordinator_refuse(wish->message, STATUS_INVALID,
+                                  "node %s is to leave itself; name another one", successor->name);
     }
     if (!heard_alive(self, now_us, successor->id)) {
-        return refuse(wish, STATUS_UNAVAILABLE,
-                      "node %s is not alive; start it, and see `orbloom status`", successor->name);
+        return coordinator_refuse(wish->message, STATUS_UNAVAILABLE,
+                                  "node %s is not alive; start it, and see `orbloom status`",
+                                  successor->name);
     }
     for (size_t i = 0; i < self->documents.count && status == STATUS_OK; i++) {
         const struct filter_document *document = &self->documents.by_id[i]->document;
@@ -321,21 +320,24 @@ static enum status judge_replace(const struct coordinator *self, uint64_t now_us
     enum status status = STATUS_OK;
 
     if (successor == NULL) {
-        return refuse(wish, STATUS_NOT_FOUND, "there is no node %.128s; see `orbloom status`",
-                      wish->request->successor);
+        return coordinator_refuse(wish->message, STATUS_NOT_FOUND,
+                                  "there is no node %.128s; see `orbloom status`",
+                                  wish->request->successor);
     }
     if (heard_alive(self, now_us, wish->record->id)) {
-        return refuse(wish, STATUS_INVALID,
-                      "node %s is alive: let it hand over what it holds, with `orbloom node drain "
-                      "%s`; replace is for nodes that are gone. If its process has ended, wait "
-                      "%" PRIu64 " ms, and repeat this",
-                      wish->record->name, wish->record->name, self->config.node_timeout_us / 1000);
+        return coordinator_refuse(
+            wish->message, STATUS_INVALID,
+            "node %s is alive: let it hand over what it holds, with `orbloom node drain "
+            "%s`; replace is for nodes that are gone. If its process has ended, wait "
+            "%" PRIu64 " ms, and repeat this",
+            wish->record->name, wish->record->name, self->config.node_timeout_us / 1000);
     }
     if (!knows(self, now_us)) {
-        return refuse(wish, STATUS_UNAVAILABLE,
-                      "the coordinator has just started and can't tell yet which nodes live; "
-                      "retry in %" PRIu64 " ms",
-                      self->config.node_timeout_us / 1000);
+        return coordinator_refuse(
+            wish->message, STATUS_UNAVAILABLE,
+            "the coordinator has just started and can't tell yet which nodes live; "
+            "retry in %" PRIu64 " ms",
+            self->config.node_timeout_us / 1000);
     }
     if (!again) {
         status = check_successor(self, now_us, wish, successor);
@@ -351,10 +353,12 @@ static enum status judge_replace(const struct coordinator *self, uint64_t now_us
         return status;
     }
     if (again && wish->record->confirmed_off == vouched) {
-        return refuse(wish, STATUS_EXISTS, "it is being replaced; see `orbloom status`");
+        return coordinator_refuse(wish->message, STATUS_EXISTS,
+                                  "it is being replaced; see `orbloom status`");
     }
-    return refuse(wish, STATUS_OK, "%" PRIu32 " replicas of slot groups move to %s%s",
-                  usage_slots(self, wish->record->id), successor->name, host_warning(&stuck));
+    return coordinator_refuse(
+        wish->message, STATUS_OK, "%" PRIu32 " replicas of slot groups move to %s%s",
+        usage_slots(self, wish->record->id), successor->name, host_warning(&stuck));
 }
 
 void coordinator_on_replace(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -373,24 +377,26 @@ static enum status judge_remove(const struct coordinator *self, uint64_t now_us,
     size_t at = (size_t)(wish->record - wish->nodes.nodes);
 
     if (slots > 0) {
-        return refuse(wish, STATUS_INVALID,
-                      "node %.128s holds %" PRIu32 " replicas of slot groups: first `orbloom node "
-                      "%s %.128s%s`, and wait until `orbloom status` says that nothing is left",
-                      name, slots,
-                      heard_alive(self, now_us, wish->record->id) ? "drain" : "replace", name,
-                      heard_alive(self, now_us, wish->record->id) ? "" : " NEW");
+        return coordinator_refuse(
+            wish->message, STATUS_INVALID,
+            "node %.128s holds %" PRIu32 " replicas of slot groups: first `orbloom node "
+            "%s %.128s%s`, and wait until `orbloom status` says that nothing is left",
+            name, slots, heard_alive(self, now_us, wish->record->id) ? "drain" : "replace", name,
+            heard_alive(self, now_us, wish->record->id) ? "" : " NEW");
     }
     if (old != NULL) {
-        return refuse(wish, STATUS_INVALID, "node %s takes the place of %s; remove that one first",
-                      name, old->name);
+        return coordinator_refuse(wish->message, STATUS_INVALID,
+                                  "node %s takes the place of %s; remove that one first", name,
+                                  old->name);
     }
     if (heard_alive(self, now_us, wish->record->id)) {
-        return refuse(wish, STATUS_INVALID,
-                      "node %s holds nothing, but its process runs and would register again; end "
-                      "it, wait %" PRIu64 " ms, and repeat this",
-                      name, self->config.node_timeout_us / 1000);
+        return coordinator_refuse(
+            wish->message, STATUS_INVALID,
+            "node %s holds nothing, but its process runs and would register again; end "
+            "it, wait %" PRIu64 " ms, and repeat this",
+            name, self->config.node_timeout_us / 1000);
     }
-    (void)refuse(wish, STATUS_OK, "removed");
+    (void)coordinator_refuse(wish->message, STATUS_OK, "removed");
     for (uint32_t i = 0; i < wish->nodes.count; i++) {
         uint32_t id = wish->nodes.nodes[i].id;
 
