@@ -41,10 +41,11 @@ bool sites_dropped_everywhere(const struct filter_document *document)
            site_set_live(document_sites(document)) == 0;
 }
 
-void sites_drop_everywhere(struct filter_document *document)
+void sites_drop_everywhere(struct filter_document *document, const void *context)
 {
     struct site_set *sites = document->content.sites;
 
+    (void)context;
     assert(document->content.state == FILTER_ACTIVE && document_has_sites(document));
     for (uint32_t i = 0; i < sites->count; i++) {
         sites->entries[i].state = SITE_GONE;

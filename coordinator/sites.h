@@ -23,7 +23,7 @@ const char *sites_list(const struct site_set *sites, char text[SITES_TEXT_BYTES]
  * document is kept for good, as a site that is cut off may ask for it at any time. */
 bool sites_dropped_everywhere(const struct filter_document *document);
 
-/* ... which begins so, of one that is ACTIVE. */
-void sites_drop_everywhere(struct filter_document *document);
+/* ... which begins so, of one that is ACTIVE: an edit, see records_edit_filter(). */
+void sites_drop_everywhere(struct filter_document *document, const void *context);
 
 #endif

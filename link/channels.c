@@ -67,7 +67,7 @@ struct channel *channel_find(struct link *self, uint64_t number)
 }
 
 /* Of two between the same links the one counts that the link with the lower boot has dialed. */
-static bool is_spare(const struct link *self, const struct channel *channel)
+bool channel_is_spare(const struct link *self, const struct channel *channel)
 {
     bool by_lower = (channel->link != 0) == (self->boot < channel->boot);
 
@@ -80,11 +80,6 @@ static bool is_spare(const struct link *self, const struct channel *channel)
         }
     }
     return false;
-}
-
-bool channel_is_spare(const struct link *self, const struct channel *channel)
-{
-    return is_spare(self, channel);
 }
 
 /* Filters are spread over the links of a site, and stay where they are when others come. */
@@ -103,7 +98,7 @@ struct channel *channel_for(struct link *self, uint32_t peer, const struct filte
     for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
         struct channel *channel = &self->channels[i];
 
-        if (channel->number != 0 && channel->peer == peer && !is_spare(self, channel) &&
+        if (channel->number != 0 && channel->peer == peer && !channel_is_spare(self, channel) &&
             (best == NULL || rank(uid, channel->boot) > rank(uid, best->boot))) {
             best = channel;
         }
@@ -225,8 +220,8 @@ static void take(struct link *self, uint64_t now_us, struct channel *place, uint
                  const struct site_hello *hello)
 {
     if (place->number == 0 || place->boot != hello->boot) {
-        place->number =
-            ++self->last_number; /* Another link: what was said to the former is void. */
+        /* Another link: what was said to the former is void. */
+        place->number = ++self->last_number;
         place->peer = peer;
         place->boot = hello->boot;
         place->round_trip_us = 0;

@@ -169,7 +169,6 @@ static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
         return;
     }
     arrival->asked = true;
-    arrival->asked_us = now_us;
     number_table_put(&self->relays, &arrival->entry, relay.correlation);
     router_relay(self->router, now_us, &relay);
 }
@@ -455,8 +454,8 @@ static void begin_anew(struct link *self, struct inflow *inflow)
         inflow->open_us = 0;
     }
     inflow->nsources = 0;
-    inflow->from_nothing_us =
-        0; /* Of places that are read nobody knows what they were copied with. */
+    /* Of places that are read nobody knows what they were copied with. */
+    inflow->from_nothing_us = 0;
     places_void(inflow);
     marked_void(inflow);
     evidence_void(inflow);

@@ -7,6 +7,7 @@
 #include "link/evidence.h"
 #include "link/private.h"
 #include "link/states.h"
+#include "map/rebuild.h"
 
 #include <assert.h>
 #include <string.h>
@@ -36,16 +37,6 @@ static const struct site_entry *own_entry(const struct link *self,
                    document_logs_keys(&entry->document)
                ? own
                : NULL;
-}
-
-static uint32_t serving_keyset(const struct filter_document *document)
-{
-    uint32_t keyset = 0;
-
-    for (uint32_t i = 0; i < document->content.nkeysets; i++) {
-        keyset = document->content.keysets[i].serving ? document->content.keysets[i].id : keyset;
-    }
-    return keyset;
 }
 
 const struct document_entry *site_filter_of(const struct link *self, const struct filter_uid *uid)
@@ -82,8 +73,8 @@ static const char *fault_of(const struct link *self, uint32_t peer,
         return "one of the two sites has another life by what is known here: it was put back, or "
                "that is not known yet";
     }
-    return serving_keyset(&entry->document) == keyset ? NULL
-                                                      : "another keyset serves the filter here";
+    return rebuild_serving(&entry->document) == keyset ? NULL
+                                                       : "another keyset serves the filter here";
 }
 
 const struct document_entry *site_filter_find(struct link *self, uint32_t peer,
@@ -120,19 +111,23 @@ static void want(struct link *self, const struct document_entry *entry)
 {
     const struct site_entry *own = own_entry(self, entry);
 
-    for (uint32_t peer = 0; own != NULL && peer < self->config.npeers; peer++) {
-        const struct site_entry *other = entry_of_peer(self, &entry->document, peer);
-        struct inflow_wish wish = {
-            .filter_id = entry->document.id,
-            .uid = entry->document.content.uid,
-            .peer = peer,
-            .own_life = own->life,
-            .keyset = serving_keyset(&entry->document),
-            .epoch = entry->document.epoch,
-            .loss = places_loss(&entry->document),
-            .set_hash = mark_set_hash(document_sites(&entry->document)),
-            .unsettled = !is_settled(document_sites(&entry->document)),
-        };
+    struct inflow_wish wish;
+
+    if (own == NULL) {
+        return;
+    }
+    wish = (struct inflow_wish){
+        .filter_id = entry->document.id,
+        .uid = entry->document.content.uid,
+        .own_life = own->life,
+        .keyset = rebuild_serving(&entry->document),
+        .epoch = entry->document.epoch,
+        .loss = places_loss(&entry->document),
+        .set_hash = mark_set_hash(document_sites(&entry->document)),
+        .unsettled = !is_settled(document_sites(&entry->document)),
+    };
+    for (wish.peer = 0; wish.peer < self->config.npeers; wish.peer++) {
+        const struct site_entry *other = entry_of_peer(self, &entry->document, wish.peer);
 
         if (other != NULL) {
             wish.source_life = other->life;
@@ -528,14 +523,6 @@ static void on_outer_answer(void *context, uint64_t now_us, uint32_t link, struc
     take_outer(self, now_us, channel_of_answer(self, link), NULL, link, bytes);
 }
 
-/* What has come is carried on by the inner face's turn. */
-static void outer_turn(void *context, uint64_t now_us)
-{
-    struct link *self = context;
-
-    turn(self, now_us);
-}
-
 static uint64_t outer_next_us(void *context)
 {
     (void)context;
@@ -575,7 +562,7 @@ struct actor link_outer_actor(struct link *link)
         .self = link,
         .on_request = on_outer_request,
         .on_answer = on_outer_answer,
-        .turn = outer_turn,
+        .turn = turn,
         .next_us = outer_next_us,
         .time = outer_time,
         .work = outer_work,

@@ -71,7 +71,6 @@ struct arrived_batch {
     size_t bytes; /* that all of it takes */
     bool asked;
     bool applied; /* W replicas have all of it */
-    uint64_t asked_us;
     uint64_t again_us;
     unsigned failures;
 };

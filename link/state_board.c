@@ -246,7 +246,7 @@ enum status state_board_put(struct state_board *self, uint64_t now_us, struct co
     status = site_state_bytes_put(state, &bytes);
     if (status == STATUS_OK) {
         status = put(self, now_us, arena, state, buffer_span(&bytes));
-        explicit_bzero((void *)(uintptr_t)buffer_span(&bytes).data, buffer_span(&bytes).size);
+        explicit_bzero(bytes.data, bytes.size);
     }
     buffer_fini(&bytes);
     return status;

@@ -128,10 +128,9 @@ static const struct site_entry *find_unaware(const struct coordinator *self, uin
                                              const struct filter_document *document)
 {
     const struct in_sites *note = notes_find(&self->notes, NOTE_SITES, document->id);
-    const struct in_sites none = {0};
     const struct site_set *sites = document_sites(document);
     struct sites_peer peers[SITE_SET_MAX];
-    struct sites_view view = in_sites_view(self, now_us, note != NULL ? note : &none, sites, peers);
+    struct sites_view view = in_sites_view(self, now_us, note, sites, peers);
 
     for (uint32_t i = 0; i < view.npeers; i++) {
         const struct site_entry *entry = site_set_find(sites, &peers[i].id);
@@ -198,12 +197,6 @@ static enum status judge_scope(const struct coordinator *self, uint64_t now_us,
     return STATUS_INVALID;
 }
 
-static void edit_everywhere(struct filter_document *document, const void *context)
-{
-    (void)context;
-    sites_drop_everywhere(document);
-}
-
 /* The other sites hear of it by their links, at any time later. */
 static enum status write_drop(struct coordinator *self, uint64_t now_us,
                               const struct command *command)
@@ -211,7 +204,7 @@ static enum status write_drop(struct coordinator *self, uint64_t now_us,
     const struct document_entry *entry = command->entry;
 
     return command->request->scope == DROP_EVERYWHERE && document_has_sites(&entry->document)
-               ? records_edit_filter(self, now_us, entry, edit_everywhere, NULL)
+               ? records_edit_filter(self, now_us, entry, sites_drop_everywhere, NULL)
                : records_write_state(self, now_us, entry, FILTER_DROPPING);
 }
 

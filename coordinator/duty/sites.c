@@ -85,12 +85,6 @@ static const char *step_name(enum sites_step step)
     return "?";
 }
 
-static void edit_dropped(struct filter_document *document, const void *context)
-{
-    (void)context;
-    sites_drop_everywhere(document);
-}
-
 static bool is_dropped_elsewhere(const struct in_sites *note, const struct site_set *document)
 {
     for (size_t i = 0; i < note->nsites; i++) {
@@ -122,7 +116,7 @@ static void drop(struct coordinator *self, uint64_t now_us, struct in_sites *not
                  const struct document_entry *entry)
 {
     if (note_written(self, now_us, note,
-                     records_edit_filter(self, now_us, entry, edit_dropped, NULL))) {
+                     records_edit_filter(self, now_us, entry, sites_drop_everywhere, NULL))) {
         log_line(LOG_INFO, "filter %s, id %" PRIu64 ": dropped here, as it was at all of its sites",
                  entry->document.content.name, entry->document.id);
     }

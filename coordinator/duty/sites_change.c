@@ -26,11 +26,11 @@ static const char *name_of(const struct command *self)
     return self->entry->document.content.name;
 }
 
-/* The site of that name that is not gone, by the document; NULL: it is not in it. */
-static struct site_entry *find_named(struct site_set *set, const char *name)
+/* The site of that name, which is gone, or is not; NULL: it is not in the set. */
+static struct site_entry *find_named(struct site_set *set, const char *name, bool gone)
 {
     for (uint32_t i = 0; i < set->count; i++) {
-        if (set->entries[i].state != SITE_GONE &&
+        if ((set->entries[i].state == SITE_GONE) == gone &&
             strncmp(set->entries[i].name, name, SITE_NAME_BYTES) == 0) {
             return &set->entries[i];
         }
@@ -219,7 +219,7 @@ static enum status put_newcomer(struct coordinator *self, struct command *comman
     if (site_set_find(&command->next, &entry.id) != NULL) {
         return STATUS_OK; /* It is on its way. */
     }
-    if (find_named(&command->next, command->request->site.site) != NULL) {
+    if (find_named(&command->next, command->request->site.site, false) != NULL) {
         return coordinator_refuse(
             command->message, STATUS_EXISTS,
             "another site by the name %.32s is in filter %.128s; remove that one first, "
@@ -331,24 +331,12 @@ static enum status judge_remove(struct command *self, struct site_entry *entry)
     return STATUS_OK;
 }
 
-/* Gone already, for good? Then there is nothing to do. */
-static bool was_removed(const struct site_set *set, const char *name)
-{
-    for (uint32_t i = 0; i < set->count; i++) {
-        if (set->entries[i].state == SITE_GONE &&
-            strncmp(set->entries[i].name, name, SITE_NAME_BYTES) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static enum status judge_out(struct command *self)
 {
     const char *site = self->request->site.site;
-    struct site_entry *entry = find_named(&self->next, site);
+    struct site_entry *entry = find_named(&self->next, site, false);
 
-    if (entry == NULL && was_removed(&self->next, site)) {
+    if (entry == NULL && find_named(&self->next, site, true) != NULL) {
         return STATUS_OK;
     }
     if (entry == NULL) {

@@ -208,7 +208,7 @@ static bool counts(const struct coordinator *coordinator, uint64_t now_us,
                    const struct site_set *document, const struct link_evidence *one)
 {
     return is_of(document, &one->what) && links_lives(coordinator, now_us, one->link) &&
-           (now_us <= one->told_us || now_us - one->told_us <= HEARD_EVIDENCE_US);
+           (now_us <= one->told_us || now_us - one->told_us <= HEARD_FOR_US);
 }
 
 /* Of two with the same sites the one in which that site takes adds: it had opened by then. */
@@ -272,9 +272,12 @@ struct sites_view in_sites_view(const struct coordinator *coordinator, uint64_t 
                                 const struct in_sites *self, const struct site_set *document,
                                 struct sites_peer out[SITE_SET_MAX])
 {
-    struct sites_view view = {
-        .document = document, .fenced = self->is_fenced ? &self->fenced : NULL, .peers = out};
+    struct sites_view view = {.document = document, .peers = out};
 
+    if (self == NULL) {
+        return view;
+    }
+    view.fenced = self->is_fenced ? &self->fenced : NULL;
     for (size_t i = 0; i < self->nsites; i++) {
         put_heard(document, &self->sites[i], peer_of(out, &view.npeers, &self->sites[i].id));
     }

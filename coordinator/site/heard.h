@@ -20,8 +20,8 @@
 
 enum { HEARD_MAX_EVIDENCE = 32 };
 
-/* What is not repeated for so long says nothing any more. */
-#define HEARD_EVIDENCE_US 180000000u
+/* What is not repeated for so long says nothing any more: links tell again within a minute. */
+#define HEARD_FOR_US 180000000u
 
 struct coordinator;
 
@@ -87,7 +87,7 @@ struct in_sites *in_sites_of(const struct coordinator *self, const struct filter
 /* NULL: nothing was heard of that one. */
 const struct site_heard *in_sites_find(const struct in_sites *self, const struct site_id *id);
 
-/* What can be decided by: `out` borrows from all of them. */
+/* What can be decided by: `out` borrows from all of them. `self` NULL: nothing was heard. */
 struct sites_view in_sites_view(const struct coordinator *coordinator, uint64_t now_us,
                                 const struct in_sites *self, const struct site_set *document,
                                 struct sites_peer out[SITE_SET_MAX]);

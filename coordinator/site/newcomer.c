@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Links tell again within a minute. */
-#define FORGET_US    180000000u
 #define RETRY_US     1000000u
 #define FULL_LOG_US  60000000u
 #define HAND_OVER_US 50000u
@@ -306,7 +304,7 @@ void newcomers_try(struct coordinator *self, uint64_t now_us)
     for (size_t i = all != NULL ? all->count : 0; i-- > 0;) {
         struct newcomer *one = &all->items[i];
 
-        if (now_us > one->told_us && now_us - one->told_us > FORGET_US) {
+        if (now_us > one->told_us && now_us - one->told_us > HEARD_FOR_US) {
             forget(all, i);
         } else if (now_us >= one->next_us) {
             one->next_us = now_us + RETRY_US;

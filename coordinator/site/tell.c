@@ -2,6 +2,7 @@
 #include "coordinator/site/tell.h"
 
 #include "coordinator/sites.h"
+#include "map/rebuild.h"
 
 #include <string.h>
 
@@ -58,16 +59,6 @@ static uint64_t count_keys(const struct coordinator *self, const struct filter_d
     return keys;
 }
 
-static uint32_t serving_keyset(const struct epoch_content *content)
-{
-    for (uint32_t i = 0; i < content->nkeysets; i++) {
-        if (content->keysets[i].serving) {
-            return content->keysets[i].id;
-        }
-    }
-    return 0;
-}
-
 /* What was fenced in another life of this site's data says nothing of this one. */
 static void fill(const struct coordinator *self, const struct in_sites *note,
                  const struct filter_document *document, struct site_filter *out)
@@ -87,7 +78,7 @@ static void fill(const struct coordinator *self, const struct in_sites *note,
         .ndone = note->ndone,
         .hash = document->hash,
         .shard_bits = content->shard_bits,
-        .keyset = serving_keyset(content),
+        .keyset = rebuild_serving(document),
         .rule = content->rule,
         .rate = document->rate,
         .capacity = document->capacity,

@@ -177,10 +177,8 @@ void words_awaited(const struct coordinator *self, uint64_t now_us,
 {
     const struct site_set *document = document_sites(&entry->document);
     const struct in_sites *note = notes_find(&self->notes, NOTE_SITES, entry->document.id);
-    const struct in_sites none = {0};
     struct sites_peer peers[SITE_SET_MAX];
-    struct sites_view view = in_sites_view(self, now_us, note != NULL ? note : &none, document,
-                                           peers);
+    struct sites_view view = in_sites_view(self, now_us, note, document, peers);
     struct sites_decision decision;
     struct names names;
 

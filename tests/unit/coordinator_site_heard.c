@@ -255,9 +255,9 @@ Test(coordinator_heard, of_several_links_what_says_most_counts, .init = setup)
     peer = peer_now(coordinator, now_us);
     cr_assert_eq(peer.marked->entries[1].state, SITE_JOINING, "it has taken that back");
     cr_assert_eq(note.nevidence, 2);
-    coordinator->links[0].last_us = coordinator->links[1].last_us = now_us + HEARD_EVIDENCE_US;
-    cr_assert_not_null(peer_now(coordinator, now_us + HEARD_EVIDENCE_US).marked);
-    cr_assert_null(peer_now(coordinator, now_us + HEARD_EVIDENCE_US + 1).marked, "not repeated");
+    coordinator->links[0].last_us = coordinator->links[1].last_us = now_us + HEARD_FOR_US;
+    cr_assert_not_null(peer_now(coordinator, now_us + HEARD_FOR_US).marked);
+    cr_assert_null(peer_now(coordinator, now_us + HEARD_FOR_US + 1).marked, "not repeated");
     coordinator->links[0].name[0] = coordinator->links[1].name[0] = '\0';
     cr_assert_null(peer_now(coordinator, now_us).marked, "no such links live");
     site_stages_fini();
