@@ -12,16 +12,33 @@ const char *channel_site(const struct link *self, const struct channel *channel)
     return self->config.peers[channel->peer].name;
 }
 
+static bool send_bytes(struct link *self, const struct channel *channel, struct span bytes)
+{
+    return (channel->link != 0
+                ? self->outer.send(self->outer.context, channel->link, bytes)
+                : self->outer.reply(self->outer.context, &channel->from, bytes)) == STATUS_OK;
+}
+
 bool channel_send(struct link *self, struct channel *channel, const struct frame *frame)
 {
     struct span bytes;
 
-    if (codec_encode_out(frame, &self->outer, &self->out, &bytes) != STATUS_OK) {
-        return false;
+    return codec_encode_out(frame, &self->outer, &self->out, &bytes) == STATUS_OK &&
+           send_bytes(self, channel, bytes);
+}
+
+/* Not by the room that the hub lends for what is encoded: that is not ours to wipe. */
+bool channel_send_secret(struct link *self, struct channel *channel, const struct frame *frame)
+{
+    bool sent;
+
+    buffer_clear(&self->out);
+    sent = codec_encode(frame, &self->out) == STATUS_OK &&
+           send_bytes(self, channel, buffer_span(&self->out));
+    if (self->out.size > 0) {
+        explicit_bzero(self->out.data, self->out.size);
     }
-    return (channel->link != 0
-                ? self->outer.send(self->outer.context, channel->link, bytes)
-                : self->outer.reply(self->outer.context, &channel->from, bytes)) == STATUS_OK;
+    return sent;
 }
 
 /* ---- finding one ---- */

@@ -465,6 +465,9 @@ void channel_refused(struct link *self, uint64_t now_us, uint32_t link, const ch
 /* False: it could not be sent now. */
 bool channel_send(struct link *self, struct channel *channel, const struct frame *frame);
 
+/* ... and nothing of it stays in this process's own buffers. */
+bool channel_send_secret(struct link *self, struct channel *channel, const struct frame *frame);
+
 /* ---- report.c ---- */
 
 void report_on_stats(struct link *self, const struct peer *from, const struct frame *frame);

@@ -225,12 +225,9 @@ static bool send_page(struct link *self, struct channel *channel, size_t count)
         .kind = FRAME_SITE_FILTERS,
         .body.site_filters = {.states = self->states->page, .nstates = count},
     };
-    bool sent = count == 0 || channel_send(self, channel, &frame);
+    bool sent = count == 0 || channel_send_secret(self, channel, &frame);
 
     explicit_bzero(self->states->secrets, sizeof self->states->secrets);
-    if (self->out.size > 0) {
-        explicit_bzero(self->out.data, self->out.size);
-    }
     return sent;
 }
 
