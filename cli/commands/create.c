@@ -563,6 +563,9 @@ static int run(int argc, char **argv)
     if (code == CMD_OK) {
         code = check_window(&settings);
     }
+    if (code == CMD_OK && settings.sites != NULL) {
+        code = site_check_list(settings.sites);
+    }
     if (code != CMD_OK) {
         return code;
     }

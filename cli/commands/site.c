@@ -323,14 +323,14 @@ static int list(struct site_settings *settings, const char *name)
 
 static int check_change(const struct site_settings *settings, const struct site_wish *wish)
 {
+    int code;
+
     if (settings->json) {
         return cmd_fail(STATUS_USAGE, "--json goes without add and remove");
     }
-    if (!site_name_valid(span_text(wish->site))) {
-        return cmd_fail(STATUS_INVALID,
-                        "a site's name takes 1 to 32 of a-z, 0-9 and -, and "
-                        "\"%.60s\" is none",
-                        wish->site);
+    code = site_check_name(span_text(wish->site));
+    if (code != CMD_OK) {
+        return code;
     }
     if (settings->now != (settings->confirmed_off != NULL)) {
         return cmd_fail(STATUS_USAGE, "--now and --confirmed-off SITE go together");

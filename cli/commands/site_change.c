@@ -251,17 +251,45 @@ static int ask_own(const struct flags_common *common, struct own *own)
     return cmd_ask(common, &frame, take_own, own);
 }
 
+int site_check_name(struct span name)
+{
+    return site_name_valid(name)
+               ? CMD_OK
+               : cmd_fail(STATUS_INVALID,
+                          "a site's name takes 1 to 32 of a-z, 0-9 and -, and \"%.*s\" is none",
+                          (int)(name.size < 60 ? name.size : 60), (const char *)name.data);
+}
+
+/* The name that a list begins with; the list is what is behind it then. */
+static struct span next_name(const char **sites)
+{
+    size_t size = strcspn(*sites, ",");
+    struct span name = span_of((const uint8_t *)*sites, size);
+
+    *sites += size + ((*sites)[size] == ',');
+    return name;
+}
+
+int site_check_list(const char *sites)
+{
+    int code = CMD_OK;
+
+    do {
+        code = site_check_name(next_name(&sites));
+    } while (code == CMD_OK && *sites != '\0');
+    return code;
+}
+
 int site_add_all(const struct flags_common *common, const char *name, const char *sites)
 {
     struct own own = {""};
     int code = ask_own(common, &own);
 
     while (code == CMD_OK && *sites != '\0') {
-        size_t size = strcspn(sites, ",");
+        struct span item = next_name(&sites);
         char site[SITE_NAME_BYTES];
 
-        (void)snprintf(site, sizeof site, "%.*s", (int)size, sites);
-        sites += size + (sites[size] == ',');
+        (void)snprintf(site, sizeof site, "%.*s", (int)item.size, (const char *)item.data);
         if (strcmp(site, own.name) != 0) {
             const struct site_wish wish = {.step = SITE_STEP_ADD, .name = name, .site = site};
 

@@ -31,6 +31,10 @@ enum site_progress site_progress_of(const struct filter_sites *filter, const str
  * the change. */
 int site_change(const struct flags_common *common, const struct site_wish *wish, bool detach);
 
+/* Is it the name of a site, or a list of such, "eu,us"? */
+int site_check_name(struct span name);
+int site_check_list(const char *sites);
+
 /* A filter that was just created comes to all sites of a list, "eu,us", of which this one is one.
  */
 int site_add_all(const struct flags_common *common, const char *name, const char *sites);

@@ -1,4 +1,5 @@
 /* What `orbloom site add` and `remove` show while they wait, and when they are through. */
+#include "cli/cmd.h"
 #include "cli/commands/site_change.h"
 
 #include <criterion/criterion.h>
@@ -89,4 +90,15 @@ Test(client_site, of_two_of_one_name_the_one_that_lives_is_meant)
     filter.sites.own = 2;
     us.id = (struct site_id){0x06, 1};
     expect(SITE_STEP_ADD, SITE_GOES_ON, "us is to make it");
+}
+
+/* Before a filter is made for them. */
+Test(client_site, a_list_of_sites_is_judged_whole)
+{
+    cr_assert_eq(site_check_list("eu"), CMD_OK);
+    cr_assert_eq(site_check_list("eu,us-2"), CMD_OK);
+    cr_assert_eq(site_check_list(""), CMD_USAGE);
+    cr_assert_eq(site_check_list("eu,,us"), CMD_USAGE);
+    cr_assert_eq(site_check_list("eu,US"), CMD_USAGE);
+    cr_assert_eq(site_check_list("eu,us-23456789-123456789-123456789-1"), CMD_USAGE);
 }
