@@ -202,6 +202,11 @@ MUST_USE enum status arrays_execute(struct arrays *self, const struct filter_doc
                                     const uint64_t *fingerprints, uint64_t *present,
                                     uint64_t *absent, bool *at_capacity);
 
+/* What others had has taken the arrays being left past their capacity, so that they call nearly
+ * everything present: until the wanted ones serve the replica is of no use to checks. */
+bool arrays_await_growth(const struct arrays *self, const struct filter_document *document,
+                         uint32_t group);
+
 /* Fill the report of a group. `sample_lines`: how many lines may be looked at for the
  * estimate of keys; of more than that the count of new adds is reported. */
 void arrays_report(const struct arrays *self, const struct filter_document *document,

@@ -38,9 +38,26 @@ static void sample(const struct arrays *self, const struct filter_document *docu
     }
 }
 
-static void show_progress(const struct arrays *self, const struct replica_group *group,
-                          struct replica_report *report)
+bool arrays_await_growth(const struct arrays *self, const struct filter_document *document,
+                         uint32_t number)
 {
+    const struct generation *wanted = document_generation(document);
+    const struct layer *from = arrays_base(self);
+    const struct replica_group *group = &self->groups[number];
+    uint64_t beyond = self->expansion != NULL ? self->expansion->groups[number].overflow : 0;
+    bool grown = self->expansion != NULL &&
+                 self->expansion->groups[number].ngrown == group->nshards;
+
+    return !document_is_chain(document) && !grown && wanted->id != from->generation.id &&
+           wanted->capacity > from->generation.capacity &&
+           group->keys - beyond > layer_capacity(from, group->nshards);
+}
+
+static void show_progress(const struct arrays *self, const struct filter_document *document,
+                          uint32_t number, struct replica_report *report)
+{
+    const struct replica_group *group = &self->groups[number];
+
     report->progress = 1.0;
     if (report->state == REPLICA_BUILDING && !arrays_built(self)) {
         report->progress = (double)self->built_shards / (double)self->nshards;
@@ -52,7 +69,7 @@ static void show_progress(const struct arrays *self, const struct replica_group 
     } else if (report->state == REPLICA_JOINING) {
         report->phase = PHASE_SYNCING;
         report->progress = group->copied;
-        report->complete = group->complete;
+        report->complete = arrays_await_growth(self, document, number) ? 0 : group->complete;
     } else if (self->expansion != NULL) {
         report->phase = PHASE_GROWING;
         report->progress = (double)self->expansion->ngrown / (double)self->layers[1]->nhosted;
@@ -104,7 +121,7 @@ void arrays_report(const struct arrays *self, const struct filter_document *docu
     report->state = arrays_state(self, group);
     report->keys = self->groups[group].keys;
     show_layers(self, document, group, report);
-    show_progress(self, &self->groups[group], report);
+    show_progress(self, document, group, report);
     if (is_small(self, group, sample_lines) && arrays_ready(self) && self->expansion == NULL) {
         double keys;
 

@@ -216,6 +216,45 @@ Test(node_expansion_valve, an_array_behind_an_open_valve_is_never_emptied)
     close_stage();
 }
 
+/* ---- a replica that joins ---- */
+
+/* As one that has taken over all that there is. */
+static uint64_t told_complete(void)
+{
+    struct replica_group *group = &expansion_stage_set(&expansion)->groups[0];
+
+    group->full = false;
+    group->complete = expansion.document.epoch;
+    return expansion_stage_report(&expansion).complete;
+}
+
+/* What others have, by a valve or in larger arrays, comes as a whole and whatever the capacity. */
+Test(node_expansion_valve, a_replica_that_joins_is_complete_once_its_arrays_are_for_what_it_has)
+{
+    struct arrays *set;
+
+    open_stage();
+    add_up_to(CAPACITY * 9 / 10);
+    cr_assert_eq(told_complete(), expansion.document.epoch);
+    expansion_stage_want_planned(&expansion, 2, 4 * CAPACITY, false);
+    set = expansion_stage_set(&expansion);
+    cr_assert_eq(told_complete(), expansion.document.epoch, "nothing is beyond the capacity");
+    hold(true);
+    arrays_fill(set, &expansion.document, keys, POOL * 3 / 4);
+    cr_assert_eq(told_complete(), 0, "before arrays are built");
+    expansion.stage.node->expansion.due = true;
+    while (expansion_stage_step(&expansion)) {
+    }
+    cr_assert_not_null(set->expansion);
+    cr_assert_eq(told_complete(), 0, "while they are built");
+    hold(false);
+    while (expansion_stage_step(&expansion)) {
+    }
+    cr_assert_eq(expansion_stage_report(&expansion).generation, 2);
+    cr_assert_eq(told_complete(), expansion.document.epoch);
+    close_stage();
+}
+
 /* ---- the error rate ---- */
 
 Test(node_expansion_valve, the_rate_holds_in_every_phase)
