@@ -152,6 +152,9 @@ static void put_create(struct audit_entry *self, const struct create_parameters 
         put_count(self, "window_us", create->window_us);
         put_count(self, "slices", create->nslices);
     }
+    if (create->max_staleness != 0) {
+        put_count(self, "max_staleness_us", create->max_staleness - 1);
+    }
 }
 
 static void put_expire(struct audit_entry *self, const struct expiry_wish *wish)

@@ -160,6 +160,9 @@ static enum feature feature_of(const struct admin_request *request)
     if (request->action == ADMIN_EXPIRE && !request->expire.never) {
         return FEATURE_EXPIRY;
     }
+    if (makes && request->create.max_staleness != 0) {
+        return FEATURE_SITES;
+    }
     return makes && request->create.window_us != 0 ? FEATURE_WINDOWS : FEATURE_BASE;
 }
 

@@ -55,6 +55,7 @@ struct create_parameters {
     enum durability durability; /* 0: sync where enough nodes have a disk, else memory */
     uint64_t window_us;         /* 0: no window */
     uint32_t nslices;           /* of the window; 0 without one */
+    uint64_t max_staleness;     /* as in the document; 0: none */
 };
 
 /* A record of the store, as it is there. */
@@ -331,7 +332,8 @@ struct filter_summary {
     uint64_t window_us;                           /* 0: none */
     uint32_t nslices;
     uint64_t newest_slice;
-    uint64_t expiry; /* 0: it stays until it is dropped */
+    uint64_t max_staleness; /* as in the document */
+    uint64_t expiry;        /* 0: it stays until it is dropped */
     uint64_t expires_left_us;
     uint64_t expires_at_ms; /* since 1970; as clocks said when it was asked for */
     uint64_t load_source;   /* as in the document */

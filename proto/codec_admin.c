@@ -20,6 +20,7 @@ static const struct binding create_parameters_rows[] = {
     ENUM(create_parameters, durability, 0, DURABILITY_SYNC),
     ROW(create_parameters, window_us, UINT64),
     ROW(create_parameters, nslices, UINT32),
+    ROW(create_parameters, max_staleness, UINT64),
 };
 static BINDING_TABLE(create_parameters, create_parameters, NULL);
 

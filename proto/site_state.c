@@ -95,6 +95,9 @@ static const char *wishes_fault(const struct site_filter *self)
         self->max_capacity < self->capacity) {
         return "rate or capacity are out of range";
     }
+    if (self->max_staleness > DOCUMENT_MAX_STALENESS_US + 1) {
+        return "the bound of checks is out of range";
+    }
     return self->sealed_secret.size == 0 || self->sealed_secret.size == SEAL_SECRET_BYTES ||
                    self->sealed_secret.size == sizeof(struct hash_secret)
                ? NULL

@@ -53,7 +53,8 @@ struct site_filter {
     uint64_t max_capacity;
     enum durability durability;
     enum when_unavailable when_unavailable;
-    uint64_t keys; /* estimate, for people */
+    uint64_t max_staleness; /* as in the document */
+    uint64_t keys;          /* estimate, for people */
 
     /* The hash secret, for a site that joins; else empty. To a coordinator it is sealed with the
      * key of its cluster, as if site_secret_name() were the filter's id. Between links it is the

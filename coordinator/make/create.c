@@ -26,6 +26,8 @@ static enum status check_served(struct create *self)
                  "create with keylog on, and durability sync or os";
     } else if (reason != NULL) {
         /* Said above. */
+    } else if (wanted->max_staleness > DOCUMENT_MAX_STALENESS_US + 1) {
+        reason = "max-staleness, the bound of checks in several sites, is 0 to 30 days";
     } else if (wanted->keylog == KEYLOG_OFF && wanted->durability == DURABILITY_MEMORY) {
         reason = "keylog off and durability memory exclude each other: what is kept in memory only "
                  "has no log that could do without keys; leave keylog on, or create with "
@@ -143,6 +145,7 @@ static void fill_document(struct coordinator *self, const struct create *create,
         .max_capacity = window_capacity(nslices, set_most),
         .window_us = wanted->window_us,
         .nslices = nslices,
+        .max_staleness = wanted->max_staleness,
         .hash = wanted->hash,
         .when_unavailable = wanted->when_unavailable,
         .when_full = create->when_full,

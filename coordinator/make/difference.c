@@ -80,6 +80,23 @@ static void compare_windows(struct difference *self, const struct filter_documen
     compare_counts(self, "slices", document->nslices, wanted->nslices);
 }
 
+static const char *show_bound(uint64_t max_staleness, char text[NUMBER_TEXT_BYTES])
+{
+    return max_staleness == 0   ? "none"
+           : max_staleness == 1 ? "0"
+                                : number_show_duration(max_staleness - 1, text);
+}
+
+static void compare_bounds(struct difference *self, uint64_t has, uint64_t wanted)
+{
+    char a[NUMBER_TEXT_BYTES];
+    char b[NUMBER_TEXT_BYTES];
+
+    if (has != wanted) {
+        note(self, "max-staleness", show_bound(has, a), show_bound(wanted, b));
+    }
+}
+
 static void compare_sizes(struct difference *self, const struct filter_document *document,
                           const struct create_parameters *wanted)
 {
@@ -138,5 +155,6 @@ const char *difference_describe(const struct filter_document *document,
         compare_names(&self, "durability", durability_name(document->durability),
                       durability_name(wanted->durability));
     }
+    compare_bounds(&self, document->max_staleness, wanted->max_staleness);
     return text;
 }

@@ -85,6 +85,7 @@ static void fill(const struct coordinator *self, const struct in_sites *note,
         .max_capacity = document->max_capacity,
         .durability = document->durability,
         .when_unavailable = document->when_unavailable,
+        .max_staleness = document->max_staleness,
         .keys = count_keys(self, document),
     };
     if (is_fenced) {

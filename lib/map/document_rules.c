@@ -65,7 +65,9 @@ static const char *rule_wishes(const struct filter_document *self)
     if (self->keylog == KEYLOG_OFF && self->durability == DURABILITY_MEMORY) {
         return "a filter in memory has no log that could do without keys";
     }
-    return NULL;
+    return self->max_staleness > DOCUMENT_MAX_STALENESS_US + 1
+               ? "the bound of checks is above 30 days"
+               : NULL;
 }
 
 static const char *rule_content(const struct filter_document *self)

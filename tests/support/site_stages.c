@@ -77,6 +77,7 @@ void site_stages_make(void)
 
     create.create.durability = DURABILITY_SYNC;
     create.create.when_full = WHEN_FULL_EXPAND;
+    create.create.max_staleness = 5000001;
     coordinator_stage_command(stage, 1, &create);
     coordinator_stage_report(stage, 3, 1, 1, REPLICA_FULL);
     cr_assert_eq(coordinator_stage_told(stage).status, STATUS_OK);

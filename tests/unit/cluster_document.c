@@ -80,6 +80,9 @@ Test(document, numbers_are_within_range)
     WRONG(STATUS_MALFORMED, document.rate, 1);
     WRONG(STATUS_MALFORMED, document.rate, -0.1);
     WRONG(STATUS_MALFORMED, document.rate, __builtin_nan(""));
+    WRONG(STATUS_OK, document.max_staleness, 1);
+    WRONG(STATUS_OK, document.max_staleness, DOCUMENT_MAX_STALENESS_US + 1);
+    WRONG(STATUS_MALFORMED, document.max_staleness, DOCUMENT_MAX_STALENESS_US + 2);
 }
 
 Test(document, a_load_is_of_a_dump_and_within_it)

@@ -127,6 +127,35 @@ Test(coordinator_create, the_same_again_is_fine_other_parameters_are_not)
     close_stage();
 }
 
+/* It says nothing before the filter is in another site; sites that join take it over. */
+Test(coordinator_create, the_bound_of_checks_is_one_of_the_parameters)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct coordinator_told told;
+
+    open_stage(3);
+    create.create.max_staleness = DOCUMENT_MAX_STALENESS_US + 2;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_INVALID);
+    cr_assert_not_null(strstr(told.message, "0 to 30 days"), "%s", told.message);
+    create.create.max_staleness = DOCUMENT_MAX_STALENESS_US + 1;
+    coordinator_stage_command(&stage, 1, &create);
+    coordinator_stage_report(&stage, 3, 1, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    cr_assert_eq(stage.coordinator->documents.by_id[0]->document.max_staleness,
+                 DOCUMENT_MAX_STALENESS_US + 1);
+    cr_assert_eq(command(&create).status, STATUS_OK);
+    create.create.max_staleness = 1;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_EXISTS);
+    cr_assert_not_null(strstr(told.message, "(max-staleness 30d, not 0)"), "%s", told.message);
+    create.create.max_staleness = 0;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_EXISTS);
+    cr_assert_not_null(strstr(told.message, "(max-staleness 30d, not none)"), "%s", told.message);
+    close_stage();
+}
+
 Test(coordinator_create, refuses_what_cannot_be_certain_or_served)
 {
     struct admin_request create;

@@ -57,6 +57,8 @@ Test(difference, every_parameter_is_compared)
     EXPECT(keylog, KEYLOG_OFF, "keylog on, not off");
     EXPECT(durability, DURABILITY_SYNC, "durability memory, not sync");
     EXPECT(window_us, 86400000000, "window none, not 1d");
+    EXPECT(max_staleness, 5000001, "max-staleness none, not 5s");
+    EXPECT(max_staleness, 1, "max-staleness none, not 0");
 }
 
 /* A window's capacity is rounded up to whole slices when it is created. */

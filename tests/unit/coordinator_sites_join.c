@@ -112,6 +112,8 @@ Test(coordinator_join, step_by_step)
     cr_assert_eq(here->content.shard_bits, there->content.shard_bits);
     cr_assert_eq(here->hash, there->hash);
     cr_assert_eq(here->capacity, there->capacity);
+    cr_assert_eq(there->max_staleness, 5000001);
+    cr_assert_eq(here->max_staleness, 5000001);
     cr_assert_eq(here->content.keysets[0].id, there->content.keysets[0].id);
     cr_assert_eq(here->durability, DURABILITY_SYNC);
     cr_assert_eq(here->keylog, KEYLOG_ON);

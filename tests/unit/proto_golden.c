@@ -278,6 +278,34 @@ Test(golden, filter_document_in_several_sites)
     document_fini(&back);
 }
 
+/* The bound of checks: a wish, which quorums need not agree on, as nobody ever changes it. */
+Test(golden, filter_document_with_a_bound)
+{
+    struct cluster_key key = sample_key(0);
+    struct filter_document document = sample_document();
+    struct filter_document back;
+
+    document.max_staleness = 5000001;
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    cr_assert_eq(document.epoch_hash, 0x8394a689b19f0052);
+    assert_bytes(buffer_span(&bytes),
+                 "080112a3020988776655443322111007180322d1010a097365656e2d75726c73"
+                 "100118032002280230043a2d0a0d080111e90300000000000030010a0d080211"
+                 "ea0300000000000030020a0d080311eb0300000000000030033a2d0a0d080211"
+                 "ea0300000000000030020a0d080311eb0300000000000030030a0d080411ec03"
+                 "00000000000030013a2d0a0d080311eb0300000000000030030a0d080411ec03"
+                 "00000000000030010a0d080511ed030000000000003002421000010200010200"
+                 "0102000102000102004a040801100181018070605040302010890101f0e0d0c0"
+                 "b0a09090010228215080ade204597b14ae47e17a843f6080c096b10268017001"
+                 "7801800101880101a20117080111efcdab8967452301188064200128043080ad"
+                 "e204c002c196b1021a209af53e2258a9cbd20598a452b532cb89f37572109fc4"
+                 "35825ec99c15114db6f7");
+    cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    cr_assert_eq(back.max_staleness, 5000001);
+    document_fini(&document);
+    document_fini(&back);
+}
+
 Test(golden, expire_request)
 {
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_ADMIN_REQUEST};

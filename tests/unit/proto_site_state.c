@@ -115,6 +115,7 @@ Test(site_state, each_fault_is_found)
     WRONG(state.capacity = 0);
     WRONG(state.max_capacity = 999);
     WRONG(state.rule.read = 1);
+    WRONG(state.max_staleness = DOCUMENT_MAX_STALENESS_US + 2);
     WRONG(state.sealed_secret.size = 15);
 }
 
@@ -124,6 +125,7 @@ Test(site_state, what_may_be_missing)
     state.fenced.count = 0;
     state.ndone = 0;
     state.sealed_secret = span_text("");
+    state.max_staleness = DOCUMENT_MAX_STALENESS_US + 1;
     cr_assert_null(site_filter_fault(&state));
 }
 
