@@ -254,11 +254,16 @@ static void describe(const struct router *self, const struct op *op,
 }
 
 /* The filter lives in other sites, too, and has not all that was acknowledged there. */
-static void describe_behind(const struct document_entry *entry, struct shortfall *shortfall)
+static void describe_behind(const struct op *op, const struct document_entry *entry,
+                            struct shortfall *shortfall)
 {
     const char *name = entry->document.content.name;
 
     shortfall->status = STATUS_BEHIND;
+    if (!op->withholds) {
+        site_bound_describe(op, entry, shortfall->message);
+        return;
+    }
     (void)snprintf(shortfall->message, sizeof shortfall->message,
                    site_gate_left(&entry->document)
                        ? "this site leaves the sites of filter %s, or has left them, and says no "
@@ -297,7 +302,7 @@ static void survey(struct router *self, const struct op *op, const struct docume
 
     for (uint32_t i = 0; i < op->nparts; i++) {
         struct part *part = &op->parts[i];
-        size_t withheld = op->operation == OPERATION_CHECK && op->withholds
+        size_t withheld = op->operation == OPERATION_CHECK && (op->withholds || op->unproved)
                               ? site_gate_withhold(self, part)
                               : 0;
         size_t undecided = count_undecided(part);
@@ -306,7 +311,7 @@ static void survey(struct router *self, const struct op *op, const struct docume
             fail_open(self, part, undecided);
         } else if (undecided > 0) {
             if (!is_described(shortfall) && withheld == undecided) {
-                describe_behind(entry, shortfall);
+                describe_behind(op, entry, shortfall);
             } else if (!is_described(shortfall)) {
                 describe(self, op, entry, part, shortfall);
             }
@@ -430,7 +435,7 @@ static void answer(struct router *self, struct op *op)
 
 void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
+    struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
 
     assert(op->used && op->nopen <= op->nparts);
     if (op->operation == OPERATION_ENDS) {
@@ -454,7 +459,7 @@ void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last)
         op->nopen -= part->done;
     }
     assert(!last || op->nopen == 0);
-    if (op->nopen == 0) {
+    if (op->nopen == 0 && (last || !site_bound_holds(self, now_us, op, entry))) {
         answer(self, op);
     }
 }

@@ -121,6 +121,7 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
     if (op_reserve(op, entry) != STATUS_OK) {
         return STATUS_NOMEM;
     }
+    site_bound_enter(self, now_us, op, request->max_staleness, entry);
     if (hashed != NULL) {
         memcpy(op->fingerprints, hashed->fingerprints, request->count * sizeof *op->fingerprints);
     } else {
@@ -261,6 +262,16 @@ static void restart(struct router *self, uint64_t now_us, struct op *op)
     }
     /* There may be other slot groups now, and pairs where there were none. */
     if (op_reserve(op, entry) != STATUS_OK || op_start(self, now_us, op, entry) != STATUS_OK) {
+        give_up(self, op, STATUS_NOMEM,
+                "the router is out of memory; lower max_inflight or add memory");
+    }
+}
+
+void op_again(struct router *self, uint64_t now_us, struct op *op, struct document_entry *entry)
+{
+    assert(entry->document.epoch == op->epoch);
+    router_count(self, ROUTER_checks_again_total);
+    if (op_start(self, now_us, op, entry) != STATUS_OK) {
         give_up(self, op, STATUS_NOMEM,
                 "the router is out of memory; lower max_inflight or add memory");
     }
@@ -540,7 +551,7 @@ static void tick_part(struct router *self, uint64_t now_us, struct op *op, struc
 
 static void tick_op(struct router *self, uint64_t now_us, struct op *op)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
+    struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
 
     if (entry->document.epoch != op->epoch || entry->conflict) {
         restart(self, now_us, op);
@@ -549,6 +560,10 @@ static void tick_op(struct router *self, uint64_t now_us, struct op *op)
     if (now_us >= op->deadline_us) {
         router_count(self, ROUTER_deadlines_total);
         op_evaluate(self, now_us, op, true);
+        return;
+    }
+    if (op->parked) {
+        site_bound_resume(self, now_us, op, entry);
         return;
     }
     for (uint32_t i = 0; i < op->nparts; i++) {

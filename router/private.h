@@ -5,6 +5,7 @@
  *
  *   client request --> waiting (unknown filter: until a fresh read of the store) --> asking
  *        asking: votes come in; STALE starts it over under the newer document
+ *        --> parked: a check whose "absent" is not of all sites yet; then asking once more
  *        --> answered: by a quorum, or at the deadline with what is certain by then
  */
 #ifndef ORBLOOM_ROUTER_PRIVATE_H
@@ -26,6 +27,7 @@
 #include "router/flight.h"
 #include "router/router.h"
 #include "router/sent.h"
+#include "site/freshness.h"
 
 #include <stdbool.h>
 
@@ -52,6 +54,7 @@ struct routed_filter {
     uint64_t *batch_number;            /* last one given out, by slot group */
     uint64_t pairs_epoch;              /* has_pairs was worked out for this epoch */
     bool has_pairs;                    /* some slot is a pair: replicas are being replaced */
+    struct site_bound *bound;          /* see site_bounds.c; NULL: no check asked for one */
 };
 
 /* ---- nodes ---- */
@@ -136,6 +139,10 @@ struct op {
     enum operation operation; /* a feed is an add to one keyset */
     uint32_t keyset;          /* ... to this one; 0: no feed */
     bool withholds;           /* "absent" or "new" is not to be said, see site_gate.c */
+    bool unproved;            /* nor is "absent", before it keeps to its bound: site_bounds.c */
+    bool parked;              /* all votes are in, and it waits for that */
+    uint64_t bound_us;        /* FRESHNESS_UNBOUNDED: it has none */
+    struct freshness_moment came;
     bool relayed;             /* an add that came from another site; and who is to hear of boots: */
     void (*heard)(void *owner, uint64_t correlation, const struct router_boot *from);
     void *heard_owner;
@@ -163,6 +170,19 @@ struct op {
     struct router_end *ends; /* QUORUM_MAX_REPLICAS of each part, if that is the question */
     uint32_t nparts;
     uint32_t nopen;
+};
+
+/* The links of this site, which know how far other sites' keys are here. */
+struct site_links {
+    struct {
+        char address[NODE_ADDRESS_BYTES];
+        uint32_t link; /* 0: not opened yet */
+    } links[CODEC_MAX_LINKS];
+    uint32_t count;
+    uint32_t turn;     /* who is asked */
+    uint64_t *filters; /* of which something is to be asked */
+    size_t nfilters;
+    size_t room;
 };
 
 /* A request that waits for a read of the store begun after it came. */
@@ -240,6 +260,7 @@ struct router {
     struct dumps *dumps;        /* see dump.h */
     struct site_ask *site_asks; /* see site_cursors.h; those that came last first */
     uint32_t nsite_asks;
+    struct site_links site_links;
     struct link_ring coordinators;
     struct router_link link; /* of one that links sites; its report is the one below */
     struct link_report link_report;
@@ -341,6 +362,38 @@ bool site_gate_lacks(const struct filter_document *document);
 
 /* What this part would call absent is undecided; how many keys that is. */
 size_t site_gate_withhold(struct router *self, struct part *part);
+
+/* ---- site_bounds.c ---- */
+
+void site_bounds_fini(struct router *self);
+void site_bound_destroy(struct site_bound *bound);
+
+/* The links that there are, as a coordinator tells them. */
+void site_bounds_take_links(struct router *self, const struct sync_reply *reply);
+
+/* A check has come: which bound it has to keep to, its own or the filter's. */
+void site_bound_enter(struct router *self, uint64_t now_us, struct op *op, uint64_t own,
+                      struct document_entry *entry);
+
+/* May it say "absent" by what nodes tell from now on? If not, links are asked. */
+bool site_bound_proves(struct router *self, uint64_t now_us, const struct op *op,
+                       struct document_entry *entry);
+
+/* All its votes are in, and it can't be answered yet: it waits, or has begun anew. */
+bool site_bound_holds(struct router *self, uint64_t now_us, struct op *op,
+                      struct document_entry *entry);
+
+/* One that waits: it begins anew where it may say "absent" now, and links are asked again. */
+void site_bound_resume(struct router *self, uint64_t now_us, struct op *op,
+                       struct document_entry *entry);
+
+/* Why it may not say "absent"; `text` has ROUTER_MESSAGE_BYTES. */
+void site_bound_describe(const struct op *op, const struct document_entry *entry, char *text);
+
+/* Send what is to be asked; at the end of a turn, so that all checks that came in it share that. */
+void site_bounds_flush(struct router *self, uint64_t now_us);
+void site_bounds_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
+bool site_bounds_has(const struct router *self, uint32_t link);
 
 /* ---- serve.c ---- */
 
@@ -545,6 +598,9 @@ void pair_mask(struct part *part, uint32_t index);
 bool slot_counts(const struct part *part, uint32_t index);
 
 /* ---- decide.c ---- */
+
+/* Forget all votes and ask once more under the same document. */
+void op_again(struct router *self, uint64_t now_us, struct op *op, struct document_entry *entry);
 
 /* Decide what can be decided; answer the client when all is. `last`: its time is up. */
 void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last);

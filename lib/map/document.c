@@ -331,14 +331,19 @@ const struct node_record *node_list_find_name(const struct node_list *self, cons
     return NULL;
 }
 
-const char *node_record_address(const struct node_record *record, char text[NODE_ADDRESS_BYTES])
+const char *process_address(const char *endpoint, bool curve, char text[NODE_ADDRESS_BYTES])
 {
     static const char scheme[] = "tcp://";
-    bool other = record->curve && strncmp(record->endpoint, scheme, sizeof scheme - 1) == 0;
+    bool other = curve && strncmp(endpoint, scheme, sizeof scheme - 1) == 0;
 
     (void)snprintf(text, NODE_ADDRESS_BYTES, "%s%s", other ? "curve://" : "",
-                   other ? record->endpoint + sizeof scheme - 1 : record->endpoint);
+                   other ? endpoint + sizeof scheme - 1 : endpoint);
     return text;
+}
+
+const char *node_record_address(const struct node_record *record, char text[NODE_ADDRESS_BYTES])
+{
+    return process_address(record->endpoint, record->curve, text);
 }
 
 bool node_record_leaves(const struct node_record *record)

@@ -321,8 +321,9 @@ void node_list_fini(struct node_list *self);
 const struct node_record *node_list_find(const struct node_list *self, uint32_t id);
 const struct node_record *node_list_find_name(const struct node_list *self, const char *name);
 
-/* Where a link to it is opened: its endpoint, "curve://HOST:PORT" where it speaks CURVE. Returns
- * `text`. */
+/* Where a link to a process is opened: its endpoint, "curve://HOST:PORT" where it speaks CURVE.
+ * Returns `text`. */
+const char *process_address(const char *endpoint, bool curve, char text[NODE_ADDRESS_BYTES]);
 const char *node_record_address(const struct node_record *record, char text[NODE_ADDRESS_BYTES]);
 
 /* Is the node to give up its replicas? */

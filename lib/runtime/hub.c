@@ -16,7 +16,10 @@ enum {
 
 uint64_t hub_now_us(void)
 {
-    return uv_hrtime() / 1000;
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 uint64_t hub_wall_us(void)

@@ -101,7 +101,7 @@ void hub_wake(struct hub *hub);
  * forgotten. For the end; hub_destroy() does it too. */
 void hub_stop_lanes(struct hub *hub);
 
-/* Monotonic microseconds. */
+/* Monotonic microseconds, which count while the machine sleeps. */
 uint64_t hub_now_us(void);
 
 /* Microseconds since 1970, as the machine's clock is set: not for measuring. */

@@ -34,6 +34,12 @@ enum { FRESHNESS_MAX_QUESTIONS = 4 };
     2000000u /* an unanswered question makes room for another one then \
               */
 
+/* Of a filter or a request, as both write it: a bound in microseconds, and 1 more; 0: none. */
+static inline uint64_t freshness_bound(uint64_t told)
+{
+    return told == 0 ? FRESHNESS_UNBOUNDED : told - 1;
+}
+
 /* When a check came. */
 struct freshness_moment {
     uint64_t us;
