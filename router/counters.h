@@ -10,10 +10,10 @@
     X(keys_relayed_total, "keys", "keys of other sites' adds answered")                          \
     X(keys_undecided_total, "keys", "keys answered unknown or not acknowledged")                 \
     X(checks_behind_total, "keys",                                                               \
-      "keys that no replica has, answered unknown or maybe as this site is still being filled")  \
+      "keys that no replica has, answered unknown or maybe as other sites may have them")        \
     X(checks_again_total, "operations",                                                          \
       "checks that asked nodes once more, as their \"absent\" keeps to its bound only now")      \
-    X(site_questions_total, "questions", "to links, how far the keys of other sites are here")    \
+    X(site_questions_total, "questions", "to links, how far the keys of other sites are here")   \
     X(keys_maybe_total, "keys", "unknown keys answered maybe (when_unavailable = maybe)")        \
     X(keys_maybe_new_total, "keys", "adds acknowledged as MAYBE_NEW")                            \
     X(node_requests_total, "frames", "messages sent to nodes")                                   \

@@ -143,7 +143,7 @@ struct op {
     bool parked;              /* all votes are in, and it waits for that */
     uint64_t bound_us;        /* FRESHNESS_UNBOUNDED: it has none */
     struct freshness_moment came;
-    bool relayed;             /* an add that came from another site; and who is to hear of boots: */
+    bool relayed; /* an add that came from another site; and who is to hear of boots: */
     void (*heard)(void *owner, uint64_t correlation, const struct router_boot *from);
     void *heard_owner;
     void (*ends_done)(void *owner,

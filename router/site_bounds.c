@@ -1,9 +1,9 @@
 /* Checks that are bounded: "absent" only if all that other sites acknowledged until then is here.
  *
- * Links know how old the newest mark of each site is (site/freshness.h has the rules), and are asked
- * while checks want to know. A check is asked of nodes at once, as "present" needs no proof. What it
- * would call absent takes votes that were asked for after the proof: where there was none yet the
- * check is parked, and begins anew once there is. At its deadline it ends BEHIND.
+ * Links know how old the newest mark of each site is (site/freshness.h has the rules), and are
+ * asked while checks want to know. A check is asked of nodes at once, as "present" needs no proof.
+ * What it would call absent takes votes that were asked for after the proof: where there was none
+ * yet the check is parked, and begins anew once there is. At its deadline it ends BEHIND.
  *
  * Questions leave at the end of a turn: a fresh check takes one that was sent after it came, and so
  * all that came in a turn share one. A link may keep a question until marks come that were begun
@@ -19,25 +19,30 @@
 #include <string.h>
 
 enum {
-    WAIT_US = 500000,     /* a link may keep a question for so long */
-    AGAIN_US = 20000,     /* not sooner are links asked again about a filter */
-    SILENT_US = 300000,   /* later than it should an answer is not awaited */
-    REFRESH_PARTS = 4,    /* links are asked again when so much of the bound is used up */
+    WAIT_US = 500000,   /* a link may keep a question for so long */
+    AGAIN_US = 20000,   /* not sooner are links asked again about a filter */
+    SILENT_US = 300000, /* later than it should an answer is not awaited */
+    REFRESH_PARTS = 4,  /* links are asked again when so much of the bound is used up */
 };
 
 /* Of one filter. */
 struct site_bound {
     struct freshness fresh;
-    uint64_t epoch;     /* whose set of sites that knows */
-    bool wanted;        /* it is listed among those to be asked about ... */
-    bool waits;         /* ... by a question that may be kept until there are newer marks */
-    uint64_t asked_us;  /* 0: never */
-    uint64_t await_us;  /* an answer is due until then; 0: none is */
+    uint64_t epoch;    /* whose set of sites that knows */
+    bool wanted;       /* it is listed among those to be asked about ... */
+    bool waits;        /* ... by a question that may be kept until there are newer marks */
+    uint64_t asked_us; /* 0: never */
+    uint64_t await_us; /* an answer is due until then; 0: none is */
 };
 
-static uint64_t clock_us(const struct router *self, uint64_t now_us)
+/* Not earlier than when this is called: `now_us` may have been read before what is handled came. */
+static uint64_t late_us(const struct router *self, uint64_t now_us)
 {
-    return self->effects.clock_us != NULL ? self->effects.clock_us(self->effects.context) : now_us;
+    uint64_t clock_us = self->effects.clock_us != NULL
+                            ? self->effects.clock_us(self->effects.context)
+                            : now_us;
+
+    return clock_us > now_us ? clock_us : now_us;
 }
 
 /* ---- what is known of a filter ---- */
@@ -98,9 +103,8 @@ static void want(struct router *self, struct site_bound *bound, uint64_t filter_
 
 static bool send(struct router *self, uint64_t number, const struct site_age_request *request)
 {
-    struct frame frame = {.correlation = number,
-                          .kind = FRAME_SITE_AGE_REQUEST,
-                          .body.site_age_request = *request};
+    struct frame frame = {
+        .correlation = number, .kind = FRAME_SITE_AGE_REQUEST, .body.site_age_request = *request};
     struct site_links *links = &self->site_links;
     struct span bytes;
 
@@ -129,7 +133,7 @@ static bool ask(struct router *self, uint64_t now_us, struct site_bound *bound, 
     uint64_t number;
 
     if ((bound->asked_us != 0 && now_us - bound->asked_us < AGAIN_US) ||
-        freshness_ask(&bound->fresh, clock_us(self, now_us), &number) != STATUS_OK) {
+        freshness_ask(&bound->fresh, now_us, &number) != STATUS_OK) {
         return false;
     }
     /* Not sent it is as one that is lost. */
@@ -173,7 +177,7 @@ void site_bound_enter(struct router *self, uint64_t now_us, struct op *op, uint6
     op->bound_us = filters < requests ? filters : requests;
     bound = op->bound_us != FRESHNESS_UNBOUNDED ? make(self, entry) : NULL;
     if (bound != NULL) {
-        op->came = freshness_came(&bound->fresh, clock_us(self, now_us));
+        op->came = freshness_came(&bound->fresh, late_us(self, now_us));
     }
 }
 
@@ -404,11 +408,10 @@ static enum status take(struct site_bound *bound, uint64_t number,
             .life = site->life,
             .mark = {.known = site->known, .after = site->after, .age_us = site->age_us}};
     }
-    return freshness_answered(&bound->fresh, number,
-                              &(struct freshness_answer){.own_life = reply->own_life,
-                                                         .keyset = reply->keyset,
-                                                         .told = told,
-                                                         .ntold = count});
+    return freshness_answered(
+        &bound->fresh, number,
+        &(struct freshness_answer){
+            .own_life = reply->own_life, .keyset = reply->keyset, .told = told, .ntold = count});
 }
 
 void site_bounds_on_reply(struct router *self, uint64_t now_us, const struct frame *frame)

@@ -90,6 +90,10 @@ static void collect(struct router_stage *self)
                 .correlation = sent.frame.correlation,
                 .request = sent.frame.body.site_cursor_request,
             };
+        } else if (sent.frame.kind == FRAME_SITE_AGE_REQUEST) {
+            cr_assert_lt(self->nages, ROUTER_STAGE_AGES);
+            self->ages[self->nages++] = (struct router_age_asked){sent.link, sent.frame.correlation,
+                                                                  sent.frame.body.site_age_request};
         } else if (sent.frame.kind == FRAME_DOCUMENTS) {
             self->handed[self->nhanded++] = node_of_link(self, sent.link);
         } else if (sent.frame.kind == FRAME_SYNC_REQUEST) {
@@ -177,10 +181,23 @@ void router_stage_sync(struct router_stage *self, uint64_t sync, bool with_docum
         .ndocuments = with_document,
         .secrets = &secret,
         .nsecrets = with_document,
+        .links = self->links,
+        .nlinks = self->nlinks,
     };
     fake_answer(&self->actor, self->now_us, self->coordinator_link, &frame);
     collect(self);
     buffer_fini(&bytes);
+}
+
+void router_stage_age_answer(struct router_stage *self, size_t which,
+                             const struct site_age_reply *reply)
+{
+    struct frame frame = {.kind = FRAME_SITE_AGE_REPLY,
+                          .correlation = self->ages[which].correlation,
+                          .body.site_age_reply = *reply};
+
+    fake_answer(&self->actor, self->now_us, self->ages[which].link, &frame);
+    collect(self);
 }
 
 struct client_request router_stage_request(enum operation operation, uint64_t sequence,

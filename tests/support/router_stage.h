@@ -60,6 +60,15 @@ struct router_site_asked {
     bool answered;
 };
 
+enum { ROUTER_STAGE_AGES = 64 };
+
+/* A question to a link, how far other sites' keys are here. */
+struct router_age_asked {
+    uint32_t link;
+    uint64_t correlation;
+    struct site_age_request request;
+};
+
 struct router_stage {
     struct fake_effects fake;
     struct router *router;
@@ -79,6 +88,10 @@ struct router_stage {
     size_t nuses;
     struct router_site_asked site_asked[ROUTER_STAGE_SITE_ASKS];
     size_t nsite_asked;
+    const struct link_place *links; /* of the site, as its coordinator tells them */
+    size_t nlinks;
+    struct router_age_asked ages[ROUTER_STAGE_AGES];
+    size_t nages;
     uint64_t position; /* where the logs of nodes end that answer */
 };
 
@@ -124,6 +137,10 @@ void router_stage_vote(struct router_stage *self, uint32_t node, char letter);
 struct router_site_asked *router_stage_site_asked(struct router_stage *self, uint32_t node);
 void router_stage_site_answer(struct router_stage *self, uint32_t node,
                               const struct site_cursor_reply *reply);
+
+/* Answer one of the questions to links. */
+void router_stage_age_answer(struct router_stage *self, size_t which,
+                             const struct site_age_reply *reply);
 
 /* The only answer told so far, which is then forgotten. */
 struct router_told router_stage_told(struct router_stage *self);
