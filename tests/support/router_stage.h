@@ -60,7 +60,7 @@ struct router_site_asked {
     bool answered;
 };
 
-enum { ROUTER_STAGE_AGES = 64 };
+enum { ROUTER_STAGE_AGES = 256 };
 
 /* A question to a link, how far other sites' keys are here. */
 struct router_age_asked {

@@ -295,6 +295,21 @@ Test(router_bounds, a_check_that_waits_does_not_flood_links)
     router_stage_fini(&stage);
 }
 
+/* One that answers at once, and knows nothing, is not asked as fast as it answers. */
+Test(router_bounds, a_link_that_knows_nothing_is_asked_now_and_then)
+{
+    open_stage(WHEN_UNAVAILABLE_ERROR, BOUND(5), 1);
+    send(NO_BOUND);
+    vote("aa");
+    for (unsigned i = 0; i < 200; i++) {
+        tell(false, false, 0);
+        router_stage_pass(&stage, 2500);
+    }
+    cr_assert_leq(stage.nages, 26, "each 20 ms");
+    cr_assert_geq(stage.nages, 10);
+    router_stage_fini(&stage);
+}
+
 Test(router_bounds, where_it_fails_open_a_bound_is_maybe_at_once)
 {
     open_stage(WHEN_UNAVAILABLE_MAYBE, BOUND(5), 1);
