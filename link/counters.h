@@ -18,6 +18,7 @@
     X(site_full_total, "batches", "batches that wait, as the filter here is full")               \
     X(site_pending_keys, "keys", "fingerprints read that are not applied elsewhere (a gauge)")   \
     X(site_marks_total, "marks", "questions by which batch all is sent that were answered")      \
+    X(site_ages_total, "questions", "of routers, how much of other sites is here, answered")     \
     X(site_closed_total, "streams", "streams that ended before their time")                      \
     X(site_states, "filters", "states of filters at sites that are held (a gauge)")              \
     X(site_states_told_total, "states", "states of filters here told to other sites")            \

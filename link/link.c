@@ -25,9 +25,8 @@ static const struct site_entry *entry_of_peer(const struct link *self,
     return entry != NULL && entry->state != SITE_GONE ? entry : NULL;
 }
 
-/* NULL: it is not in sites, or not any more, or this site is not the one that its set says. */
-static const struct site_entry *own_entry(const struct link *self,
-                                          const struct document_entry *entry)
+const struct site_entry *site_filter_own(const struct link *self,
+                                         const struct document_entry *entry)
 {
     const struct site_entry *own = site_set_own(document_sites(&entry->document));
 
@@ -56,7 +55,7 @@ static const char *fault_of(const struct link *self, uint32_t peer,
                             const struct document_entry *entry, const struct site_life *own_life,
                             const struct site_life *peer_life, uint32_t keyset, enum status *status)
 {
-    const struct site_entry *own = entry != NULL ? own_entry(self, entry) : NULL;
+    const struct site_entry *own = entry != NULL ? site_filter_own(self, entry) : NULL;
     const struct site_entry *other = own != NULL ? entry_of_peer(self, &entry->document, peer)
                                                  : NULL;
 
@@ -109,7 +108,7 @@ static bool is_settled(const struct site_set *set)
 
 static void want(struct link *self, const struct document_entry *entry)
 {
-    const struct site_entry *own = own_entry(self, entry);
+    const struct site_entry *own = site_filter_own(self, entry);
 
     struct inflow_wish wish;
 
@@ -271,6 +270,7 @@ enum status link_create(const struct link_config *config, const struct effects *
     TAILQ_INIT(&self->leaving);
     TAILQ_INIT(&self->outflows);
     TAILQ_INIT(&self->readers);
+    ages_init(self);
     self->boot = inner->random(inner->context);
     *out = self;
     return STATUS_OK;
@@ -288,6 +288,7 @@ void link_destroy(struct link **link)
         inflows_fini(self);
         outflows_fini(self);
         readers_fini(self);
+        ages_fini(self);
     }
     buffer_fini(&self->out);
     states_destroy(&self->states);
@@ -348,12 +349,15 @@ static void on_inner_request(void *context, uint64_t now_us, const struct peer *
     struct frame frame = {0};
 
     self->now_us = now_us;
-    if (kind != FRAME_STATS_REQUEST && kind != FRAME_CLIENT_REQUEST && kind != FRAME_INFO_REQUEST) {
+    if (kind != FRAME_STATS_REQUEST && kind != FRAME_CLIENT_REQUEST && kind != FRAME_INFO_REQUEST &&
+        kind != FRAME_SITE_AGE_REQUEST) {
         self->core.on_request(self->core.self, now_us, from, bytes);
     } else if (codec_decode(self->arena, bytes, &frame) != STATUS_OK) {
         self->core.on_request(self->core.self, now_us, from, bytes); /* It says what is wrong. */
     } else if (frame.kind == FRAME_STATS_REQUEST) {
         report_on_stats(self, from, &frame);
+    } else if (frame.kind == FRAME_SITE_AGE_REQUEST) {
+        ages_on_request(self, now_us, from, &frame);
     } else {
         report_refuse_client(self, from, &frame);
     }
@@ -382,6 +386,7 @@ static void turn(void *context, uint64_t now_us)
     readers_turn(self, now_us);
     outflows_turn(self, now_us);
     inflows_turn(self, now_us);
+    ages_turn(self, now_us);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -395,7 +400,7 @@ static uint64_t next_us(void *context)
     uint64_t own_us = least(readers_next_us(self), outflows_next_us(self));
 
     own_us = least(own_us, least(inflows_next_us(self), self->next_tick_us));
-    own_us = least(own_us, states_next_us(self));
+    own_us = least(own_us, least(states_next_us(self), ages_next_us(self)));
     return least(own_us, self->core.next_us(self->core.self));
 }
 

@@ -87,7 +87,8 @@ const struct effects *link_router_effects(struct link *link);
 void link_attach(struct link *link, struct router *router, const struct actor *actor);
 
 /* Towards its own site; what is not the link's goes on to the router. It answers for its counters
- * with those of both, and refuses what clients ask routers for. */
+ * with those of both, tells routers how much of other sites' keys is here (SITE_AGE_REQUEST), and
+ * refuses what clients ask routers for. */
 struct actor link_inner_actor(struct link *link);
 
 /* Towards the others: of a request's peer `user` is the number of the site that has proved its key,

@@ -45,6 +45,15 @@ void marked_void(struct inflow *inflow)
 
 /* ---- asking ---- */
 
+void marked_want(struct inflow *inflow, uint64_t until_us, bool at_once)
+{
+    struct marked *marked = &inflow->marked;
+
+    marked->wanted_until_us = until_us > marked->wanted_until_us ? until_us
+                                                                 : marked->wanted_until_us;
+    marked->at_once |= at_once;
+}
+
 bool inflow_want_marks(struct link *self, uint64_t filter_id, uint32_t peer, uint64_t until_us)
 {
     struct inflow *inflow = inflow_find(self, filter_id, peer);
@@ -52,10 +61,7 @@ bool inflow_want_marks(struct link *self, uint64_t filter_id, uint32_t peer, uin
     if (inflow == NULL) {
         return false;
     }
-    if (until_us > inflow->marked.wanted_until_us) {
-        inflow->marked.wanted_until_us = until_us;
-    }
-    inflow->marked.at_once = true;
+    marked_want(inflow, until_us, true);
     return true;
 }
 
@@ -261,6 +267,7 @@ void marked_confirmed(struct inflow *inflow)
         marked->confirmed = marked->confirming;
         inflow->evidence.noted_us = marked->confirming_us;
     }
+    ages_marked(inflow->self, inflow->filter_id);
 }
 
 /* By the rule of all marks, of the newest that is confirmed; nothing while a node here is said to

@@ -9,6 +9,7 @@
  *   places.c    ... and how far that is, as this site's nodes remember it
  *   own_boots.c ... in which boots
  *   marked.c    ... and of which moment all of the source is here
+ *   ages.c      ... which routers of this site ask for
  *   outflow.c   streams that are sent: who is followed, what readers bring
  *   section.c   ... what was gathered, on its way as batches
  *   marks.c     ... which batch all that was acknowledged is in
@@ -39,6 +40,7 @@ enum {
     OUTFLOW_MEMORY = 1 << 14,   /* records of which a stream remembers that they were sent */
     OUTFLOW_ALIVE_US = 1000000, /* a stream says so often that it goes on */
     OUTFLOW_MARKS = 8,          /* under way of one stream; a newer one takes the oldest's place */
+    AGES_MAX_WAITING = 1024,    /* questions; those beyond are not kept waiting */
 };
 
 /* A connection to a link of another site that has greeted us. */
@@ -231,6 +233,34 @@ struct inflow_wish {
     bool unsettled;    /* ... in which somebody joins, leaves, is being filled */
 };
 
+/* ---- questions how much of other sites is here ---- */
+
+/* How many marks of an inflow had been begun. */
+struct marks_noted {
+    uint64_t tag; /* since this was drawn */
+    uint64_t begun;
+};
+
+/* One that waits for marks that are begun after it has come. */
+struct age_question {
+    TAILQ_ENTRY(age_question) link;
+    struct peer from;
+    uint64_t correlation;
+    uint64_t filter_id;
+    uint64_t until_us;                        /* then it is answered by what there is */
+    struct marks_noted noted[LINK_MAX_SITES]; /* when it came, by peers; 0: nothing was received */
+    bool news;                                /* a mark was confirmed since it was looked at */
+};
+
+TAILQ_HEAD(age_question_list, age_question);
+
+struct ages {
+    struct age_question_list waiting;
+    size_t nwaiting; /* at most AGES_MAX_WAITING */
+    uint64_t due_us; /* the first of them is to be answered; ACTOR_NEVER: none waits */
+    bool news;       /* of one of them */
+};
+
 /* ---- tails ---- */
 
 /* A stream reads the log of a node. */
@@ -419,6 +449,8 @@ struct link {
     struct number_table inflows_by_stream;
     struct number_table relays; /* arrivals, by the number of their relayed add */
 
+    struct ages ages;
+
     struct outflow_list outflows;
     struct number_table outflows_by_stream;
     struct reader_list readers;
@@ -477,6 +509,11 @@ void report_refuse_client(struct link *self, const struct peer *from, const stru
 void report_tick(struct link *self);
 
 /* ---- link.c ---- */
+
+/* This site in the set of an entry that serves; NULL: the filter is not in sites, or not any more,
+ * or this site is not the one that its set says. */
+const struct site_entry *site_filter_own(const struct link *self,
+                                         const struct document_entry *entry);
 
 /* NULL: no document of it is known. */
 const struct document_entry *site_filter_of(const struct link *self, const struct filter_uid *uid);
@@ -567,6 +604,9 @@ void own_boots_fini(struct inflow *inflow);
  * is begun at once. False: it is not received from there. */
 bool inflow_want_marks(struct link *self, uint64_t filter_id, uint32_t peer, uint64_t until_us);
 
+/* Likewise, of what is received; `at_once`: another one is begun whatever is under way. */
+void marked_want(struct inflow *inflow, uint64_t until_us, bool at_once);
+
 /* What a question is told that came when so many had been begun (marks_begun() of its marks), by
  * those that are noted and confirmed. */
 struct mark_told inflow_tell(const struct inflow *inflow, uint64_t begun, uint64_t now_us);
@@ -583,6 +623,21 @@ void marked_confirmed(struct inflow *inflow);
 void marked_stop(struct inflow *inflow);
 void marked_void(struct inflow *inflow);
 void marked_fini(struct inflow *inflow);
+
+/* ---- ages.c ---- */
+
+/* A router asks: SITE_AGE_REQUEST. */
+void ages_on_request(struct link *self, uint64_t now_us, const struct peer *from,
+                     const struct frame *frame);
+
+/* A mark of that filter was confirmed, or what was confirmed counts again. */
+void ages_marked(struct link *self, uint64_t filter_id);
+
+/* Answers what is due; after inflows_turn(). */
+void ages_turn(struct link *self, uint64_t now_us);
+uint64_t ages_next_us(const struct link *self);
+void ages_init(struct link *self);
+void ages_fini(struct link *self);
 
 /* ---- outflow.c ---- */
 
