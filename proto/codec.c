@@ -70,6 +70,8 @@ static const struct {
     BOUND(SITE_TAIL_REPLY, site_tail_reply, site_tail_reply),
     BOUND(SITE_CURSOR_REQUEST, site_cursor_request, site_cursor_request),
     BOUND(SITE_CURSOR_REPLY, site_cursor_reply, site_cursor_reply),
+    BOUND(SITE_AGE_REQUEST, site_age_request, site_age_request),
+    BOUND(SITE_AGE_REPLY, site_age_reply, site_age_reply),
     BOUND(ERROR, error_reply, error),
     BOUND(SITE_HELLO, site_hello, site_hello),
     BOUND(SITE_OPEN, site_open, site_open),

@@ -6,6 +6,7 @@
  *   client ------ client_request / client_reply, info_request / info_reply ------> router
  *   router ------ node_request / node_reply, documents, info_request ------------> node
  *   router ------ site_cursor_request / site_cursor_reply -----------------------> node
+ *   router ------ site_age_request / site_age_reply -----------------------------> link
  *   router, node  sync_request / sync_reply, <- hint ----------------------------> coordinator
  *   coordinator - fence_request / fence_reply, info_request / info_reply ---------> node
  *   node -------- pull_request / pull_reply, boot_request / boot_reply ------------> node
@@ -86,7 +87,8 @@ struct client_request {
     struct span keys;    /* one after the other; decoded: within the frame's bytes */
     const uint32_t *lengths;
     size_t count;
-    uint32_t keyset; /* feed: into this one only; 0: whichever does not serve yet */
+    uint32_t keyset;        /* feed: into this one only; 0: whichever does not serve yet */
+    uint64_t max_staleness; /* check: microseconds and 1 more; 0: the filter's own bound */
 };
 
 struct client_reply {
@@ -423,6 +425,8 @@ enum frame_kind {
     FRAME_SITE_TAIL_REPLY,
     FRAME_SITE_CURSOR_REQUEST,
     FRAME_SITE_CURSOR_REPLY,
+    FRAME_SITE_AGE_REQUEST, /* these two: see site_message.h */
+    FRAME_SITE_AGE_REPLY,
     FRAME_ERROR,
 };
 
@@ -454,6 +458,8 @@ struct frame {
         struct site_tail_reply site_tail_reply;
         struct site_cursor_request site_cursor_request;
         struct site_cursor_reply site_cursor_reply;
+        struct site_age_request site_age_request;
+        struct site_age_reply site_age_reply;
         struct error_reply error;
         struct site_hello site_hello;
         struct site_open site_open;

@@ -40,6 +40,8 @@ binding_table_fn binding_site_tail_request;
 binding_table_fn binding_site_tail_reply;
 binding_table_fn binding_site_cursor_request;
 binding_table_fn binding_site_cursor_reply;
+binding_table_fn binding_site_age_request;
+binding_table_fn binding_site_age_reply;
 binding_table_fn binding_error_reply;
 binding_table_fn binding_site_hello;
 binding_table_fn binding_site_open;

@@ -35,6 +35,7 @@ enum status codec_put_client_request(const struct frame *frame, struct codec_scr
     wire->n_lengths = request->count;
     wire->lengths = (uint32_t *)request->lengths;
     wire->keyset = request->keyset;
+    wire->max_staleness = request->max_staleness;
     *out = &wire->base;
     return codec_put_text(request->filter, &wire->filter);
 }
@@ -54,6 +55,8 @@ enum field {
     FIELD_KEYS,
     FIELD_LENGTHS,
     FIELD_KEYSET,
+    FIELD_MAX_STALENESS,
+    FIELD_LAST = FIELD_MAX_STALENESS,
 };
 
 struct lengths {
@@ -90,15 +93,16 @@ static enum status each_field(struct span body, struct reading *self, take_fn *t
 static bool type_fits(const struct codec_wire_field *field)
 {
     static const enum codec_wire_type types[] = {
-        [FIELD_FILTER] = WIRE_BYTES,        [FIELD_FILTER_ID] = WIRE_FIXED64,
-        [FIELD_OPERATION] = WIRE_VARINT,    [FIELD_SESSION_HIGH] = WIRE_FIXED64,
-        [FIELD_SESSION_LOW] = WIRE_FIXED64, [FIELD_SEQUENCE] = WIRE_VARINT,
-        [FIELD_ATTEMPT] = WIRE_VARINT,      [FIELD_TIMEOUT_MS] = WIRE_VARINT,
-        [FIELD_SLOTS] = WIRE_VARINT,        [FIELD_KEYS] = WIRE_BYTES,
-        [FIELD_LENGTHS] = WIRE_BYTES,       [FIELD_KEYSET] = WIRE_VARINT,
+        [FIELD_FILTER] = WIRE_BYTES,         [FIELD_FILTER_ID] = WIRE_FIXED64,
+        [FIELD_OPERATION] = WIRE_VARINT,     [FIELD_SESSION_HIGH] = WIRE_FIXED64,
+        [FIELD_SESSION_LOW] = WIRE_FIXED64,  [FIELD_SEQUENCE] = WIRE_VARINT,
+        [FIELD_ATTEMPT] = WIRE_VARINT,       [FIELD_TIMEOUT_MS] = WIRE_VARINT,
+        [FIELD_SLOTS] = WIRE_VARINT,         [FIELD_KEYS] = WIRE_BYTES,
+        [FIELD_LENGTHS] = WIRE_BYTES,        [FIELD_KEYSET] = WIRE_VARINT,
+        [FIELD_MAX_STALENESS] = WIRE_VARINT,
     };
 
-    if (field->number > FIELD_KEYSET) {
+    if (field->number > FIELD_LAST) {
         return true; /* Of a later version: skipped. */
     }
     return field->type == types[field->number] ||
@@ -147,6 +151,9 @@ static enum status take_scalar(struct reading *self, const struct codec_wire_fie
         break;
     case FIELD_KEYSET:
         request->keyset = (uint32_t)field->value;
+        break;
+    case FIELD_MAX_STALENESS:
+        request->max_staleness = field->value;
         break;
     case FIELD_LENGTHS:
         self->room += field->type == WIRE_BYTES ? field->bytes.size : 1;

@@ -1,4 +1,4 @@
-/* What links of two sites tell each other. */
+/* What links of two sites tell each other, and what routers ask the links of their own. */
 #include "proto/codec_body.h"
 
 #define WIRE_site_hello Orbloom__V1__SiteHello
@@ -77,3 +77,33 @@ static const struct binding site_close_rows[] = {
     ROW(site_close, message, MESSAGE),
 };
 BINDING_TABLE(site_close, site_close, NULL);
+
+#define WIRE_site_age_request Orbloom__V1__SiteAgeRequest
+static const struct binding site_age_request_rows[] = {
+    ROW(site_age_request, filter_id, UINT64),
+    ROW(site_age_request, wait_ms, UINT32),
+};
+BINDING_TABLE(site_age_request, site_age_request, NULL);
+
+#define WIRE_site_age Orbloom__V1__SiteAge
+static const struct binding site_age_rows[] = {
+    ROW_AS(site_age, id.high, site_high, UINT64),
+    ROW_AS(site_age, id.low, site_low, UINT64),
+    ROW_AS(site_age, life.number, life, UINT64),
+    ROW_AS(site_age, life.tag, tag, UINT64),
+    ROW(site_age, known, BOOL),
+    ROW(site_age, after, BOOL),
+    ROW(site_age, age_us, UINT64),
+};
+static BINDING_TABLE(site_age, site_age, NULL);
+
+#define WIRE_site_age_reply Orbloom__V1__SiteAgeReply
+static const struct binding site_age_reply_rows[] = {
+    ROW(site_age_reply, status, STATUS),
+    ROW(site_age_reply, filter_id, UINT64),
+    ROW_AS(site_age_reply, own_life.number, own_life, UINT64),
+    ROW_AS(site_age_reply, own_life.tag, own_tag, UINT64),
+    ROW(site_age_reply, keyset, UINT32),
+    LIST(site_age_reply, sites, nsites, site_age, SITE_SET_MAX_LIVE - 1, STATUS_TOO_LARGE),
+};
+BINDING_TABLE(site_age_reply, site_age_reply, NULL);

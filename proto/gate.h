@@ -8,10 +8,13 @@
  *   client        client requests, info        -                                  admin requests
  *   monitor       stats                        stats                              status, stats
  *   admin         client requests, info, stats stats                              all, stats
- *   router        -                            node requests, documents, info,    sync, admin
- *                                              pulls (dumps), cursors of sites    requests
+ *   router        how much is here of other    node requests, documents, info,    sync, admin
+ *                 sites' keys (of links)       pulls (dumps), cursors of sites    requests
  *   node          -                            boots, pulls, documents            sync
  *   coordinator   hints                        fences, hints, info, documents     admin requests
+ *
+ * Links have the door of routers, which they are to their own site; a router knows no answer to
+ * what is for links, and says so.
  *
  * Hints and answers travel back on the connection of whoever asked; there no gate is passed. That a
  * coordinator may send a hint to a door is room for one that dials; today's ignore it there.

@@ -1,4 +1,5 @@
-/* site_message.h - what links of two sites tell each other; see codec.h and link/link.h.
+/* site_message.h - what links of two sites tell each other, and what routers ask the links of their
+ * own; see codec.h and link/link.h.
  *
  * Owner:   as codec.h says of frames.
  * Threads: none.
@@ -18,6 +19,7 @@
 enum {
     SITE_LINK_VERSION = 1,    /* of what links tell each other */
     SITE_MAX_SOURCES = 16384, /* in one message */
+    SITE_AGE_MAX_WAIT_MS = 10000,
 };
 
 struct site_hello {
@@ -86,6 +88,33 @@ struct site_close {
     uint64_t stream;
     enum status status;
     const char *message;
+};
+
+/* ---- router and link of one site ---- */
+
+/* How much of what other sites have acknowledged is here? */
+struct site_age_request {
+    uint64_t filter_id;
+    uint32_t wait_ms; /* for marks that are begun after the question has come; more than
+                         SITE_AGE_MAX_WAIT_MS is as much; 0: the answer comes at once */
+};
+
+/* Of one other site's keys, by the newest mark that counts: site/mark.h. */
+struct site_age {
+    struct site_id id;
+    struct site_life life;
+    bool known; /* else nothing is, whatever the others say */
+    bool after; /* it was begun after the question had come, by the order of events */
+    uint64_t age_us;
+};
+
+struct site_age_reply {
+    enum status status; /* OK; NOT_FOUND: the filter is not here, or not in sites */
+    uint64_t filter_id;
+    struct site_life own_life; /* what the ages are about: see struct freshness_answer */
+    uint32_t keyset;
+    const struct site_age *sites; /* the others of the set but for those that are gone */
+    size_t nsites;                /* at most SITE_SET_MAX_LIVE - 1 */
 };
 
 #endif

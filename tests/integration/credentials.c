@@ -123,6 +123,8 @@ static const uint32_t numbers[] = {
     [FRAME_SITE_TAIL_REPLY] = 63,
     [FRAME_SITE_CURSOR_REQUEST] = 64,
     [FRAME_SITE_CURSOR_REPLY] = 65,
+    [FRAME_SITE_AGE_REQUEST] = 66,
+    [FRAME_SITE_AGE_REPLY] = 67,
 };
 
 /* A body without fields: whether it may come at all is what matters. */

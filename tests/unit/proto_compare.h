@@ -44,6 +44,7 @@ static inline void compare_client_request(const struct client_request *a,
     SAME(timeout_ms);
     SAME(slots);
     SAME(keyset);
+    SAME(max_staleness);
     cr_assert(span_equal(a->keys, b->keys));
     SAME(count);
     for (size_t i = 0; i < a->count; i++) {
@@ -289,6 +290,8 @@ static inline void compare_by_hand(const struct frame *a, const struct frame *b)
     case FRAME_SITE_FILTERS:
     case FRAME_SITE_CURSOR_REQUEST:
     case FRAME_SITE_CURSOR_REPLY:
+    case FRAME_SITE_AGE_REQUEST:
+    case FRAME_SITE_AGE_REPLY:
     case FRAME_ERROR:
         break;
     }

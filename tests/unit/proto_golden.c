@@ -610,6 +610,53 @@ Test(golden, pull_reply)
                           "4215c20103646f63");
 }
 
+Test(golden, site_age_request)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_AGE_REQUEST};
+
+    frame.body.site_age_request = (struct site_age_request){.filter_id = 2, .wait_ms = 300};
+    assert_golden(&frame, "080111010000000000000092040c09020000000000000010ac02");
+}
+
+Test(golden, site_age_reply)
+{
+    static const struct site_age sites[] = {
+        {.id = {3, 4}, .life = {5, 6}, .known = true, .after = true, .age_us = 300},
+        {.id = {7, 8}, .life = {9, 10}},
+    };
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_AGE_REPLY};
+
+    frame.body.site_age_reply = (struct site_age_reply){
+        .status = STATUS_OK,
+        .filter_id = 2,
+        .own_life = {11, 12},
+        .keyset = 13,
+        .sites = sites,
+        .nsites = 2,
+    };
+    assert_golden(&frame, "08011101000000000000009a045b110200000000000000180b210c0000000000"
+                          "0000280d32240903000000000000001104000000000000001805210600000000"
+                          "0000002801300138ac02321d0907000000000000001108000000000000001809"
+                          "210a00000000000000");
+}
+
+/* What says no more than before looks as before, above; the bound comes behind that. */
+Test(golden, client_request_with_a_bound)
+{
+    static const uint32_t lengths[] = {1};
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_CLIENT_REQUEST};
+
+    frame.body.client_request = (struct client_request){
+        .filter = "urls",
+        .operation = OPERATION_CHECK,
+        .keys = span_of("a", 1),
+        .lengths = lengths,
+        .count = 1,
+        .max_staleness = 5000001,
+    };
+    assert_golden(&frame, "080111010000000000000052130a0475726c7318015201615a010168c196b102");
+}
+
 /* What says no more than before looks as before, above; flags and targets come behind that. */
 Test(golden, pull_reply_with_flags_and_targets)
 {

@@ -53,6 +53,7 @@ static inline void sample_client_request(enum sample_size size, struct client_re
         out->timeout_ms = 5000;
         out->slots = 0x7f;
         out->keyset = UINT32_MAX;
+        out->max_staleness = UINT64_MAX;
     }
 }
 
@@ -232,6 +233,8 @@ static inline void sample_by_hand(enum sample_size size, struct frame *out)
     case FRAME_SITE_FILTERS:
     case FRAME_SITE_CURSOR_REQUEST:
     case FRAME_SITE_CURSOR_REPLY:
+    case FRAME_SITE_AGE_REQUEST:
+    case FRAME_SITE_AGE_REPLY:
     case FRAME_ERROR:
         break;
     }
