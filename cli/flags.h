@@ -24,6 +24,12 @@ struct flags_common {
 /* tcp://HOST:PORT, at most as many as a channel may have, separated by commas. */
 bool flags_endpoints_valid(const char *text);
 
+/* A bound of checks: a time of at most 30 days, or 0. */
+bool flags_bound_valid(const char *text);
+
+/* ... as documents and requests have it, see map/staleness.h; NULL: none. */
+uint64_t flags_bound(const char *text);
+
 /* Whom a channel leads to, and who asks there; borrows the texts. */
 struct channel_options flags_channel(const struct flags_common *common);
 
@@ -48,6 +54,14 @@ struct channel_options flags_channel(const struct flags_common *common);
         .name = "credential", .kind = OPTION_TEXT, .offset = (at), .sample = "FILE",           \
         .range = "a file, or none",                                                            \
         .help = "the user who asks, where the cluster speaks CURVE; else $ORBLOOM_CREDENTIAL", \
+    }
+
+/* A bound of checks, a borrowed text at `at` in the settings; NULL without the flag. */
+#define FLAG_MAX_STALENESS(at, text)                                   \
+    {                                                                  \
+        .name = "max-staleness", .kind = OPTION_TEXT, .offset = (at),  \
+        .accepts = flags_bound_valid, .sample = "TIME",                \
+        .range = "0, or a time such as 5s, up to 30d", .help = (text), \
     }
 
 #define FLAGS_COMMON                                                                               \

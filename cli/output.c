@@ -127,3 +127,9 @@ void json_bool(struct json *self, const char *name, bool value)
     separate(self, name);
     (void)fputs(value ? "true" : "false", self->out);
 }
+
+void json_null(struct json *self, const char *name)
+{
+    separate(self, name);
+    (void)fputs("null", self->out);
+}

@@ -30,5 +30,6 @@ void json_text(struct json *self, const char *name, const char *text);
 void json_count(struct json *self, const char *name, uint64_t value);
 void json_number(struct json *self, const char *name, double value);
 void json_bool(struct json *self, const char *name, bool value);
+void json_null(struct json *self, const char *name);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "cli/cmd.h"
 #include "cli/stream_batch.h"
+#include "map/staleness.h"
 #include "proto/codec.h"
 #include "runtime/hub.h"
 
@@ -167,6 +168,12 @@ static void drain(struct run *run)
     }
 }
 
+void stream_put_bound(const struct stream *stream, struct orbloom_request *request)
+{
+    request->bounded = stream->bound != 0;
+    request->max_staleness_us = stream->bound != 0 ? stream->bound - staleness_of(0) : 0;
+}
+
 static void submit(struct run *run, struct stream_batch *batch)
 {
     struct orbloom_request request = {
@@ -177,8 +184,10 @@ static void submit(struct run *run, struct stream_batch *batch)
         .keyset = run->stream->keyset,
         .user = batch,
     };
-    int code = batch->nkeys > 0 ? orbloom_submit(run->handle, &request) : ORBLOOM_OK;
+    int code;
 
+    stream_put_bound(run->stream, &request);
+    code = batch->nkeys > 0 ? orbloom_submit(run->handle, &request) : ORBLOOM_OK;
     while (code == ORBLOOM_OVERLOADED && orbloom_in_flight(run->handle) > 0) {
         collect(run, WAIT_MS);
         code = orbloom_submit(run->handle, &request);

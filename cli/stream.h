@@ -76,9 +76,13 @@ struct stream {
     enum orbloom_operation operation;
     uint32_t replicas; /* checks: bit set of slots; 0: all */
     uint32_t keyset;   /* feeds: which rebuild is meant; 0: whichever is open */
+    uint64_t bound;    /* checks: see map/staleness.h; 0: the filter's own */
     stream_line_fn line;
     void *context;
 };
+
+/* The request's bound. */
+void stream_put_bound(const struct stream *stream, struct orbloom_request *request);
 
 /* Everything from `files` to the end. Returns CMD_OK when every line was answered, else
  * CMD_PARTIAL, or CMD_USAGE when the handle could not be opened. */

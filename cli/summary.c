@@ -7,6 +7,7 @@
 #include "cli/show/load.h"
 #include "cli/show/rebuild.h"
 #include "cli/show/window.h"
+#include "map/staleness.h"
 #include "map/window.h"
 #include "proto/replica_report.h"
 
@@ -41,6 +42,21 @@ const char *summary_joining_note(void)
            "again.\n";
 }
 
+static void bound_text(const struct filter_summary *filter)
+{
+    char text[NUMBER_TEXT_BYTES];
+
+    if (filter->max_staleness == staleness_of(0)) {
+        (void)printf(
+            "bound         \"absent\" counts all that any site acknowledged before the check "
+            "(max-staleness 0)\n");
+    } else if (filter->max_staleness != 0) {
+        (void)printf("bound         \"absent\" counts all that any site acknowledged more than %s "
+                     "before the check\n",
+                     staleness_show(filter->max_staleness, text));
+    }
+}
+
 void summary_filter_text(const struct filter_summary *filter)
 {
     char uid[FILTER_UID_TEXT_BYTES];
@@ -57,6 +73,7 @@ void summary_filter_text(const struct filter_summary *filter)
     (void)printf("policies      when unavailable: %s; when full: %s\n",
                  when_unavailable_name(filter->when_unavailable),
                  when_full_name(filter->when_full));
+    bound_text(filter);
     (void)printf("kept in       %s; key log %s; hash %s\n", durability_name(filter->durability),
                  keylog_name(filter->keylog), hash_kind_name(filter->hash));
     (void)printf("size          %s a copy, %.2f bits a key, %u shards of %s, k = %u\n",
@@ -223,6 +240,15 @@ static void text_of_number(struct json *json, const char *name, uint64_t value)
     json_text(json, name, text);
 }
 
+static void bound_json(struct json *json, const struct filter_summary *filter)
+{
+    if (filter->max_staleness == 0) {
+        json_null(json, "max_staleness_us");
+    } else {
+        json_count(json, "max_staleness_us", filter->max_staleness - staleness_of(0));
+    }
+}
+
 void summary_filter_json(struct json *json, const struct filter_summary *filter)
 {
     char uid[FILTER_UID_TEXT_BYTES];
@@ -243,6 +269,7 @@ void summary_filter_json(struct json *json, const struct filter_summary *filter)
     json_text(json, "hash", hash_kind_name(filter->hash));
     json_text(json, "when_unavailable", when_unavailable_name(filter->when_unavailable));
     json_text(json, "when_full", when_full_name(filter->when_full));
+    bound_json(json, filter);
     json_text(json, "keylog", keylog_name(filter->keylog));
     json_text(json, "durability", durability_name(filter->durability));
     json_count(json, "shards", filter->nshards);

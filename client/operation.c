@@ -92,7 +92,8 @@ enum status operation_create_keys(const struct session_keys *keys, struct op_id 
         .keys = span_of(text + text_size, bytes),
         .lengths = lengths,
         .count = keys->count,
-        .keyset = keys->keyset};
+        .keyset = keys->keyset,
+        .max_staleness = keys->max_staleness};
     *out = self;
     return STATUS_OK;
 }

@@ -38,6 +38,8 @@ extern "C" {
 #define ORBLOOM_MAX_BATCH_KEYS  65536
 #define ORBLOOM_MAX_BATCH_BYTES 8000000
 
+#define ORBLOOM_MAX_STALENESS_US UINT64_C(2592000000000) /* 30 days */
+
 /* Codes, as on the wire: numbers are never reused. */
 enum orbloom_code {
     ORBLOOM_OK = 0,
@@ -65,7 +67,8 @@ enum orbloom_code {
     ORBLOOM_DROPPED = 22,
     ORBLOOM_INTERNAL = 23,
     ORBLOOM_OVER_QUOTA = 24,
-    ORBLOOM_BEHIND = 25 /* another site may have keys that this one does not have yet */
+    ORBLOOM_BEHIND = 25 /* another site may have keys that this one does not have yet; see
+                           orbloom_check_within() */
 };
 
 /* "NOT_FOUND". */
@@ -136,6 +139,23 @@ int orbloom_add_key(struct orbloom *handle, const char *filter, const void *key,
 int orbloom_check_key(struct orbloom *handle, const char *filter, const void *key, size_t size,
                       enum orbloom_answer *answer);
 
+/* ---- filters in several sites ----
+ *
+ * In several datacentres ORBLOOM_ABSENT means: never acknowledged here, nor elsewhere but for what
+ * is still on its way. Within a bound of D it counts all that any site had acknowledged more than D
+ * before the check; with D = 0, a fresh check, all that was acknowledged before the check, at a
+ * round trip between sites that all checks share which wait at that moment.
+ *
+ * What can't be told within the bound until the timeout stays ORBLOOM_UNKNOWN, and the code is
+ * ORBLOOM_BEHIND; orbloom_error() names the site and how far behind it is. It is not asked again by
+ * itself. ORBLOOM_MAYBE where the filter fails open. ORBLOOM_PRESENT never waits for other sites.
+ */
+
+/* As orbloom_check(), within a bound of 0 to ORBLOOM_MAX_STALENESS_US. Of this one and the filter's
+ * own the smaller one counts. A filter in one site is fresh by itself. */
+int orbloom_check_within(struct orbloom *handle, const char *filter, uint64_t max_staleness_us,
+                         const struct orbloom_keys *keys, uint8_t *answers);
+
 /* ---- many batches in flight ---- */
 
 enum orbloom_operation { ORBLOOM_CHECK = 1, ORBLOOM_ADD = 2, ORBLOOM_FEED = 3 };
@@ -148,6 +168,9 @@ struct orbloom_request {
     uint32_t timeout_ms; /* 0: the handle's */
     void *user;          /* given back with the completion */
     uint32_t keyset;     /* feeds: see orbloom_rebuild_begin() */
+    int bounded; /* checks: 1: within max_staleness_us, see orbloom_check_within(); 0: within
+                    the filter's own bound */
+    uint64_t max_staleness_us;
 };
 
 struct orbloom_completion {
@@ -197,6 +220,9 @@ struct orbloom_filter {
     int keylog_off;             /* 1: nodes keep bits only, on disk; see docs/cli.md, create */
     int refuse_when_full;       /* 1: adds are refused past the capacity, as where it can't grow;
                                    else it grows by itself, up to max_capacity */
+    int bounded;                /* 1: checks in several sites have the bound that follows, see
+                                   orbloom_check_within(); 0: they have none */
+    uint64_t max_staleness_us;
 };
 
 /* Fine when the filter exists with the same parameters, or has grown since and has at least these;
@@ -257,6 +283,8 @@ struct orbloom_info {
     uint32_t replicas_full;    /* per slot group: ready to answer */
     uint32_t replicas_waiting; /* building or joining */
     enum orbloom_hash hash;
+    int bounded; /* 1: checks in several sites have this bound */
+    uint64_t max_staleness_us;
 };
 
 int orbloom_info(struct orbloom *handle, const char *filter, struct orbloom_info *out);

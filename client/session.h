@@ -56,8 +56,9 @@ struct session_keys {
     const uint8_t *blob; /* the keys, one after the other */
     const uint32_t *lengths;
     size_t count;
-    uint32_t slots;  /* replica slots that a check may ask; 0: all */
-    uint32_t keyset; /* feeds: into this one only; 0: whichever does not serve yet */
+    uint32_t slots;         /* replica slots that a check may ask; 0: all */
+    uint32_t keyset;        /* feeds: into this one only; 0: whichever does not serve yet */
+    uint64_t max_staleness; /* checks: see map/staleness.h; 0: the filter's own bound */
 };
 
 struct session;

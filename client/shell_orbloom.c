@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "client/orbloom.h"
 #include "client/shell_channel.h"
+#include "map/staleness.h"
 #include "proto/replica_report.h"
 #include "runtime/hub.h"
 
@@ -40,6 +41,7 @@ SAME(ORBLOOM_ADD, OPERATION_ADD);
 SAME(ORBLOOM_FEED, OPERATION_FEED);
 SAME(ORBLOOM_MAX_KEY_BYTES, CODEC_MAX_KEY_BYTES);
 SAME(ORBLOOM_MAX_BATCH_KEYS, CODEC_MAX_KEYS);
+_Static_assert(ORBLOOM_MAX_STALENESS_US == STALENESS_MAX_US, "bounds differ");
 
 enum {
     MESSAGE_BYTES = 512,
@@ -183,6 +185,25 @@ static int refuse(struct orbloom *handle, enum status status)
     return fail(handle, status, "%s", limits);
 }
 
+/* A bound, as requests have it. What has none is the bound of nothing: 0. */
+static int take_bound(struct orbloom *handle, int bounded, uint64_t bound_us, uint64_t *out)
+{
+    if (bounded != 0 && bound_us > ORBLOOM_MAX_STALENESS_US) {
+        return fail(handle, STATUS_INVALID, "a bound of checks is 0 to 30 days");
+    }
+    *out = bounded != 0 ? staleness_of(bound_us) : 0;
+    return ORBLOOM_OK;
+}
+
+static int take_request_bound(struct orbloom *handle, const struct orbloom_request *request,
+                              uint64_t *out)
+{
+    if (request->bounded != 0 && request->operation != ORBLOOM_CHECK) {
+        return fail(handle, STATUS_INVALID, "only checks have a bound");
+    }
+    return take_bound(handle, request->bounded, request->max_staleness_us, out);
+}
+
 /* Hand a request to the session; *out lives in handle->open. */
 static int submit(struct orbloom *handle, const struct orbloom_request *request, bool awaited,
                   struct orbloom_request_state **out)
@@ -198,9 +219,14 @@ static int submit(struct orbloom *handle, const struct orbloom_request *request,
                                 .keyset = request->keyset};
     struct orbloom_request_state *self;
     enum status status;
+    int code;
 
     if (handle->channel == NULL) {
         return (int)STATUS_INVALID; /* The error of orbloom_connect() stands. */
+    }
+    code = take_request_bound(handle, request, &keys.max_staleness);
+    if (code != ORBLOOM_OK) {
+        return code;
     }
     if (keys.count > CODEC_MAX_KEYS) {
         return refuse(handle, STATUS_TOO_LARGE);
@@ -335,6 +361,18 @@ int orbloom_check(struct orbloom *handle, const char *filter, const struct orblo
     return call(handle, ORBLOOM_CHECK, filter, keys, answers);
 }
 
+int orbloom_check_within(struct orbloom *handle, const char *filter, uint64_t max_staleness_us,
+                         const struct orbloom_keys *keys, uint8_t *answers)
+{
+    struct orbloom_request request = {.filter = filter,
+                                      .operation = ORBLOOM_CHECK,
+                                      .keys = *keys,
+                                      .bounded = 1,
+                                      .max_staleness_us = max_staleness_us};
+
+    return call_request(handle, &request, answers);
+}
+
 static int call_key(struct orbloom *handle, enum orbloom_operation operation, const char *filter,
                     const void *key, size_t size, enum orbloom_answer *answer)
 {
@@ -396,7 +434,11 @@ static void take_info(const struct info_reply *reply, struct orbloom_info *out)
                                  .keys = sum.keys,
                                  .replicas_full = sum.full,
                                  .replicas_waiting = sum.joining + sum.building,
-                                 .hash = (enum orbloom_hash)filter->hash};
+                                 .hash = (enum orbloom_hash)filter->hash,
+                                 .bounded = filter->max_staleness != 0,
+                                 .max_staleness_us = filter->max_staleness != 0
+                                                         ? filter->max_staleness - staleness_of(0)
+                                                         : 0};
 }
 
 static void on_answer(void *context, const struct session_result *result)
@@ -475,6 +517,10 @@ int orbloom_create(struct orbloom *handle, const struct orbloom_filter *filter, 
     frame.body.admin_request.action = ADMIN_CREATE;
     frame.body.admin_request.name = filter->name;
     fill_create(filter, create);
+    code = take_bound(handle, filter->bounded, filter->max_staleness_us, &create->max_staleness);
+    if (code != ORBLOOM_OK) {
+        return code;
+    }
     code = check_create(handle, filter, create);
     if (code != ORBLOOM_OK) {
         return code;

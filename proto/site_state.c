@@ -5,6 +5,7 @@
 #include "filter/fingerprint.h"
 #include "filter/sizing.h"
 #include "map/seal.h"
+#include "map/staleness.h"
 
 #include <math.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static const char *wishes_fault(const struct site_filter *self)
         self->max_capacity < self->capacity) {
         return "rate or capacity are out of range";
     }
-    if (self->max_staleness > DOCUMENT_MAX_STALENESS_US + 1) {
+    if (!staleness_valid(self->max_staleness)) {
         return "the bound of checks is out of range";
     }
     return self->sealed_secret.size == 0 || self->sealed_secret.size == SEAL_SECRET_BYTES ||

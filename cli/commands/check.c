@@ -12,6 +12,7 @@ struct check_settings {
     struct stream_settings stream;
     const char *only;
     const char *replicas;
+    const char *max_staleness;
 };
 
 static const struct option options[] = {
@@ -31,6 +32,9 @@ static const struct option options[] = {
         .range = "all | slots such as 0,1 | several sets: 0,1/1,2",
         .help = "ask these replica slots only; of several sets, each of them",
     },
+    FLAG_MAX_STALENESS(
+        offsetof(struct check_settings, max_staleness),
+        "how late \"absent\" may hear of other sites (below); else as the filter says"),
     STREAM_FLAGS,
     FLAGS_COMMON,
 };
@@ -40,20 +44,26 @@ static const struct option_table table = {
     .command = "check",
     .words = "NAME [FILE...]",
     .summary = "Check keys, one a line: prints present, absent, unknown or maybe for each.",
-    .notes = "Answers are in input order, one a line of input. present: added before, or one of\n"
-             "the filter's false positives. absent: never acknowledged. unknown: not sure, which\n"
-             "is never absent; also printed for a line that is no key. maybe: not sure either,\n"
-             "from a filter made with --when-unavailable maybe.\n\n"
-             "--replicas 0,1 asks these replica slots only; the read quorum still counts.\n"
-             "--replicas all, or several sets, asks every set of R of N slots, or each that is\n"
-             "named, through every router given, and prints no answers but each \"absent\":\n"
-             "KEY, absent, the set and the router, with tabs between.\n\n"
-             "Examples:\n"
-             "  orbloom check seen urls.txt\n"
-             "  orbloom check seen --only absent < urls.txt\n"
-             "  orbloom check seen --replicas all < acknowledged.txt\n\n"
-             "Exit: 0 all answered, 1 not all (unknown), 2 wrong usage; with --replicas all or\n"
-             "several sets: 0 every answer was present.",
+    .notes =
+        "Answers are in input order, one a line of input. present: added before, or one of\n"
+        "the filter's false positives. absent: never acknowledged. unknown: not sure, which\n"
+        "is never absent; also printed for a line that is no key. maybe: not sure either,\n"
+        "from a filter made with --when-unavailable maybe.\n\n"
+        "Of a filter in several sites --max-staleness 5s has \"absent\" count all that any site\n"
+        "acknowledged more than 5s before the check, 0 all before the check, at a round trip\n"
+        "between sites. Of this bound and the filter's own the smaller one counts. What can't\n"
+        "be told within it before the timeout is unknown: BEHIND, with who is how far behind.\n\n"
+        "--replicas 0,1 asks these replica slots only; the read quorum still counts.\n"
+        "--replicas all, or several sets, asks every set of R of N slots, or each that is\n"
+        "named, through every router given, and prints no answers but each \"absent\":\n"
+        "KEY, absent, the set and the router, with tabs between.\n\n"
+        "Examples:\n"
+        "  orbloom check seen urls.txt\n"
+        "  orbloom check seen --only absent < urls.txt\n"
+        "  orbloom check seen --max-staleness 0 < urls.txt\n"
+        "  orbloom check seen --replicas all < acknowledged.txt\n\n"
+        "Exit: 0 all answered, 1 not all (unknown), 2 wrong usage; with --replicas all or\n"
+        "several sets: 0 every answer was present.",
     .options = options,
     .count = sizeof options / sizeof options[0],
     .min_words = 1,
@@ -122,16 +132,16 @@ static int run(int argc, char **argv)
     if (settings.replicas != NULL && check_sets_parse(settings.replicas, &sets) != STATUS_OK) {
         return refuse_sets(settings.replicas);
     }
+    stream.filter = words.items[0];
+    stream.bound = flags_bound(settings.max_staleness);
     if (sets.all || sets.count > 1) {
         return settings.only == NULL
-                   ? audit_run(&settings.stream, words.items[0], &sets, words.items + 1,
-                               words.count - 1)
+                   ? audit_run(&stream, &sets, words.items + 1, words.count - 1)
                    : cmd_fail(STATUS_USAGE,
                               "--only and several sets of --replicas do not go together; leave "
                               "one out");
     }
     stream.replicas = sets.count == 1 ? sets.masks[0] : 0;
-    stream.filter = words.items[0];
     stream.line = settings.only != NULL ? print_key : print_answer;
     code = stream_run(&stream, words.items + 1, words.count - 1, &totals);
     if (code != CMD_USAGE && !settings.stream.quiet) {

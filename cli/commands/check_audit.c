@@ -29,8 +29,8 @@ struct probe {
 };
 
 struct audit {
-    const struct stream_settings *settings;
-    const char *filter;
+    const struct stream *stream;
+    const struct stream_settings *settings; /* its */
     const struct check_sets *sets;
     char routers[SESSION_MAX_ENDPOINTS][DOCUMENT_TEXT_BYTES];
     uint32_t nrouters;
@@ -85,7 +85,7 @@ static void submit(struct audit *self, struct probe *probe)
 {
     struct orbloom *handle = self->handles[probe->router];
     struct orbloom_request request = {
-        .filter = self->filter,
+        .filter = self->stream->filter,
         .operation = ORBLOOM_CHECK,
         .keys = {self->batch.blob.data, self->batch.lengths, self->batch.nkeys},
         .replicas = probe->mask,
@@ -93,6 +93,7 @@ static void submit(struct audit *self, struct probe *probe)
     };
     int code;
 
+    stream_put_bound(self->stream, &request);
     memset(probe->answers, ORBLOOM_UNKNOWN, self->batch.nkeys);
     if (probe->unanswered >= GIVE_UP_BATCHES) {
         return;
@@ -226,7 +227,7 @@ static int find_sets(struct audit *self, struct check_sets *sets)
 
     self->sets = sets;
     for (uint32_t i = 0; sets->all && i < self->nrouters; i++) {
-        if (orbloom_info(self->handles[i], self->filter, &info) == ORBLOOM_OK) {
+        if (orbloom_info(self->handles[i], self->stream->filter, &info) == ORBLOOM_OK) {
             check_sets_fill(sets, info.replicas, info.read_quorum);
             return CMD_OK;
         }
@@ -277,7 +278,7 @@ static void summarize(const struct audit *self, uint64_t start_us)
     (void)fprintf(stderr,
                   "check %s: %s read, each through %zu sets of slots and %u routers: %s present, "
                   "%s absent, %s maybe, %s unknown; %s keys absent somewhere; %s\n",
-                  self->filter, number_show_count(self->lines, text[0]), self->sets->count,
+                  self->stream->filter, number_show_count(self->lines, text[0]), self->sets->count,
                   self->nrouters, number_show_count(self->answers[ORBLOOM_PRESENT], text[1]),
                   number_show_count(self->answers[ORBLOOM_ABSENT], text[2]),
                   number_show_count(self->answers[ORBLOOM_MAYBE], text[3]),
@@ -293,10 +294,11 @@ static int conclude(const struct audit *self)
     return sure ? CMD_OK : CMD_PARTIAL;
 }
 
-int audit_run(const struct stream_settings *settings, const char *filter, struct check_sets *sets,
-              char *const *files, size_t nfiles)
+int audit_run(const struct stream *stream, struct check_sets *sets, char *const *files,
+              size_t nfiles)
 {
-    struct audit audit = {.settings = settings, .filter = filter};
+    const struct stream_settings *settings = stream->settings;
+    struct audit audit = {.stream = stream, .settings = settings};
     uint64_t start_us = hub_now_us();
     int code = connect_routers(&audit);
 

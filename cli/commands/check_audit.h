@@ -15,7 +15,7 @@
 #include "cli/stream.h"
 
 /* `sets` is filled when it says "all". */
-int audit_run(const struct stream_settings *settings, const char *filter, struct check_sets *sets,
-              char *const *files, size_t nfiles);
+int audit_run(const struct stream *stream, struct check_sets *sets, char *const *files,
+              size_t nfiles);
 
 #endif

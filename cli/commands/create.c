@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/summary.h"
 #include "filter/sizing.h"
+#include "map/staleness.h"
 #include "map/window.h"
 #include "runtime/hub.h"
 
@@ -240,6 +241,7 @@ struct create_settings {
     const char *durability;
     const char *keylog;
     const char *sites;
+    const char *max_staleness;
     uint64_t window_us;
     uint64_t nslices;
 };
@@ -372,6 +374,8 @@ static const struct option options[] = {
         .range = "names of sites",
         .help = "the sites that are to have it, with or without this one: as `site add` for each",
     },
+    FLAG_MAX_STALENESS(FIELD(max_staleness),
+                       "how late \"absent\" may hear of other sites (below); else no bound"),
     {
         .name = "hash",
         .kind = OPTION_CHOICE,
@@ -411,7 +415,16 @@ static const struct option_table table = {
         "Window: a key is there for the whole window since its add was sent, and is gone about "
         "one\n"
         "slice later. Capacity is what the window holds, the same in each slice; with k slices a\n"
-        "copy has k + 2 arrays. It takes a key log and durability sync or os.\n\n"
+        "copy has k + 2 arrays. It takes a key log and durability sync or os.\n"
+        "Bound: in several sites \"absent\" means never acknowledged here, nor elsewhere but for "
+        "what "
+        "is\n"
+        "still on its way. With --max-staleness 5s all counts that any site acknowledged more than "
+        "5s\n"
+        "before the check; with 0 all before the check, at a round trip between sites. What can't "
+        "be\n"
+        "told within the bound is unknown (BEHIND), or maybe. Sites that join take the bound "
+        "over.\n\n"
         "Waits until all replicas can serve, and shows how far they are: as long as they get on\n"
         "with it, and for the timeout when nothing moves. Ctrl-C leaves it being made.\n\n"
         "Examples:\n"
@@ -516,6 +529,9 @@ static int show(void *context, const struct frame *frame)
                      number_show_duration(reply->filters[0].window_us, keys),
                      reply->filters[0].nslices);
     }
+    if (reply->nfilters > 0 && reply->filters[0].max_staleness != 0) {
+        (void)printf(", max-staleness %s", staleness_show(reply->filters[0].max_staleness, keys));
+    }
     (void)putchar('\n');
     return CMD_OK;
 }
@@ -584,6 +600,7 @@ static int run(int argc, char **argv)
     create->durability = durability_of(settings.durability);
     create->window_us = settings.window_us;
     create->nslices = (uint32_t)settings.nslices;
+    create->max_staleness = flags_bound(settings.max_staleness);
     code = ask_and_wait(&settings.common, &frame, show, words.items[0]);
     return code == CMD_OK && settings.sites != NULL
                ? site_add_all(&settings.common, words.items[0], settings.sites)

@@ -8,6 +8,7 @@
 #include "coordinator/users.h"
 #include "filter/sizing.h"
 #include "map/keyset.h"
+#include "map/staleness.h"
 #include "map/window.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ static enum status check_served(struct create *self)
                  "create with keylog on, and durability sync or os";
     } else if (reason != NULL) {
         /* Said above. */
-    } else if (wanted->max_staleness > DOCUMENT_MAX_STALENESS_US + 1) {
+    } else if (!staleness_valid(wanted->max_staleness)) {
         reason = "max-staleness, the bound of checks in several sites, is 0 to 30 days";
     } else if (wanted->keylog == KEYLOG_OFF && wanted->durability == DURABILITY_MEMORY) {
         reason = "keylog off and durability memory exclude each other: what is kept in memory only "

@@ -5,6 +5,7 @@
 #include "coordinator/make/create.h"
 #include "coordinator/plan/expansion.h"
 #include "filter/sizing.h"
+#include "map/staleness.h"
 #include "map/window.h"
 
 #include <stdio.h>
@@ -80,20 +81,13 @@ static void compare_windows(struct difference *self, const struct filter_documen
     compare_counts(self, "slices", document->nslices, wanted->nslices);
 }
 
-static const char *show_bound(uint64_t max_staleness, char text[NUMBER_TEXT_BYTES])
-{
-    return max_staleness == 0   ? "none"
-           : max_staleness == 1 ? "0"
-                                : number_show_duration(max_staleness - 1, text);
-}
-
 static void compare_bounds(struct difference *self, uint64_t has, uint64_t wanted)
 {
     char a[NUMBER_TEXT_BYTES];
     char b[NUMBER_TEXT_BYTES];
 
     if (has != wanted) {
-        note(self, "max-staleness", show_bound(has, a), show_bound(wanted, b));
+        note(self, "max-staleness", staleness_show(has, a), staleness_show(wanted, b));
     }
 }
 

@@ -157,8 +157,7 @@ struct filter_document {
     enum durability durability;
     uint64_t window_us; /* 0: no window */
     uint32_t nslices;
-    uint64_t max_staleness; /* the bound of checks in several sites, in microseconds, and 1 more; 0:
-                               none */
+    uint64_t max_staleness; /* the bound of checks in several sites; see map/staleness.h */
     struct generation generations[DOCUMENT_MAX_GENERATIONS];
     uint32_t ngenerations; /* the last one is the wanted one, those before it are being left; of a
                               chain they stay */
@@ -180,9 +179,6 @@ struct filter_document {
 /* Iterators of a dump: the first one, and what follows the last one. */
 #define DOCUMENT_LOAD_FIRST UINT64_C(1)
 #define DOCUMENT_LOAD_END   ((UINT64_C(1) << 48) + 1)
-
-/* The longest bound of checks, in microseconds: 30 days. */
-#define DOCUMENT_MAX_STALENESS_US (UINT64_C(30) * 24 * 3600 * 1000000)
 
 struct node_record {
     uint32_t id; /* never reused; 0 is no node */

@@ -5,6 +5,7 @@
 #include "map/keyset.h"
 #include "map/reader.h"
 #include "map/rename.h"
+#include "map/staleness.h"
 
 #include <assert.h>
 #include <string.h>
@@ -65,9 +66,7 @@ static const char *rule_wishes(const struct filter_document *self)
     if (self->keylog == KEYLOG_OFF && self->durability == DURABILITY_MEMORY) {
         return "a filter in memory has no log that could do without keys";
     }
-    return self->max_staleness > DOCUMENT_MAX_STALENESS_US + 1
-               ? "the bound of checks is above 30 days"
-               : NULL;
+    return !staleness_valid(self->max_staleness) ? "the bound of checks is above 30 days" : NULL;
 }
 
 static const char *rule_content(const struct filter_document *self)

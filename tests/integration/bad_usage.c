@@ -106,6 +106,24 @@ Test(bad_numbers, a_time_without_unit)
     expect_usage("--timeout cannot be \"5\"");
 }
 
+/* A bound of 0 is one, and needs no unit. */
+Test(bad_numbers, bounds_of_checks)
+{
+    static const char *const bad[] = {"-1", "abc", "9999d", "5", "", "721h"};
+    char expected[128];
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        (void)snprintf(expected, sizeof expected,
+                       "--max-staleness cannot be \"%s\"; give 0, or a time such as 5s, up to 30d",
+                       bad[i]);
+        create_with("--max-staleness", bad[i]);
+        expect_usage(expected);
+        command_run(&command, span_text("k\n"), "orbloom", "check", "seen", "--max-staleness",
+                    bad[i], NULL);
+        expect_usage(expected);
+    }
+}
+
 /* ---- quorums and names ---- */
 
 Test(bad_quorums, write_and_read_quorums_that_do_not_meet)

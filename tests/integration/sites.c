@@ -152,6 +152,21 @@ Test(sites, a_filter_with_keys_gets_a_second_site_and_both_take_adds)
     cr_assert_eq(count(1, "before", "present"), KEYS);
 }
 
+Test(sites, a_newcomer_takes_the_bound_of_checks_over)
+{
+    struct command command;
+
+    at(1);
+    PLAYGROUND_DO("", "create", "urls", "--capacity", "20k", "--fpr", "1%", "--replicas", "1",
+                  "--max-staleness", "1h");
+    PLAYGROUND_DO("", "site", "add", "urls", "site-2", "--timeout", "20s");
+    at(2);
+    command_run(&command, span_text(""), "orbloom", "info", "urls", "--json", NULL);
+    cr_assert_not_null(strstr(command.output, "\"max_staleness_us\": 3600000000,"), "%s",
+                       command.output);
+    command_forget(&command);
+}
+
 /* The newcomer is asked from the moment on at which it knows the filter. */
 Test(sites, a_newcomer_says_absent_of_nothing_that_others_have_whatever_is_killed)
 {

@@ -28,6 +28,7 @@ struct fake_sent {
     uint32_t attempt;
     uint32_t timeout_ms;
     uint64_t filter_id;
+    uint64_t max_staleness;
     enum admin_action action;
     struct admin_seen seen;
     size_t count;
@@ -91,6 +92,7 @@ static inline void fake_keep(struct fake *fake, uint32_t link, const struct fram
         sent->attempt = request->attempt;
         sent->timeout_ms = request->timeout_ms;
         sent->filter_id = request->filter_id;
+        sent->max_staleness = request->max_staleness;
         sent->count = request->count;
         cr_assert_lt(request->lengths[0], sizeof sent->key);
         memcpy(sent->key, request->keys.data, request->lengths[0]);

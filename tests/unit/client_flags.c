@@ -1,5 +1,6 @@
 /* Flags: what is given lands in the settings, what is wrong is refused in one line. */
 #include "cli/flags.h"
+#include "map/staleness.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -19,6 +20,7 @@ struct settings {
     uint32_t nrates;
     bool nothing;
     const char *user;
+    const char *max_staleness;
 };
 
 #define FIELD(name) offsetof(struct settings, name)
@@ -64,6 +66,7 @@ static const struct option options[] = {
      .help = "several"},
     {.name = "nothing", .kind = OPTION_SWITCH, .offset = FIELD(nothing), .help = "no keys"},
     {.name = "user", .kind = OPTION_TEXT, .needs = "loud", .offset = FIELD(user), .help = "who"},
+    FLAG_MAX_STALENESS(FIELD(max_staleness), "how late"),
     FLAGS_COMMON,
 };
 
@@ -215,8 +218,36 @@ static const struct {
     {"n --nothing --sizes 1,2", STATUS_USAGE, "--nothing and --sizes do not go together"},
     {"n --keys 1 --user me", STATUS_USAGE, "--user needs --loud; give both or neither"},
     {"n --keys 1 --user= --loud", STATUS_INVALID, "--user cannot be \"\"; give a text"},
+    {"n --keys 1 --max-staleness abc", STATUS_INVALID,
+     "--max-staleness cannot be \"abc\"; give 0, or a time such as 5s, up to 30d"},
+    {"n --keys 1 --max-staleness -1", STATUS_INVALID, "--max-staleness cannot be \"-1\""},
+    {"n --keys 1 --max-staleness -1s", STATUS_INVALID, "--max-staleness cannot be \"-1s\""},
+    {"n --keys 1 --max-staleness 5", STATUS_INVALID, "--max-staleness cannot be \"5\""},
+    {"n --keys 1 --max-staleness 00", STATUS_INVALID, "--max-staleness cannot be \"00\""},
+    {"n --keys 1 --max-staleness 9999d", STATUS_INVALID, "--max-staleness cannot be \"9999d\""},
+    {"n --keys 1 --max-staleness 721h", STATUS_INVALID, "--max-staleness cannot be \"721h\""},
+    {"n --keys 1 --max-staleness= ", STATUS_INVALID, "--max-staleness cannot be \"\""},
+    {"n --keys 1 --max-staleness", STATUS_USAGE, "--max-staleness needs a value"},
     {"n --keys 1 --router localhost", STATUS_INVALID, "tcp://HOST:PORT"},
 };
+
+static uint64_t parse_bound(const char *line)
+{
+    struct settings settings;
+    struct option_words words;
+
+    cr_assert_eq(parse(line, &settings, &words), STATUS_OK, "%s", line);
+    return flags_bound(settings.max_staleness);
+}
+
+Test(flags, a_bound_of_none_is_not_one_of_zero)
+{
+    cr_assert_eq(parse_bound("n --keys 1"), 0);
+    cr_assert_eq(parse_bound("n --keys 1 --max-staleness 0"), staleness_of(0));
+    cr_assert_eq(parse_bound("n --keys 1 --max-staleness 0s"), staleness_of(0));
+    cr_assert_eq(parse_bound("n --keys 1 --max-staleness=250ms"), staleness_of(250000));
+    cr_assert_eq(parse_bound("n --keys 1 --max-staleness 30d"), staleness_of(STALENESS_MAX_US));
+}
 
 Test(flags, what_is_wrong_is_refused_in_one_line)
 {

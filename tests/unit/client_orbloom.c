@@ -90,6 +90,38 @@ Test(orbloom, keys_out_of_bounds_are_refused)
     close_handle(&handle);
 }
 
+Test(orbloom, a_bound_is_of_a_check_and_of_thirty_days_at_most)
+{
+    static const uint32_t length = 1;
+    struct orbloom *handle = connect_nobody();
+    struct orbloom_request request = {
+        .filter = "f", .operation = ORBLOOM_CHECK, .keys = {"k", &length, 1}, .bounded = 1};
+    struct orbloom_filter filter = {.name = "f", .capacity = 10, .rate = 0.01, .bounded = 1};
+    struct orbloom_completion completion;
+    uint8_t answer = ORBLOOM_ABSENT;
+
+    request.max_staleness_us = ORBLOOM_MAX_STALENESS_US + 1;
+    cr_assert_eq(orbloom_submit(handle, &request), ORBLOOM_INVALID);
+    cr_assert_str_eq(orbloom_error(handle), "INVALID: a bound of checks is 0 to 30 days");
+    request.max_staleness_us = ORBLOOM_MAX_STALENESS_US;
+    cr_assert_eq(orbloom_submit(handle, &request), ORBLOOM_OK);
+    while (orbloom_wait(handle, 1000, &completion) == 0) {
+    }
+    cr_assert_eq(completion.code, ORBLOOM_DEADLINE);
+    request.operation = ORBLOOM_ADD;
+    cr_assert_eq(orbloom_submit(handle, &request), ORBLOOM_INVALID);
+    cr_assert_str_eq(orbloom_error(handle), "INVALID: only checks have a bound");
+    cr_assert_eq(orbloom_check_within(handle, "f", UINT64_MAX, &request.keys, &answer),
+                 ORBLOOM_INVALID);
+    cr_assert_eq(answer, ORBLOOM_UNKNOWN);
+    cr_assert_eq(orbloom_check_within(handle, "f", 0, &request.keys, &answer), ORBLOOM_DEADLINE);
+    filter.max_staleness_us = ORBLOOM_MAX_STALENESS_US + 1;
+    cr_assert_eq(orbloom_create(handle, &filter, NULL), ORBLOOM_INVALID);
+    filter.max_staleness_us = 0;
+    cr_assert_eq(orbloom_create(handle, &filter, NULL), ORBLOOM_DEADLINE);
+    close_handle(&handle);
+}
+
 /* The last batch of a stream may hold nothing: no special case for callers, and nobody to wait for.
  */
 Test(orbloom, a_batch_of_no_keys_is_fine)

@@ -1,6 +1,7 @@
 /* A session ends every operation by its deadline, asks the next router when one is silent,
  * and never lets a later answer take back what an earlier one has decided. */
 #include "client_fake.h"
+#include "map/staleness.h"
 
 #include <criterion/parameterized.h>
 
@@ -373,5 +374,49 @@ Test(session, a_callback_may_submit_again)
     cr_assert_eq(session_inflight(fake->session), 3);
     fake_pass(fake, TIMEOUT_US); /* The other two end, and each submits one more. */
     cr_assert_eq(session_inflight(fake->session), 2);
+    fake_end(fake);
+}
+
+/* ---- other sites ---- */
+
+Test(session, a_bound_goes_along_with_each_attempt)
+{
+    static const uint32_t length = 1;
+    const struct session_keys keys = {.filter = "f",
+                                      .operation = OPERATION_CHECK,
+                                      .blob = (const uint8_t *)"k",
+                                      .lengths = &length,
+                                      .count = 1,
+                                      .max_staleness = staleness_of(0)};
+    struct fake_outcome outcome = {0};
+    struct fake *fake = fake_start(2);
+
+    cr_assert_eq(
+        session_submit(fake->session, fake->now_us, TIMEOUT_US, &keys, fake_done, &outcome),
+        STATUS_OK);
+    fake_pass(fake, ATTEMPT_US);
+    cr_assert_eq(fake->nsent, 2);
+    cr_assert_eq(fake->sent[0].max_staleness, staleness_of(0));
+    cr_assert_eq(fake->sent[1].max_staleness, staleness_of(0));
+    fake_end(fake);
+}
+
+/* A router has waited for it, and says who is how far behind; another one knows no more. */
+Test(session, what_another_site_may_have_is_told_and_not_asked_again)
+{
+    struct fake_outcome outcome = {0};
+    struct fake *fake = fake_start(2);
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 2, &outcome), STATUS_OK);
+    cr_assert_eq(fake->sent[0].max_staleness, 0, "the filter's own");
+    fake_answer(fake, 0, STATUS_BEHIND, 1, 0);
+    cr_assert_eq(outcome.calls, 1);
+    cr_assert_eq(outcome.status, STATUS_BEHIND);
+    cr_assert_str_eq(outcome.message, "as the test says");
+    cr_assert_eq(outcome.present, 1, "what is present is known");
+    cr_assert_eq(outcome.absent, 0);
+    cr_assert_eq(outcome.attempts, 1);
+    fake_pass(fake, TIMEOUT_US);
+    cr_assert_eq(fake->nsent, 1);
     fake_end(fake);
 }

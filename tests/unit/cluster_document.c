@@ -1,5 +1,6 @@
 /* Is a document that makes no sense, or asks for more than this version serves, refused? */
 #include "map/document.h"
+#include "map/staleness.h"
 #include "proto_document_samples.h"
 
 #include <criterion/criterion.h>
@@ -81,8 +82,8 @@ Test(document, numbers_are_within_range)
     WRONG(STATUS_MALFORMED, document.rate, -0.1);
     WRONG(STATUS_MALFORMED, document.rate, __builtin_nan(""));
     WRONG(STATUS_OK, document.max_staleness, 1);
-    WRONG(STATUS_OK, document.max_staleness, DOCUMENT_MAX_STALENESS_US + 1);
-    WRONG(STATUS_MALFORMED, document.max_staleness, DOCUMENT_MAX_STALENESS_US + 2);
+    WRONG(STATUS_OK, document.max_staleness, STALENESS_MAX_US + 1);
+    WRONG(STATUS_MALFORMED, document.max_staleness, STALENESS_MAX_US + 2);
 }
 
 Test(document, a_load_is_of_a_dump_and_within_it)

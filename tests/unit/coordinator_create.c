@@ -1,6 +1,7 @@
 /* Creating filters: who may be told what, and that two coordinators never disagree. */
 #include "coordinator/private.h"
 #include "filter/sizing.h"
+#include "map/staleness.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"
@@ -134,16 +135,16 @@ Test(coordinator_create, the_bound_of_checks_is_one_of_the_parameters)
     struct coordinator_told told;
 
     open_stage(3);
-    create.create.max_staleness = DOCUMENT_MAX_STALENESS_US + 2;
+    create.create.max_staleness = STALENESS_MAX_US + 2;
     told = command(&create);
     cr_assert_eq(told.status, STATUS_INVALID);
     cr_assert_not_null(strstr(told.message, "0 to 30 days"), "%s", told.message);
-    create.create.max_staleness = DOCUMENT_MAX_STALENESS_US + 1;
+    create.create.max_staleness = STALENESS_MAX_US + 1;
     coordinator_stage_command(&stage, 1, &create);
     coordinator_stage_report(&stage, 3, 1, 1, REPLICA_FULL);
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
     cr_assert_eq(stage.coordinator->documents.by_id[0]->document.max_staleness,
-                 DOCUMENT_MAX_STALENESS_US + 1);
+                 STALENESS_MAX_US + 1);
     cr_assert_eq(command(&create).status, STATUS_OK);
     create.create.max_staleness = 1;
     told = command(&create);

@@ -1,6 +1,7 @@
 /* What a state and evidence have to be before anything is done by them, and which state says more.
  */
 #include "map/seal.h"
+#include "map/staleness.h"
 #include "proto/site_state.h"
 #include "proto/site_state_bytes.h"
 
@@ -115,7 +116,7 @@ Test(site_state, each_fault_is_found)
     WRONG(state.capacity = 0);
     WRONG(state.max_capacity = 999);
     WRONG(state.rule.read = 1);
-    WRONG(state.max_staleness = DOCUMENT_MAX_STALENESS_US + 2);
+    WRONG(state.max_staleness = STALENESS_MAX_US + 2);
     WRONG(state.sealed_secret.size = 15);
 }
 
@@ -125,7 +126,7 @@ Test(site_state, what_may_be_missing)
     state.fenced.count = 0;
     state.ndone = 0;
     state.sealed_secret = span_text("");
-    state.max_staleness = DOCUMENT_MAX_STALENESS_US + 1;
+    state.max_staleness = STALENESS_MAX_US + 1;
     cr_assert_null(site_filter_fault(&state));
 }
 

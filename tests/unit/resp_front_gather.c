@@ -187,6 +187,18 @@ Test(resp_gather, undecided_keys_are_errors_in_the_array_and_never_0)
     front_stage_fini(&stage);
 }
 
+/* Neither asked again, nor taken for one of a filter that is missing. */
+Test(resp_gather, what_another_site_may_have_is_an_error_that_says_so)
+{
+    front_stage_start(&stage, 1);
+    front_stage_say(&stage, 0, "BF.EXISTS f a\r\nBF.MEXISTS f b c d\r\n");
+    front_stage_reply(&stage, 0, STATUS_BEHIND, "upum");
+    front_stage_turn(&stage);
+    front_stage_expect(&stage, 0, "-BEHIND said so\r\n*3\r\n:1\r\n-BEHIND said so\r\n:1\r\n");
+    cr_assert_eq(stage.nasked, 1);
+    front_stage_fini(&stage);
+}
+
 Test(resp_gather, an_answer_that_is_too_short_leaves_keys_undecided)
 {
     front_stage_start(&stage, 1);
