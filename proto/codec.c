@@ -84,6 +84,8 @@ static const struct {
     BOUND(SITE_MARKED, site_marked, site_marked),
     BOUND(SITE_CLOSE, site_close, site_close),
     BOUND(SITE_FILTERS, site_filters, site_filters),
+    BOUND(SITE_CONFIRM, site_confirm, site_confirm),
+    BOUND(SITE_CONFIRMED, site_confirmed, site_confirmed),
 };
 #undef BOUND
 

@@ -89,6 +89,8 @@ struct client_request {
     size_t count;
     uint32_t keyset;        /* feed: into this one only; 0: whichever does not serve yet */
     uint64_t max_staleness; /* check: microseconds and 1 more; 0: the filter's own bound */
+    uint32_t acks;          /* add: 2 to 8 sites, this one too; 1: this one; 255: each; 0: as the
+                               filter says */
 };
 
 struct client_reply {
@@ -421,6 +423,8 @@ enum frame_kind {
     FRAME_SITE_MARKED,
     FRAME_SITE_CLOSE,
     FRAME_SITE_FILTERS,
+    FRAME_SITE_CONFIRM,
+    FRAME_SITE_CONFIRMED,
     FRAME_SITE_TAIL_REQUEST, /* see map/site_tail.h */
     FRAME_SITE_TAIL_REPLY,
     FRAME_SITE_CURSOR_REQUEST,
@@ -469,6 +473,8 @@ struct frame {
         struct site_marked site_marked;
         struct site_close site_close;
         struct site_filters site_filters;
+        struct site_confirm site_confirm;
+        struct site_confirmed site_confirmed;
     } body;
 };
 

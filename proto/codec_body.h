@@ -51,6 +51,8 @@ binding_table_fn binding_site_mark;
 binding_table_fn binding_site_marked;
 binding_table_fn binding_site_close;
 binding_table_fn binding_site_filters;
+binding_table_fn binding_site_confirm;
+binding_table_fn binding_site_confirmed;
 
 /* Parts of several kinds; what WIRE_ is for: proto/binding.h. */
 #define WIRE_filter_summary Orbloom__V1__FilterSummary

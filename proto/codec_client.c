@@ -36,6 +36,7 @@ enum status codec_put_client_request(const struct frame *frame, struct codec_scr
     wire->lengths = (uint32_t *)request->lengths;
     wire->keyset = request->keyset;
     wire->max_staleness = request->max_staleness;
+    wire->acks = request->acks;
     *out = &wire->base;
     return codec_put_text(request->filter, &wire->filter);
 }
@@ -56,7 +57,8 @@ enum field {
     FIELD_LENGTHS,
     FIELD_KEYSET,
     FIELD_MAX_STALENESS,
-    FIELD_LAST = FIELD_MAX_STALENESS,
+    FIELD_ACKS,
+    FIELD_LAST = FIELD_ACKS,
 };
 
 struct lengths {
@@ -99,7 +101,7 @@ static bool type_fits(const struct codec_wire_field *field)
         [FIELD_ATTEMPT] = WIRE_VARINT,       [FIELD_TIMEOUT_MS] = WIRE_VARINT,
         [FIELD_SLOTS] = WIRE_VARINT,         [FIELD_KEYS] = WIRE_BYTES,
         [FIELD_LENGTHS] = WIRE_BYTES,        [FIELD_KEYSET] = WIRE_VARINT,
-        [FIELD_MAX_STALENESS] = WIRE_VARINT,
+        [FIELD_MAX_STALENESS] = WIRE_VARINT, [FIELD_ACKS] = WIRE_VARINT,
     };
 
     if (field->number > FIELD_LAST) {
@@ -154,6 +156,9 @@ static enum status take_scalar(struct reading *self, const struct codec_wire_fie
         break;
     case FIELD_MAX_STALENESS:
         request->max_staleness = field->value;
+        break;
+    case FIELD_ACKS:
+        request->acks = (uint32_t)field->value;
         break;
     case FIELD_LENGTHS:
         self->room += field->type == WIRE_BYTES ? field->bytes.size : 1;

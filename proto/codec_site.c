@@ -78,10 +78,32 @@ static const struct binding site_close_rows[] = {
 };
 BINDING_TABLE(site_close, site_close, NULL);
 
+#define WIRE_site_confirm Orbloom__V1__SiteConfirm
+static const struct binding site_confirm_rows[] = {
+    ROW(site_confirm, number, UINT64),
+    ROW_AS(site_confirm, uid.high, uid_high, UINT64),
+    ROW_AS(site_confirm, uid.low, uid_low, UINT64),
+    ROW_AS(site_confirm, asker_life.number, asker_life, UINT64),
+    ROW_AS(site_confirm, asker_life.tag, asker_tag, UINT64),
+    ROW_AS(site_confirm, other_life.number, other_life, UINT64),
+    ROW_AS(site_confirm, other_life.tag, other_tag, UINT64),
+    ROW(site_confirm, wait_ms, UINT32),
+    ROW(site_confirm, set_hash, UINT64),
+};
+BINDING_TABLE(site_confirm, site_confirm, NULL);
+
+#define WIRE_site_confirmed Orbloom__V1__SiteConfirmed
+static const struct binding site_confirmed_rows[] = {
+    ROW(site_confirmed, number, UINT64),
+    ROW(site_confirmed, status, STATUS),
+};
+BINDING_TABLE(site_confirmed, site_confirmed, NULL);
+
 #define WIRE_site_age_request Orbloom__V1__SiteAgeRequest
 static const struct binding site_age_request_rows[] = {
     ROW(site_age_request, filter_id, UINT64),
     ROW(site_age_request, wait_ms, UINT32),
+    ROW(site_age_request, confirms, BOOL),
 };
 BINDING_TABLE(site_age_request, site_age_request, NULL);
 
@@ -105,5 +127,6 @@ static const struct binding site_age_reply_rows[] = {
     ROW_AS(site_age_reply, own_life.tag, own_tag, UINT64),
     ROW(site_age_reply, keyset, UINT32),
     LIST(site_age_reply, sites, nsites, site_age, SITE_SET_MAX_LIVE - 1, STATUS_TOO_LARGE),
+    ROW(site_age_reply, confirms, BOOL),
 };
 BINDING_TABLE(site_age_reply, site_age_reply, NULL);

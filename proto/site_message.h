@@ -90,6 +90,22 @@ struct site_close {
     const char *message;
 };
 
+/* Has the other site all that the asker's has acknowledged before the question came? It begins a
+ * mark for it. */
+struct site_confirm {
+    uint64_t number; /* random; the same again is the same question, whose answer may be lost */
+    struct filter_uid uid;
+    struct site_life asker_life; /* as the asker knows them */
+    struct site_life other_life;
+    uint32_t wait_ms;  /* more than SITE_AGE_MAX_WAIT_MS is as much */
+    uint64_t set_hash; /* mark_set_hash() of the asker's set */
+};
+
+struct site_confirmed {
+    uint64_t number;
+    enum status status; /* OK: a mark that was begun after the question came is applied */
+};
+
 /* ---- router and link of one site ---- */
 
 /* How much of what other sites have acknowledged is here? */
@@ -97,6 +113,8 @@ struct site_age_request {
     uint64_t filter_id;
     uint32_t wait_ms; /* for marks that are begun after the question has come; more than
                          SITE_AGE_MAX_WAIT_MS is as much; 0: the answer comes at once */
+    bool confirms;    /* the other way round: how much of what is acknowledged here is there? It
+                         waits until all that are COUNTED have confirmed */
 };
 
 /* Of one other site's keys, by the newest mark that counts: site/mark.h. */
@@ -108,6 +126,9 @@ struct site_age {
     uint64_t age_us;
 };
 
+/* With `confirms`: known and after say that the site has applied all that was acknowledged here
+ * before the question came; the age is 0. */
+
 struct site_age_reply {
     enum status status; /* OK; NOT_FOUND: the filter is not here, or not in sites */
     uint64_t filter_id;
@@ -115,6 +136,7 @@ struct site_age_reply {
     uint32_t keyset;
     const struct site_age *sites; /* the others of the set but for those that are gone */
     size_t nsites;                /* at most SITE_SET_MAX_LIVE - 1 */
+    bool confirms;                /* the request's */
 };
 
 #endif

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 200000, MAX_BODY_BYTES = 4096, MAX_KEYS = 12, LAST_FIELD = 13 };
+enum { ROUNDS = 200000, MAX_BODY_BYTES = 4096, MAX_KEYS = 12, LAST_FIELD = 14 };
 
 struct body {
     uint8_t bytes[MAX_BODY_BYTES];
@@ -55,6 +55,7 @@ static void compare(const Orbloom__V1__ClientRequest *wire, const struct client_
     cr_assert_eq(request->slots, wire->slots);
     cr_assert_eq(request->keyset, wire->keyset);
     cr_assert_eq(request->max_staleness, wire->max_staleness);
+    cr_assert_eq(request->acks, wire->acks);
     cr_assert(span_equal(request->keys, span_of(wire->keys.data, wire->keys.len)));
     cr_assert_not_null(request->keys.data);
     cr_assert_eq(request->count, wire->n_lengths);
@@ -195,19 +196,13 @@ static void put_other(struct body *body, uint64_t *state)
         uint32_t number;
         uint32_t type;
     } others[] = {
-        {2, WIRE_FIXED64},
-        {4, WIRE_FIXED64},
-        {5, WIRE_FIXED64},
-        {6, WIRE_VARINT},
-        {7, WIRE_VARINT},
-        {8, WIRE_VARINT},
-        {9, WIRE_VARINT},
-        {12, WIRE_VARINT},
-        {13, WIRE_VARINT},
-        {12, WIRE_FIXED32},
-        {15, WIRE_BYTES},
-        {16, WIRE_FIXED64},
-        {(1 << 29) - 1, WIRE_BYTES},
+        {2, WIRE_FIXED64},  {4, WIRE_FIXED64},
+        {5, WIRE_FIXED64},  {6, WIRE_VARINT},
+        {7, WIRE_VARINT},   {8, WIRE_VARINT},
+        {9, WIRE_VARINT},   {12, WIRE_VARINT},
+        {13, WIRE_VARINT},  {14, WIRE_VARINT},
+        {12, WIRE_FIXED32}, {15, WIRE_BYTES},
+        {16, WIRE_FIXED64}, {(1 << 29) - 1, WIRE_BYTES},
     };
     size_t at = random_below(state, sizeof others / sizeof *others);
 

@@ -45,6 +45,7 @@ static inline void compare_client_request(const struct client_request *a,
     SAME(slots);
     SAME(keyset);
     SAME(max_staleness);
+    SAME(acks);
     cr_assert(span_equal(a->keys, b->keys));
     SAME(count);
     for (size_t i = 0; i < a->count; i++) {
@@ -288,6 +289,8 @@ static inline void compare_by_hand(const struct frame *a, const struct frame *b)
     case FRAME_SITE_MARKED:
     case FRAME_SITE_CLOSE:
     case FRAME_SITE_FILTERS:
+    case FRAME_SITE_CONFIRM:
+    case FRAME_SITE_CONFIRMED:
     case FRAME_SITE_CURSOR_REQUEST:
     case FRAME_SITE_CURSOR_REPLY:
     case FRAME_SITE_AGE_REQUEST:

@@ -669,6 +669,77 @@ Test(golden, site_age_reply)
                           "210a00000000000000");
 }
 
+/* What says no more than before looks as before, above. */
+Test(golden, site_age_request_that_wants_confirmations)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_AGE_REQUEST};
+
+    frame.body.site_age_request = (struct site_age_request){
+        .filter_id = 2, .wait_ms = 300, .confirms = true};
+    assert_golden(&frame, "080111010000000000000092040e09020000000000000010ac021801");
+}
+
+Test(golden, site_age_reply_with_confirmations)
+{
+    static const struct site_age sites[] = {
+        {.id = {3, 4}, .life = {5, 6}, .known = true, .after = true}};
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_AGE_REPLY};
+
+    frame.body.site_age_reply = (struct site_age_reply){
+        .status = STATUS_OK,
+        .filter_id = 2,
+        .own_life = {11, 12},
+        .keyset = 13,
+        .sites = sites,
+        .nsites = 1,
+        .confirms = true,
+    };
+    assert_golden(&frame, "08011101000000000000009a043b110200000000000000180b210c0000000000"
+                          "0000280d32210903000000000000001104000000000000001805210600000000"
+                          "000000280130013801");
+}
+
+Test(golden, site_confirm)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_CONFIRM};
+
+    frame.body.site_confirm = (struct site_confirm){
+        .number = 2,
+        .uid = {3, 4},
+        .asker_life = {5, 6},
+        .other_life = {7, 8},
+        .wait_ms = 300,
+        .set_hash = 9,
+    };
+    assert_golden(&frame, "0801110100000000000000b2073d090200000000000000110300000000000000"
+                          "1904000000000000002005290600000000000000300739080000000000000040"
+                          "ac02490900000000000000");
+}
+
+Test(golden, site_confirmed)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_CONFIRMED};
+
+    frame.body.site_confirmed = (struct site_confirmed){.number = 2, .status = STATUS_DEADLINE};
+    assert_golden(&frame, "0801110100000000000000ba070b090200000000000000100f");
+}
+
+Test(golden, client_request_with_acknowledgements)
+{
+    static const uint32_t lengths[] = {1};
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_CLIENT_REQUEST};
+
+    frame.body.client_request = (struct client_request){
+        .filter = "urls",
+        .operation = OPERATION_ADD,
+        .keys = span_of("a", 1),
+        .lengths = lengths,
+        .count = 1,
+        .acks = 255,
+    };
+    assert_golden(&frame, "080111010000000000000052110a0475726c7318025201615a010170ff01");
+}
+
 /* What says no more than before looks as before, above; the bound comes behind that. */
 Test(golden, client_request_with_a_bound)
 {

@@ -484,6 +484,8 @@ static inline const struct binding_table *rows_table(enum frame_kind kind)
         [FRAME_SITE_MARKED] = binding_site_marked,
         [FRAME_SITE_CLOSE] = binding_site_close,
         [FRAME_SITE_FILTERS] = binding_site_filters,
+        [FRAME_SITE_CONFIRM] = binding_site_confirm,
+        [FRAME_SITE_CONFIRMED] = binding_site_confirmed,
         [FRAME_SITE_TAIL_REQUEST] = binding_site_tail_request,
         [FRAME_SITE_TAIL_REPLY] = binding_site_tail_reply,
         [FRAME_SITE_CURSOR_REQUEST] = binding_site_cursor_request,

@@ -54,6 +54,7 @@ static inline void sample_client_request(enum sample_size size, struct client_re
         out->slots = 0x7f;
         out->keyset = UINT32_MAX;
         out->max_staleness = UINT64_MAX;
+        out->acks = UINT32_MAX;
     }
 }
 
@@ -231,6 +232,8 @@ static inline void sample_by_hand(enum sample_size size, struct frame *out)
     case FRAME_SITE_MARKED:
     case FRAME_SITE_CLOSE:
     case FRAME_SITE_FILTERS:
+    case FRAME_SITE_CONFIRM:
+    case FRAME_SITE_CONFIRMED:
     case FRAME_SITE_CURSOR_REQUEST:
     case FRAME_SITE_CURSOR_REPLY:
     case FRAME_SITE_AGE_REQUEST:
