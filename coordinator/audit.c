@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 #include "coordinator/order.h"
+#include "map/acks.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -154,6 +155,9 @@ static void put_create(struct audit_entry *self, const struct create_parameters 
     }
     if (create->max_staleness != 0) {
         put_count(self, "max_staleness_us", create->max_staleness - 1);
+    }
+    if (acks_stored(create->acks) != 0) {
+        put_count(self, "acks", create->acks);
     }
 }
 

@@ -15,6 +15,7 @@
 #include "coordinator/site/newcomer.h"
 #include "coordinator/users.h"
 #include "coordinator/view/process_keys.h"
+#include "map/acks.h"
 #include "map/identity.h"
 #include "proto/admin_message.h"
 #include "proto/answers.h"
@@ -160,7 +161,7 @@ static enum feature feature_of(const struct admin_request *request)
     if (request->action == ADMIN_EXPIRE && !request->expire.never) {
         return FEATURE_EXPIRY;
     }
-    if (makes && request->create.max_staleness != 0) {
+    if (makes && (request->create.max_staleness != 0 || acks_stored(request->create.acks) != 0)) {
         return FEATURE_SITES;
     }
     return makes && request->create.window_us != 0 ? FEATURE_WINDOWS : FEATURE_BASE;

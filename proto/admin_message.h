@@ -56,6 +56,7 @@ struct create_parameters {
     uint64_t window_us;         /* 0: no window */
     uint32_t nslices;           /* of the window; 0 without one */
     uint64_t max_staleness;     /* as in the document; 0: none */
+    uint32_t acks;              /* ...; 1 is this site alone, too */
 };
 
 /* A record of the store, as it is there. */
@@ -333,6 +334,7 @@ struct filter_summary {
     uint32_t nslices;
     uint64_t newest_slice;
     uint64_t max_staleness; /* as in the document */
+    uint32_t acks;          /* ... */
     uint64_t expiry;        /* 0: it stays until it is dropped */
     uint64_t expires_left_us;
     uint64_t expires_at_ms; /* since 1970; as clocks said when it was asked for */

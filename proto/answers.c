@@ -89,6 +89,7 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .nslices = document->nslices,
         .newest_slice = document->content.newest_slice,
         .max_staleness = document->max_staleness,
+        .acks = document->acks,
         .window_awaited = "",
         .expiry = document->expiry.number,
         .expires_left_us = expiry_left_us(document, NULL, 0),

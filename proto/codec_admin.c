@@ -21,6 +21,7 @@ static const struct binding create_parameters_rows[] = {
     ROW(create_parameters, window_us, UINT64),
     ROW(create_parameters, nslices, UINT32),
     ROW(create_parameters, max_staleness, UINT64),
+    ROW(create_parameters, acks, UINT32),
 };
 static BINDING_TABLE(create_parameters, create_parameters, NULL);
 

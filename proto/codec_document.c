@@ -488,6 +488,7 @@ static const struct binding filter_document_rows[] = {
     ROW(filter_document, window_us, UINT64),
     ROW(filter_document, nslices, UINT32),
     ROW(filter_document, max_staleness, UINT64),
+    ROW(filter_document, acks, UINT32),
     ROW(filter_document, growth_held, BOOL),
     ROW(filter_document, fed_keys, UINT64),
     ROW_AS(filter_document, expiry.number, expiry, UINT64),

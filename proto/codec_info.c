@@ -162,6 +162,7 @@ static const struct binding filter_summary_rows[] = {
     ROW(filter_summary, window_us, UINT64),
     ROW(filter_summary, nslices, UINT32),
     ROW(filter_summary, max_staleness, UINT64),
+    ROW(filter_summary, acks, UINT32),
     ROW(filter_summary, newest_slice, UINT64),
     ROW(filter_summary, expiry, UINT64),
     ROW(filter_summary, expires_left_us, UINT64),

@@ -4,6 +4,7 @@
 
 #include "filter/fingerprint.h"
 #include "filter/sizing.h"
+#include "map/acks.h"
 #include "map/seal.h"
 #include "map/staleness.h"
 
@@ -98,6 +99,9 @@ static const char *wishes_fault(const struct site_filter *self)
     }
     if (!staleness_valid(self->max_staleness)) {
         return "the bound of checks is out of range";
+    }
+    if (!acks_valid(self->acks) || self->acks != acks_stored(self->acks)) {
+        return "adds are acknowledged by so many sites as there can't be";
     }
     return self->sealed_secret.size == 0 || self->sealed_secret.size == SEAL_SECRET_BYTES ||
                    self->sealed_secret.size == sizeof(struct hash_secret)

@@ -54,6 +54,7 @@ struct site_filter {
     enum durability durability;
     enum when_unavailable when_unavailable;
     uint64_t max_staleness; /* as in the document */
+    uint32_t acks;          /* ... */
     uint64_t keys;          /* estimate, for people */
 
     /* The hash secret, for a site that joins; else empty. To a coordinator it is sealed with the

@@ -7,6 +7,7 @@
 #include "coordinator/records.h"
 #include "coordinator/users.h"
 #include "filter/sizing.h"
+#include "map/acks.h"
 #include "map/keyset.h"
 #include "map/staleness.h"
 #include "map/window.h"
@@ -29,6 +30,8 @@ static enum status check_served(struct create *self)
         /* Said above. */
     } else if (!staleness_valid(wanted->max_staleness)) {
         reason = "max-staleness, the bound of checks in several sites, is 0 to 30 days";
+    } else if (!acks_valid(wanted->acks)) {
+        reason = "acks, by how many sites an add is acknowledged, is local, 2 to 8, or each";
     } else if (wanted->keylog == KEYLOG_OFF && wanted->durability == DURABILITY_MEMORY) {
         reason = "keylog off and durability memory exclude each other: what is kept in memory only "
                  "has no log that could do without keys; leave keylog on, or create with "
@@ -147,6 +150,7 @@ static void fill_document(struct coordinator *self, const struct create *create,
         .window_us = wanted->window_us,
         .nslices = nslices,
         .max_staleness = wanted->max_staleness,
+        .acks = acks_stored(wanted->acks),
         .hash = wanted->hash,
         .when_unavailable = wanted->when_unavailable,
         .when_full = create->when_full,

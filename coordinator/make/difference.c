@@ -5,6 +5,7 @@
 #include "coordinator/make/create.h"
 #include "coordinator/plan/expansion.h"
 #include "filter/sizing.h"
+#include "map/acks.h"
 #include "map/staleness.h"
 #include "map/window.h"
 
@@ -91,6 +92,16 @@ static void compare_bounds(struct difference *self, uint64_t has, uint64_t wante
     }
 }
 
+static void compare_acks(struct difference *self, uint32_t has, uint32_t wanted)
+{
+    char a[NUMBER_TEXT_BYTES];
+    char b[NUMBER_TEXT_BYTES];
+
+    if (has != acks_stored(wanted)) {
+        note(self, "acks", acks_show(has, a), acks_show(wanted, b));
+    }
+}
+
 static void compare_sizes(struct difference *self, const struct filter_document *document,
                           const struct create_parameters *wanted)
 {
@@ -150,5 +161,6 @@ const char *difference_describe(const struct filter_document *document,
                       durability_name(wanted->durability));
     }
     compare_bounds(&self, document->max_staleness, wanted->max_staleness);
+    compare_acks(&self, document->acks, wanted->acks);
     return text;
 }

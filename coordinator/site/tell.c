@@ -86,6 +86,7 @@ static void fill(const struct coordinator *self, const struct in_sites *note,
         .durability = document->durability,
         .when_unavailable = document->when_unavailable,
         .max_staleness = document->max_staleness,
+        .acks = document->acks,
         .keys = count_keys(self, document),
     };
     if (is_fenced) {

@@ -158,6 +158,7 @@ struct filter_document {
     uint64_t window_us; /* 0: no window */
     uint32_t nslices;
     uint64_t max_staleness; /* the bound of checks in several sites; see map/staleness.h */
+    uint32_t acks;          /* by how many sites an add is acknowledged; see map/acks.h */
     struct generation generations[DOCUMENT_MAX_GENERATIONS];
     uint32_t ngenerations; /* the last one is the wanted one, those before it are being left; of a
                               chain they stay */

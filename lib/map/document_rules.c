@@ -1,5 +1,6 @@
 /* document_validate() and node_list_validate(): rule by rule, what decoded records must fulfil
  * before anybody acts on them. */
+#include "map/acks.h"
 #include "map/document.h"
 #include "map/expiry.h"
 #include "map/keyset.h"
@@ -65,6 +66,9 @@ static const char *rule_wishes(const struct filter_document *self)
     }
     if (self->keylog == KEYLOG_OFF && self->durability == DURABILITY_MEMORY) {
         return "a filter in memory has no log that could do without keys";
+    }
+    if (!acks_valid(self->acks) || self->acks != acks_stored(self->acks)) {
+        return "adds are acknowledged by 2 to 8 sites, or by each, or by this one alone: 0";
     }
     return !staleness_valid(self->max_staleness) ? "the bound of checks is above 30 days" : NULL;
 }

@@ -76,7 +76,7 @@ uint64_t features_of(const struct filter_document *document)
     if (document->owner != 0) {
         set |= feature_bit(FEATURE_USERS);
     }
-    if (document_has_sites(document) || document->max_staleness != 0) {
+    if (document_has_sites(document) || document->max_staleness != 0 || document->acks != 0) {
         set |= feature_bit(FEATURE_SITES);
     }
     return set;

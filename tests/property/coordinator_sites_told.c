@@ -5,6 +5,7 @@
  * nodes confirm late, words that are old, evidence that is begun at one time and told at another.
  */
 #include "coordinator/private.h"
+#include "map/acks.h"
 #include "tests/support/random.h"
 #include "tests/support/site_stages.h"
 
@@ -206,7 +207,7 @@ static void begin(void)
     memset(truths, 0, sizeof truths);
     memset(flights, 0, sizeof flights);
     site_stages_init(SITE_STAGES);
-    site_stages_make();
+    site_stages_make(ACKS_EACH);
 }
 
 /* Everything arrives. */

@@ -70,7 +70,7 @@ void site_stages_restart(uint32_t i)
     self->stage.now_us = now_us > self->stage.now_us ? now_us : self->stage.now_us;
 }
 
-void site_stages_make(void)
+void site_stages_make(uint32_t acks)
 {
     struct coordinator_stage *stage = &site_stages[EU].stage;
     struct admin_request create = coordinator_stage_create();
@@ -78,6 +78,7 @@ void site_stages_make(void)
     create.create.durability = DURABILITY_SYNC;
     create.create.when_full = WHEN_FULL_EXPAND;
     create.create.max_staleness = 5000001;
+    create.create.acks = acks;
     coordinator_stage_command(stage, 1, &create);
     coordinator_stage_report(stage, 3, 1, 1, REPLICA_FULL);
     cr_assert_eq(coordinator_stage_told(stage).status, STATUS_OK);

@@ -45,8 +45,8 @@ void site_stages_fini(void);
 /* Another coordinator of the site, on the same store: what was in memory is lost. */
 void site_stages_restart(uint32_t i);
 
-/* eu has filter "urls", with a log, which grows; its id there. */
-void site_stages_make(void);
+/* eu has filter "urls", with a log, which grows, and such acks (map/acks.h). */
+void site_stages_make(uint32_t acks);
 
 /* NULL: the site has no such filter. */
 const struct filter_document *site_stages_document(uint32_t i, const char *name);

@@ -1,4 +1,5 @@
 /* Is a document that makes no sense, or asks for more than this version serves, refused? */
+#include "map/acks.h"
 #include "map/document.h"
 #include "map/staleness.h"
 #include "proto_document_samples.h"
@@ -84,6 +85,12 @@ Test(document, numbers_are_within_range)
     WRONG(STATUS_OK, document.max_staleness, 1);
     WRONG(STATUS_OK, document.max_staleness, STALENESS_MAX_US + 1);
     WRONG(STATUS_MALFORMED, document.max_staleness, STALENESS_MAX_US + 2);
+    WRONG(STATUS_OK, document.acks, 2);
+    WRONG(STATUS_OK, document.acks, ACKS_MAX);
+    WRONG(STATUS_OK, document.acks, ACKS_EACH);
+    WRONG(STATUS_MALFORMED, document.acks, ACKS_LOCAL);
+    WRONG(STATUS_MALFORMED, document.acks, ACKS_MAX + 1);
+    WRONG(STATUS_MALFORMED, document.acks, UINT32_MAX);
 }
 
 Test(document, a_load_is_of_a_dump_and_within_it)

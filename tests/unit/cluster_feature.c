@@ -49,6 +49,9 @@ Test(cluster_feature, a_document_needs_what_is_in_it)
     document.max_staleness = 1;
     cr_assert_eq(features_of(&document), 47, "who does not know it would take it out");
     document.max_staleness = 0;
+    document.acks = 2;
+    cr_assert_eq(features_of(&document), 47, "nor who does not know this");
+    document.acks = 0;
     cr_assert_eq(document_put_sites(&document, &(struct site_set){.count = 1}), STATUS_OK);
     cr_assert_eq(features_of(&document), 47);
     document_fini(&document);

@@ -1,6 +1,7 @@
 /* Creating filters: who may be told what, and that two coordinators never disagree. */
 #include "coordinator/private.h"
 #include "filter/sizing.h"
+#include "map/acks.h"
 #include "map/staleness.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
@@ -154,6 +155,49 @@ Test(coordinator_create, the_bound_of_checks_is_one_of_the_parameters)
     told = command(&create);
     cr_assert_eq(told.status, STATUS_EXISTS);
     cr_assert_not_null(strstr(told.message, "(max-staleness 30d, not none)"), "%s", told.message);
+    close_stage();
+}
+
+Test(coordinator_create, so_are_the_sites_that_acknowledge)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct coordinator_told told;
+
+    open_stage(3);
+    create.create.acks = ACKS_MAX + 1;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_INVALID);
+    cr_assert_not_null(strstr(told.message, "local, 2 to 8, or each"), "%s", told.message);
+    create.create.acks = 2;
+    coordinator_stage_command(&stage, 1, &create);
+    coordinator_stage_report(&stage, 3, 1, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    cr_assert_eq(stage.coordinator->documents.by_id[0]->document.acks, 2);
+    cr_assert_eq(command(&create).status, STATUS_OK);
+    create.create.acks = ACKS_EACH;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_EXISTS);
+    cr_assert_not_null(strstr(told.message, "(acks 2, not each)"), "%s", told.message);
+    create.create.acks = ACKS_LOCAL;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_EXISTS);
+    cr_assert_not_null(strstr(told.message, "(acks 2, not local)"), "%s", told.message);
+    close_stage();
+}
+
+Test(coordinator_create, one_site_that_acknowledges_is_the_usual)
+{
+    struct admin_request create = coordinator_stage_create();
+
+    open_stage(3);
+    create.create.acks = ACKS_LOCAL;
+    coordinator_stage_command(&stage, 1, &create);
+    coordinator_stage_report(&stage, 3, 1, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    cr_assert_eq(stage.coordinator->documents.by_id[0]->document.acks, 0);
+    cr_assert_eq(command(&create).status, STATUS_OK);
+    create.create.acks = 0;
+    cr_assert_eq(command(&create).status, STATUS_OK);
     close_stage();
 }
 

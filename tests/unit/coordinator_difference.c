@@ -59,6 +59,8 @@ Test(difference, every_parameter_is_compared)
     EXPECT(window_us, 86400000000, "window none, not 1d");
     EXPECT(max_staleness, 5000001, "max-staleness none, not 5s");
     EXPECT(max_staleness, 1, "max-staleness none, not 0");
+    EXPECT(acks, 2, "acks local, not 2");
+    EXPECT(acks, 255, "acks local, not each");
 }
 
 /* A window's capacity is rounded up to whole slices when it is created. */

@@ -157,6 +157,9 @@ Test(coordinator_features, what_is_gated_is_refused_until_all_know_it_and_it_was
     create = coordinator_stage_create();
     create.create.max_staleness = 1;
     cr_assert_eq(command(create).status, STATUS_VERSION);
+    create = coordinator_stage_create();
+    create.create.acks = 2;
+    cr_assert_eq(command(create).status, STATUS_VERSION);
     told = finalize();
     cr_assert_eq(told.status, STATUS_OK, "%s", told.message);
     cr_assert_str_eq(told.message, "in use from now on: renames, windows, expiry, users, sites");

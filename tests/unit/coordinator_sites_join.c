@@ -1,6 +1,7 @@
 /* Coordinators of several sites, which hear each other by links: how a filter comes to another
  * site, leaves it, and is removed, step by step, and at each step what it waits for. */
 #include "coordinator/private.h"
+#include "map/acks.h"
 #include "tests/support/sample_cluster.h"
 #include "tests/support/site_stages.h"
 
@@ -11,7 +12,7 @@
 static void setup(void)
 {
     site_stages_init(SITE_STAGES);
-    site_stages_make();
+    site_stages_make(ACKS_EACH);
 }
 
 TestSuite(coordinator_join, .init = setup, .fini = site_stages_fini);
@@ -114,6 +115,8 @@ Test(coordinator_join, step_by_step)
     cr_assert_eq(here->capacity, there->capacity);
     cr_assert_eq(there->max_staleness, 5000001);
     cr_assert_eq(here->max_staleness, 5000001);
+    cr_assert_eq(there->acks, ACKS_EACH);
+    cr_assert_eq(here->acks, ACKS_EACH);
     cr_assert_eq(here->content.keysets[0].id, there->content.keysets[0].id);
     cr_assert_eq(here->durability, DURABILITY_SYNC);
     cr_assert_eq(here->keylog, KEYLOG_ON);

@@ -76,11 +76,14 @@ Test(proto_admin_request, a_load_comes_through)
         .hash = HASH_XXH3,
         .when_unavailable = WHEN_UNAVAILABLE_ERROR,
         .when_full = WHEN_FULL_REFUSE,
-        .keylog = KEYLOG_ON};
+        .keylog = KEYLOG_ON,
+        .max_staleness = 7,
+        .acks = 8};
     read = travel();
     cr_assert_eq(read.load.step, LOAD_BEGIN);
     cr_assert(span_equal(read.load.secret, span_of(secret, sizeof secret)));
     cr_assert_eq(read.create.capacity, 1000);
+    cr_assert(read.create.max_staleness == 7 && read.create.acks == 8);
 }
 
 Test(proto_admin_request, an_accepted_loss_comes_through)

@@ -1,4 +1,5 @@
 /* Do documents survive their way, and only as they were signed? */
+#include "map/acks.h"
 #include "map/staleness.h"
 #include "proto/codec.h"
 #include "proto/codec_signed.h"
@@ -176,6 +177,7 @@ Test(codec_document, the_largest_document_fits)
     document.load_source = UINT64_MAX;
     document.loaded = DOCUMENT_LOAD_END;
     document.max_staleness = staleness_of(STALENESS_MAX_US);
+    document.acks = ACKS_EACH;
     fill_sites(&document);
     document.durability = DURABILITY_SYNC;
     document.when_full = WHEN_FULL_EXPAND;

@@ -1,6 +1,7 @@
 /* The bytes of the wire and of documents, fixed for good: peers and stores of other versions
  * hold them. A difference here is a new protocol version, never a new expectation.
  */
+#include "map/acks.h"
 #include "proto/codec.h"
 #include "proto/signed_document.h"
 #include "proto_compare.h"
@@ -302,6 +303,34 @@ Test(golden, filter_document_with_a_bound)
                  "35825ec99c15114db6f7");
     cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
     cr_assert_eq(back.max_staleness, 5000001);
+    document_fini(&document);
+    document_fini(&back);
+}
+
+/* By how many sites an add is acknowledged: so is this. */
+Test(golden, filter_document_with_acks)
+{
+    struct cluster_key key = sample_key(0);
+    struct filter_document document = sample_document();
+    struct filter_document back;
+
+    document.acks = ACKS_EACH;
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    cr_assert_eq(document.epoch_hash, 0x8394a689b19f0052);
+    assert_bytes(buffer_span(&bytes),
+                 "080112a1020988776655443322111007180322d1010a097365656e2d75726c73"
+                 "100118032002280230043a2d0a0d080111e90300000000000030010a0d080211"
+                 "ea0300000000000030020a0d080311eb0300000000000030033a2d0a0d080211"
+                 "ea0300000000000030020a0d080311eb0300000000000030030a0d080411ec03"
+                 "00000000000030013a2d0a0d080311eb0300000000000030030a0d080411ec03"
+                 "00000000000030010a0d080511ed030000000000003002421000010200010200"
+                 "0102000102000102004a040801100181018070605040302010890101f0e0d0c0"
+                 "b0a09090010228215080ade204597b14ae47e17a843f6080c096b10268017001"
+                 "7801800101880101a20117080111efcdab8967452301188064200128043080ad"
+                 "e204c802ff011a20c8e96fec31457c01f0e7750d96c46c9bd969f921803314dc"
+                 "15b031358bed55d7");
+    cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    cr_assert_eq(back.acks, ACKS_EACH);
     document_fini(&document);
     document_fini(&back);
 }

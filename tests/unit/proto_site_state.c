@@ -1,5 +1,6 @@
 /* What a state and evidence have to be before anything is done by them, and which state says more.
  */
+#include "map/acks.h"
 #include "map/seal.h"
 #include "map/staleness.h"
 #include "proto/site_state.h"
@@ -117,6 +118,8 @@ Test(site_state, each_fault_is_found)
     WRONG(state.max_capacity = 999);
     WRONG(state.rule.read = 1);
     WRONG(state.max_staleness = STALENESS_MAX_US + 2);
+    WRONG(state.acks = ACKS_LOCAL);
+    WRONG(state.acks = ACKS_MAX + 1);
     WRONG(state.sealed_secret.size = 15);
 }
 
@@ -127,6 +130,7 @@ Test(site_state, what_may_be_missing)
     state.ndone = 0;
     state.sealed_secret = span_text("");
     state.max_staleness = STALENESS_MAX_US + 1;
+    state.acks = ACKS_EACH;
     cr_assert_null(site_filter_fault(&state));
 }
 
