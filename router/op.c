@@ -53,8 +53,8 @@ void op_park(struct router *self, struct op *op)
 void op_unpark(struct router *self, struct op *op)
 {
     if (op->parked) {
-        self->counters[ROUTER_adds_awaiting_sites] -=
-            op->operation == OPERATION_ADD ? op->count : 0;
+        self->counters[ROUTER_adds_awaiting_sites] -= op->operation == OPERATION_ADD ? op->count
+                                                                                     : 0;
     }
     op->parked = false;
 }

@@ -185,7 +185,7 @@ struct site_links {
     struct site_wanted {
         uint64_t filter_id;
         uint32_t topic;
-    } *wanted; /* what is to be asked: site_links.h */
+    } * wanted; /* what is to be asked: site_links.h */
     size_t nwanted;
     size_t room;
 };

@@ -149,10 +149,11 @@ void site_acks_describe(const struct op *op, const struct document_entry *entry,
 
     (void)acks_show(op->acks, acks);
     if (needed(op, entry) > count_others(entry)) {
-        (void)snprintf(text, ROUTER_MESSAGE_BYTES,
-                       "not acknowledged: acks %s takes as many sites that count, and filter %s has "
-                       "%u others; add a site, or ask for fewer",
-                       acks, name, count_others(entry));
+        (void)snprintf(
+            text, ROUTER_MESSAGE_BYTES,
+            "not acknowledged: acks %s takes as many sites that count, and filter %s has "
+            "%u others; add a site, or ask for fewer",
+            acks, name, count_others(entry));
         return;
     }
     (void)snprintf(text, ROUTER_MESSAGE_BYTES,

@@ -1,10 +1,10 @@
 /* Checks that are bounded: "absent" only if all that other sites acknowledged until then is here.
  *
- * Links know how old the newest mark of each site is (site/freshness.h has the rules), and are asked
- * while checks want to know. A check is asked of nodes at once, as "present" needs no proof. What it
- * would call absent takes votes that were asked for after the proof: where there was none yet the
- * check is parked, and begins anew once there is. At its deadline it ends BEHIND. A fresh check takes
- * a question that was sent after it came.
+ * Links know how old the newest mark of each site is (site/freshness.h has the rules), and are
+ * asked while checks want to know. A check is asked of nodes at once, as "present" needs no proof.
+ * What it would call absent takes votes that were asked for after the proof: where there was none
+ * yet the check is parked, and begins anew once there is. At its deadline it ends BEHIND. A fresh
+ * check takes a question that was sent after it came.
  */
 #include "router/site_links.h"
 
@@ -35,7 +35,8 @@ void site_bound_enter(struct router *self, uint64_t now_us, struct op *op, uint6
         return;
     }
     op->bound_us = filters < requests ? filters : requests;
-    inquiry = op->bound_us != FRESHNESS_UNBOUNDED ? site_inquiry_make(self, entry, SITE_AGES) : NULL;
+    inquiry = op->bound_us != FRESHNESS_UNBOUNDED ? site_inquiry_make(self, entry, SITE_AGES)
+                                                  : NULL;
     if (inquiry != NULL) {
         op->came = freshness_came(&inquiry->fresh, late_us(self, now_us));
     }
@@ -44,7 +45,7 @@ void site_bound_enter(struct router *self, uint64_t now_us, struct op *op, uint6
 static struct freshness_ruling judge(const struct site_inquiry *inquiry, const struct op *op)
 {
     return inquiry != NULL ? freshness_allows(&inquiry->fresh, op->bound_us, &op->came)
-                         : (struct freshness_ruling){.verdict = FRESHNESS_FILLING};
+                           : (struct freshness_ruling){.verdict = FRESHNESS_FILLING};
 }
 
 /* Most of the bound is used up: those who come later may do without waiting. */

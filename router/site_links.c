@@ -1,5 +1,5 @@
-/* The links of this site: which there are, what they are asked of filters in several sites, and what
- * their answers let go on. */
+/* The links of this site: which there are, what they are asked of filters in several sites, and
+ * what their answers let go on. */
 #include "router/site_links.h"
 
 #include "base/heap.h"

@@ -1,5 +1,5 @@
-/* site_links.h - what a router asks links of its site: how far other sites' keys are here, and which
- * of them have what is acknowledged here. For the files site_*.c of a router only.
+/* site_links.h - what a router asks links of its site: how far other sites' keys are here, and
+ * which of them have what is acknowledged here. For the files site_*.c of a router only.
  *
  * Questions of a topic are about one filter, and serve all operations that wait when they are sent.
  * They leave at the end of a turn. A link may keep one until it knows more; one that does not
