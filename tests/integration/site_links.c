@@ -380,3 +380,32 @@ Test(site_links, clients_are_told_to_ask_a_router)
                        command.errors);
     command_forget(&command);
 }
+
+/* Routers ask them; a router knows no answer. */
+Test(site_links, routers_ask_links_how_far_other_sites_are)
+{
+    const struct frame question = {.correlation = 77,
+                                   .kind = FRAME_SITE_AGE_REQUEST,
+                                   .body.site_age_request = {.filter_id = 4711, .wait_ms = 5000}};
+    char endpoint[PLAYGROUND_ENDPOINT_BYTES];
+    struct stranger stranger;
+    struct frame answer;
+
+    playground_endpoint(&playground, "site-1/link", endpoint);
+    stranger_open(&stranger, endpoint);
+    stranger_send_frame(&stranger, &question);
+    cr_assert(stranger_receive(&stranger, COMMAND_LIMIT_MS, &answer));
+    cr_assert_eq(answer.kind, FRAME_SITE_AGE_REPLY);
+    cr_assert_eq(answer.correlation, 77);
+    cr_assert_eq(answer.body.site_age_reply.status, STATUS_NOT_FOUND);
+    cr_assert_eq(answer.body.site_age_reply.filter_id, 4711);
+    stranger_close(&stranger);
+    cr_assert_eq(playground_counter(&playground, "site-1/link", "site_ages_total"), 1);
+    playground_endpoint(&playground, "site-1/router", endpoint);
+    stranger_open(&stranger, endpoint);
+    stranger_send_frame(&stranger, &question);
+    cr_assert(stranger_receive(&stranger, COMMAND_LIMIT_MS, &answer));
+    cr_assert_eq(answer.kind, FRAME_ERROR);
+    cr_assert_eq(answer.body.error.status, STATUS_INVALID);
+    stranger_close(&stranger);
+}
