@@ -11,12 +11,12 @@
 #include <assert.h>
 #include <stdio.h>
 
+/* Also where there are no sites yet: the document may be older than those. */
 void site_acks_enter(struct op *op, uint32_t own, const struct document_entry *entry)
 {
-    op->acks = 0;
-    if (op->operation == OPERATION_ADD && !op->relayed && document_has_sites(&entry->document)) {
-        op->acks = acks_most(entry->document.acks, own);
-    }
+    bool counts = op->operation == OPERATION_ADD && !op->relayed;
+
+    op->acks = counts ? acks_most(entry->document.acks, own) : 0;
 }
 
 bool site_acks_wanted(const struct op *op)
@@ -46,7 +46,7 @@ static uint32_t needed(const struct op *op, const struct document_entry *entry)
     if (op->acks == ACKS_EACH) {
         return count_others(entry);
     }
-    return op->acks - (own->state == SITE_COUNTED);
+    return op->acks - (own == NULL || own->state == SITE_COUNTED);
 }
 
 static bool is_confirmed(const struct op *op, const struct document_entry *entry)

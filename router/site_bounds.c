@@ -28,17 +28,17 @@ void site_bound_enter(struct router *self, uint64_t now_us, struct op *op, uint6
 {
     uint64_t filters = freshness_bound(entry->document.max_staleness);
     uint64_t requests = freshness_bound(own);
-    struct site_inquiry *inquiry;
+    const struct site_inquiry *inquiry = site_inquiry_of(entry, SITE_AGES);
 
     op->bound_us = FRESHNESS_UNBOUNDED;
-    if (op->operation != OPERATION_CHECK || !document_has_sites(&entry->document)) {
-        return;
+    if (op->operation == OPERATION_CHECK) {
+        op->bound_us = filters < requests ? filters : requests;
     }
-    op->bound_us = filters < requests ? filters : requests;
-    inquiry = op->bound_us != FRESHNESS_UNBOUNDED ? site_inquiry_make(self, entry, SITE_AGES)
-                                                  : NULL;
-    if (inquiry != NULL) {
-        op->came = freshness_came(&inquiry->fresh, late_us(self, now_us));
+    /* Also where there are no sites yet: the document may be older than those. What is asked of
+     * later is asked after this. */
+    if (op->bound_us != FRESHNESS_UNBOUNDED) {
+        op->came = (struct freshness_moment){
+            .us = late_us(self, now_us), .questions = inquiry != NULL ? inquiry->fresh.sent : 0};
     }
 }
 

@@ -234,6 +234,41 @@ Test(router_acks, more_sites_than_there_are_is_told_at_once)
     router_stage_fini(&stage);
 }
 
+/* The document that it began under did not know of sites, and nodes do. */
+Test(router_acks, one_that_began_before_there_were_sites_waits_for_them)
+{
+    static const uint32_t acks[] = {ACKS_EACH, 2};
+
+    for (unsigned i = 0; i < 2; i++) {
+        router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+        stage.document.durability = DURABILITY_SYNC;
+        stage.document.acks = acks[i];
+        stage.links = links;
+        stage.nlinks = 1;
+        edit();
+        send(0);
+        sample_sites(OWN, &stage.document);
+        edit();
+        vote('a');
+        cr_assert_eq(stage.ntold, 0);
+        confirm(1 << OTHER);
+        expect(0, ALL);
+        router_stage_fini(&stage);
+    }
+}
+
+Test(router_acks, without_sites_each_is_this_one_and_a_number_is_never_reached)
+{
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    send(ACKS_EACH);
+    vote('a');
+    expect(0, ALL);
+    send(2);
+    vote('p');
+    expect_refused("takes as many sites");
+    router_stage_fini(&stage);
+}
+
 /* Joining and leaving sites don't count, and are not waited for. */
 Test(router_acks, each_is_each_that_counts)
 {
