@@ -299,13 +299,16 @@ static void follow(struct link *self, struct age_question *question,
     memset(question->asked, 0, sizeof question->asked);
 }
 
-/* Where no link of that site is there now, one may be soon. */
+/* Where no link of that site is there now, one may be soon. Those that are take turns: one that has
+ * just started may take long until it has anything to confirm. */
 static void ask_site(struct link *self, uint64_t now_us, struct age_question *question,
                      const struct document_entry *entry, const struct site_entry *site,
                      uint32_t peer)
 {
     const struct site_set *set = document_sites(&entry->document);
-    struct channel *channel = channel_for(self, peer, &entry->document.content.uid);
+    struct confirm_asked *asked = &question->asked[peer];
+    struct channel *channel = channel_in_turn(self, peer, &entry->document.content.uid,
+                                              asked->times++);
     const struct frame frame = {
         .kind = FRAME_SITE_CONFIRM,
         .body.site_confirm = {.number = question->number,
@@ -319,7 +322,7 @@ static void ask_site(struct link *self, uint64_t now_us, struct age_question *qu
     if (channel != NULL) {
         (void)channel_send(self, channel, &frame);
     }
-    question->asked[peer].again_us = now_us + CONFIRM_AGAIN_US;
+    asked->again_us = now_us + CONFIRM_AGAIN_US;
 }
 
 static void ask_others(struct link *self, uint64_t now_us, struct age_question *question)

@@ -246,6 +246,7 @@ struct marks_noted {
 /* The other way round: what one other site is asked. */
 struct confirm_asked {
     uint64_t again_us; /* it is not asked once more before that */
+    uint32_t times;    /* it was asked */
     bool confirmed;
 };
 
@@ -522,6 +523,11 @@ struct channel *channel_find(struct link *self, uint64_t number);
 /* Which link of that site a filter is received from: the same one as long as it is there. NULL:
  * none is. */
 struct channel *channel_for(struct link *self, uint32_t peer, const struct filter_uid *uid);
+
+/* Likewise with turn 0; with each further one the next of them, so that one that can't do what the
+ * others can is not in the way. */
+struct channel *channel_in_turn(struct link *self, uint32_t peer, const struct filter_uid *uid,
+                                uint32_t turn);
 
 /* The link's name for whoever reads a log: "us". */
 const char *channel_site(const struct link *self, const struct channel *channel);

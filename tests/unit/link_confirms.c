@@ -701,6 +701,53 @@ Test(link_confirms, a_loss_that_is_accepted_meanwhile_ends_it)
     end();
 }
 
+static enum status (*to_eu)(void *context, const struct peer *to, struct span bytes);
+
+static enum status lose_to_second(void *context, const struct peer *to, struct span bytes)
+{
+    return to->id[0] == 2 ? STATUS_OK : to_eu(context, to, bytes);
+}
+
+/* A second link of eu, which is the one that is asked first; it hears nothing. */
+static struct channel *add_deaf_link(void)
+{
+    const struct filter_uid *uid = &pair->sides[US].document.content.uid;
+    struct channel *channel = &us()->channels[0];
+
+    cr_assert_eq(channel->number, 0);
+    to_eu = us()->outer.reply;
+    us()->outer.reply = lose_to_second;
+    *channel = (struct channel){
+        .number = UINT64_MAX, .from = {.size = 1, .id = {2}, .user = 1}, .heard_us = now()};
+    while (channel_for(us(), 0, uid) != channel) {
+        channel->boot += UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return channel;
+}
+
+Test(link_confirms, links_of_a_site_are_asked_by_turns)
+{
+    const struct filter_uid *uid;
+    struct channel *deaf;
+    uint64_t question;
+
+    begin();
+    uid = &pair->sides[US].document.content.uid;
+    deaf = add_deaf_link();
+    for (uint32_t turn = 0; turn < 5; turn++) {
+        cr_assert_not_null(channel_in_turn(us(), 0, uid, turn));
+        cr_assert_eq(channel_in_turn(us(), 0, uid, turn) == deaf, turn % 2 == 0);
+    }
+    question = ask(4000);
+    run_until_answered(question, 2 * SECOND);
+    cr_assert(heard[question].sites[0].after);
+    *deaf = (struct channel){0};
+    for (uint32_t turn = 0; turn < 5; turn++) {
+        cr_assert_not_null(channel_in_turn(us(), 0, uid, turn));
+    }
+    end();
+}
+
 Test(link_confirms, a_site_whose_link_comes_meanwhile_is_asked_then)
 {
     uint64_t question;
