@@ -285,10 +285,9 @@ static enum status refuse_too_few(struct command *self, const char *why, const c
     return coordinator_refuse(
         self->message, STATUS_INVALID,
         "%sadds to filter %.128s are acknowledged by %u sites, and without %.32s %u would count: "
-        "none would be acknowledged any more. Add another site first, `orbloom site add %.128s "
-        "SITE`%s",
+        "none would be acknowledged any more. Add another site first, `orbloom site add`%s",
         why, name_of(self), self->entry->document.acks, self->request->site.site,
-        count_counted(&self->next) - 1, name_of(self), remedy);
+        count_counted(&self->next) - 1, remedy);
 }
 
 /* That it takes no adds and says no "absent" is its own to begin with: another site that counts it

@@ -777,8 +777,8 @@ Test(coordinator_join_acks, so_many_stay_as_acknowledge_an_add)
     join(EU, US);
     expect_refused(site_stages_change(US, SITE_STEP_LEAVE, "us"), STATUS_INVALID,
                    "adds to filter urls are acknowledged by 2 sites, and without us 1 would count: "
-                   "none would be acknowledged any more. Add another site first, `orbloom site add "
-                   "urls SITE`");
+                   "none would be acknowledged any more. Add another site first, `orbloom site "
+                   "add`");
     cr_assert(set_of(US)->takes_adds);
     expect_refused(site_stages_change(EU, SITE_STEP_REMOVE, "us"), STATUS_INVALID,
                    "links of this site are connected to it, so it is not off; and adds to filter "
