@@ -173,8 +173,8 @@ int orbloom_check_within(struct orbloom *handle, const char *filter, uint64_t ma
                          const struct orbloom_keys *keys, uint8_t *answers);
 
 /* As orbloom_add(), acknowledged by so many sites: ORBLOOM_ACKS_LOCAL, 2 to ORBLOOM_MAX_ACKS, or
- * ORBLOOM_ACKS_EACH. Of this and the filter's own the one that takes more sites counts. A filter in
- * one site takes no others. */
+ * ORBLOOM_ACKS_EACH. Of this and the filter's own the one that takes more sites counts. Before so
+ * many sites count nothing is acknowledged: ORBLOOM_BEHIND at once. */
 int orbloom_add_in_sites(struct orbloom *handle, const char *filter, uint32_t acks,
                          const struct orbloom_keys *keys, uint8_t *answers);
 
