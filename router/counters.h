@@ -13,6 +13,7 @@
       "keys that no replica has, answered unknown or maybe as other sites may have them")        \
     X(checks_again_total, "operations",                                                          \
       "checks that asked nodes once more, as their \"absent\" keeps to its bound only now")      \
+    X(adds_awaiting_sites, "keys", "acknowledged here that wait for other sites (a gauge)")      \
     X(site_questions_total, "questions", "to links, how far the keys of other sites are here")   \
     X(keys_maybe_total, "keys", "unknown keys answered maybe (when_unavailable = maybe)")        \
     X(keys_maybe_new_total, "keys", "adds acknowledged as MAYBE_NEW")                            \

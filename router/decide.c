@@ -260,6 +260,10 @@ static void describe_behind(const struct op *op, const struct document_entry *en
     const char *name = entry->document.content.name;
 
     shortfall->status = STATUS_BEHIND;
+    if (op->operation == OPERATION_ADD) {
+        site_acks_describe(op, entry, shortfall->message);
+        return;
+    }
     if (!op->withholds) {
         site_bound_describe(op, entry, shortfall->message);
         return;
@@ -293,6 +297,15 @@ static void fail_open(struct router *self, struct part *part, size_t undecided)
     self->counters[ROUTER_keys_maybe_total] += undecided;
 }
 
+/* What of the verdict may not be told; how many keys that is. */
+static size_t withhold(struct router *self, const struct op *op, struct part *part)
+{
+    if (op->operation == OPERATION_ADD) {
+        return op->unproved ? site_acks_withhold(part) : 0;
+    }
+    return op->withholds || op->unproved ? site_gate_withhold(self, part) : 0;
+}
+
 /* Count what is undecided, fill it with "maybe" where the filter wants that, and note why. */
 static void survey(struct router *self, const struct op *op, const struct document_entry *entry,
                    struct shortfall *shortfall)
@@ -302,9 +315,7 @@ static void survey(struct router *self, const struct op *op, const struct docume
 
     for (uint32_t i = 0; i < op->nparts; i++) {
         struct part *part = &op->parts[i];
-        size_t withheld = op->operation == OPERATION_CHECK && (op->withholds || op->unproved)
-                              ? site_gate_withhold(self, part)
-                              : 0;
+        size_t withheld = withhold(self, op, part);
         size_t undecided = count_undecided(part);
 
         if (undecided > 0 && open) {
@@ -459,7 +470,7 @@ void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last)
         op->nopen -= part->done;
     }
     assert(!last || op->nopen == 0);
-    if (op->nopen == 0 && (last || !site_bound_holds(self, now_us, op, entry))) {
+    if (op->nopen == 0 && (last || !site_holds(self, now_us, op, entry))) {
         answer(self, op);
     }
 }

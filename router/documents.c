@@ -123,7 +123,7 @@ void routed_filter_destroy(struct routed_filter *routed)
 {
     if (routed != NULL) {
         heap_free(routed->batch_number);
-        site_bound_destroy(routed->bound);
+        site_knowledge_destroy(routed->sites);
         heap_free(routed);
     }
 }

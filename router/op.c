@@ -43,6 +43,22 @@ struct op_memory op_memory_keep(struct op_memory memory, uint32_t place)
     return (struct op_memory){0};
 }
 
+void op_park(struct router *self, struct op *op)
+{
+    assert(!op->parked && op->nopen == 0);
+    op->parked = true;
+    self->counters[ROUTER_adds_awaiting_sites] += op->operation == OPERATION_ADD ? op->count : 0;
+}
+
+void op_unpark(struct router *self, struct op *op)
+{
+    if (op->parked) {
+        self->counters[ROUTER_adds_awaiting_sites] -= op->operation == OPERATION_ADD ? op->count
+                                                                                     : 0;
+    }
+    op->parked = false;
+}
+
 void op_end(struct router *self, struct op *op)
 {
     uint32_t place = (uint32_t)(op - self->ops);
@@ -51,6 +67,7 @@ void op_end(struct router *self, struct op *op)
     self->inflight_bytes -= op->bytes;
     limits_end(self, op->client.user, op->bytes);
     router_show_inflight(self);
+    op_unpark(self, op);
     *op = (struct op){.memory = op_memory_keep(op->memory, place)};
     self->free_ops[self->nfree++] = place;
     self->nused--;

@@ -122,6 +122,7 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
         return STATUS_NOMEM;
     }
     site_bound_enter(self, now_us, op, request->max_staleness, entry);
+    site_acks_enter(op, request->acks, entry);
     if (hashed != NULL) {
         memcpy(op->fingerprints, hashed->fingerprints, request->count * sizeof *op->fingerprints);
     } else {
@@ -563,7 +564,7 @@ static void tick_op(struct router *self, uint64_t now_us, struct op *op)
         return;
     }
     if (op->parked) {
-        site_bound_resume(self, now_us, op, entry);
+        site_resume(self, now_us, op, entry);
         return;
     }
     for (uint32_t i = 0; i < op->nparts; i++) {

@@ -165,8 +165,9 @@ enum status op_start(struct router *self, uint64_t now_us, struct op *op,
     op->epoch = entry->document.epoch;
     op->epoch_hash = entry->document.epoch_hash;
     op->withholds = site_gate_withholds(&entry->document);
-    op->unproved = !site_bound_proves(self, now_us, op, entry);
-    op->parked = false;
+    op->unproved = op->operation == OPERATION_ADD ? site_acks_wanted(op)
+                                                  : !site_bound_proves(self, now_us, op, entry);
+    op_unpark(self, op);
     op_split(op, content);
     /* All numbers before the first question: what is on its way can't be taken back. */
     for (uint32_t i = 0; status == STATUS_OK && i < op->nparts; i++) {

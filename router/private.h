@@ -54,7 +54,7 @@ struct routed_filter {
     uint64_t *batch_number;            /* last one given out, by slot group */
     uint64_t pairs_epoch;              /* has_pairs was worked out for this epoch */
     bool has_pairs;                    /* some slot is a pair: replicas are being replaced */
-    struct site_bound *bound;          /* see site_bounds.c; NULL: no check asked for one */
+    struct site_knowledge *sites;      /* see site_links.c; NULL: nothing was asked */
 };
 
 /* ---- nodes ---- */
@@ -139,10 +139,12 @@ struct op {
     enum operation operation; /* a feed is an add to one keyset */
     uint32_t keyset;          /* ... to this one; 0: no feed */
     bool withholds;           /* "absent" or "new" is not to be said, see site_gate.c */
-    bool unproved;            /* nor is "absent", before it keeps to its bound: site_bounds.c */
+    bool unproved;            /* nor is "absent" before it keeps to its bound (site_bounds.c), nor
+                                 an add acknowledged before other sites have it (site_acks.c) */
     bool parked;              /* all votes are in, and it waits for that */
-    uint64_t bound_us;        /* FRESHNESS_UNBOUNDED: it has none */
-    struct freshness_moment came;
+    uint64_t bound_us;        /* of a check; FRESHNESS_UNBOUNDED: it has none */
+    uint32_t acks;            /* of an add: map/acks.h */
+    struct freshness_moment came; /* a check; or all votes of an add */
     bool relayed; /* an add that came from another site; and who is to hear of boots: */
     void (*heard)(void *owner, uint64_t correlation, const struct router_boot *from);
     void *heard_owner;
@@ -179,9 +181,12 @@ struct site_links {
         uint32_t link; /* 0: not opened yet */
     } links[CODEC_MAX_LINKS];
     uint32_t count;
-    uint32_t turn;     /* who is asked */
-    uint64_t *filters; /* of which something is to be asked */
-    size_t nfilters;
+    uint32_t turn; /* who is asked */
+    struct site_wanted {
+        uint64_t filter_id;
+        uint32_t topic;
+    } * wanted; /* what is to be asked: site_links.h */
+    size_t nwanted;
     size_t room;
 };
 
@@ -363,13 +368,26 @@ bool site_gate_lacks(const struct filter_document *document);
 /* What this part would call absent is undecided; how many keys that is. */
 size_t site_gate_withhold(struct router *self, struct part *part);
 
-/* ---- site_bounds.c ---- */
+/* ---- site_links.c ---- */
 
-void site_bounds_fini(struct router *self);
-void site_bound_destroy(struct site_bound *bound);
+void site_links_fini(struct router *self);
+void site_knowledge_destroy(struct site_knowledge *knowledge);
 
 /* The links that there are, as a coordinator tells them. */
-void site_bounds_take_links(struct router *self, const struct sync_reply *reply);
+void site_links_take(struct router *self, const struct sync_reply *reply);
+bool site_links_has(const struct router *self, uint32_t link);
+
+/* Send what is to be asked; at the end of a turn, so that all that wait share that. */
+void site_links_flush(struct router *self, uint64_t now_us);
+void site_links_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
+
+/* All its votes are in, and it can't be answered yet: it waits, or has begun anew. */
+bool site_holds(struct router *self, uint64_t now_us, struct op *op, struct document_entry *entry);
+
+/* One that waits goes on if it can, and else links are asked again. */
+void site_resume(struct router *self, uint64_t now_us, struct op *op, struct document_entry *entry);
+
+/* ---- site_bounds.c ---- */
 
 /* A check has come: which bound it has to keep to, its own or the filter's. */
 void site_bound_enter(struct router *self, uint64_t now_us, struct op *op, uint64_t own,
@@ -379,21 +397,30 @@ void site_bound_enter(struct router *self, uint64_t now_us, struct op *op, uint6
 bool site_bound_proves(struct router *self, uint64_t now_us, const struct op *op,
                        struct document_entry *entry);
 
-/* All its votes are in, and it can't be answered yet: it waits, or has begun anew. */
 bool site_bound_holds(struct router *self, uint64_t now_us, struct op *op,
                       struct document_entry *entry);
-
-/* One that waits: it begins anew where it may say "absent" now, and links are asked again. */
 void site_bound_resume(struct router *self, uint64_t now_us, struct op *op,
                        struct document_entry *entry);
 
 /* Why it may not say "absent"; `text` has ROUTER_MESSAGE_BYTES. */
 void site_bound_describe(const struct op *op, const struct document_entry *entry, char *text);
 
-/* Send what is to be asked; at the end of a turn, so that all checks that came in it share that. */
-void site_bounds_flush(struct router *self, uint64_t now_us);
-void site_bounds_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
-bool site_bounds_has(const struct router *self, uint32_t link);
+/* ---- site_acks.c ---- */
+
+/* An add has come: how many sites are to have it, by its own word or the filter's. */
+void site_acks_enter(struct op *op, uint32_t own, const struct document_entry *entry);
+bool site_acks_wanted(const struct op *op);
+
+bool site_acks_hold(struct router *self, uint64_t now_us, struct op *op,
+                    struct document_entry *entry);
+void site_acks_resume(struct router *self, uint64_t now_us, struct op *op,
+                      struct document_entry *entry);
+
+/* What this part has acknowledged is not; how many keys that is. */
+size_t site_acks_withhold(struct part *part);
+
+/* Why it is not acknowledged; `text` has ROUTER_MESSAGE_BYTES. */
+void site_acks_describe(const struct op *op, const struct document_entry *entry, char *text);
 
 /* ---- serve.c ---- */
 
@@ -598,6 +625,10 @@ void pair_mask(struct part *part, uint32_t index);
 bool slot_counts(const struct part *part, uint32_t index);
 
 /* ---- decide.c ---- */
+
+/* It waits for other sites. */
+void op_park(struct router *self, struct op *op);
+void op_unpark(struct router *self, struct op *op);
 
 /* Forget all votes and ask once more under the same document. */
 void op_again(struct router *self, uint64_t now_us, struct op *op, struct document_entry *entry);

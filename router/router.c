@@ -56,7 +56,7 @@ void router_destroy(struct router **router)
     }
     dumps_destroy(self);
     site_asks_destroy(self);
-    site_bounds_fini(self);
+    site_links_fini(self);
     ops_fini(self);
     limits_fini(self);
     serve_fini(self);
@@ -180,7 +180,7 @@ static void on_coordinator(struct router *self, uint64_t now_us, const struct fr
 static void on_link(struct router *self, uint64_t now_us, const struct frame *frame)
 {
     if (frame->kind == FRAME_SITE_AGE_REPLY) {
-        site_bounds_on_reply(self, now_us, frame);
+        site_links_on_reply(self, now_us, frame);
     } else {
         router_refuse_frame(self, now_us, NULL, frame, STATUS_INVALID);
     }
@@ -196,7 +196,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
         router_refuse_frame(self, now_us, NULL, &frame, status);
     } else if (link_ring_has(&self->coordinators, link)) {
         on_coordinator(self, now_us, &frame);
-    } else if (site_bounds_has(self, link)) {
+    } else if (site_links_has(self, link)) {
         on_link(self, now_us, &frame);
     } else if (frame.kind == FRAME_NODE_REPLY) {
         ops_on_reply(self, now_us, link, &frame);
@@ -229,7 +229,7 @@ static void turn(void *context, uint64_t now_us)
     struct router *self = context;
 
     limits_serve(self, now_us);
-    site_bounds_flush(self, now_us);
+    site_links_flush(self, now_us);
     backends_flush(self, now_us);
     /* The clock stands still while nothing is under way. */
     if (self->next_tick_us == ACTOR_NEVER && !idle(self)) {
@@ -286,7 +286,7 @@ static void on_time(void *context, uint64_t now_us)
         dumps_tick(self, now_us);
         site_asks_tick(self, now_us);
         backends_tick(self, now_us);
-        site_bounds_flush(self, now_us);
+        site_links_flush(self, now_us);
         backends_flush(self, now_us);
         hedge_learn(self, now_us);
         self->next_tick_us = idle(self) ? ACTOR_NEVER : now_us + hedge_tick_us(self);

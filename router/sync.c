@@ -285,7 +285,7 @@ bool sync_on_reply(struct router *self, uint64_t now_us, uint64_t correlation,
         return false;
     }
     self->routers = reply->routers != 0 ? reply->routers : self->routers;
-    site_bounds_take_links(self, reply);
+    site_links_take(self, reply);
     whole = take_all(self, now_us, reply);
     tell_extra(self, now_us, reply, last);
     /* An older store tells what it has; what it has not may exist all the same. */

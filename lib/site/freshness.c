@@ -175,6 +175,27 @@ static bool is_fresh(const struct freshness_site *site, const struct freshness_m
     return site->after > came->questions;
 }
 
+uint32_t freshness_confirmed(const struct freshness *self, const struct freshness_moment *came)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < self->nsites; i++) {
+        count += self->sites[i].state == SITE_COUNTED && is_fresh(&self->sites[i], came);
+    }
+    return count;
+}
+
+bool freshness_has_confirmed(const struct freshness *self, const struct freshness_moment *came,
+                             const struct site_id *id)
+{
+    bool has = false;
+
+    for (uint32_t i = 0; i < self->nsites; i++) {
+        has = has || (site_id_equal(&self->sites[i].id, id) && is_fresh(&self->sites[i], came));
+    }
+    return has;
+}
+
 /* 0: it is not. Both times are whole microseconds, so a difference may be one too small. */
 static uint64_t behind(const struct freshness_site *site, const struct freshness_moment *came)
 {

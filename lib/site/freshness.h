@@ -128,4 +128,10 @@ struct freshness_moment freshness_came(const struct freshness *self, uint64_t no
 struct freshness_ruling freshness_allows(const struct freshness *self, uint64_t bound_us,
                                          const struct freshness_moment *came);
 
+/* Of answers that tell which sites have what was acknowledged here before a question came: how many
+ * of those that count have what was acknowledged before that moment? */
+uint32_t freshness_confirmed(const struct freshness *self, const struct freshness_moment *came);
+bool freshness_has_confirmed(const struct freshness *self, const struct freshness_moment *came,
+                             const struct site_id *id);
+
 #endif

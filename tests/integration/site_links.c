@@ -340,7 +340,8 @@ Test(site_links, garbage_and_huge_frames_do_no_harm)
     stranger_send(&stranger, span_of(huge, sizeof huge));
     greet_until_answered(&stranger);
     stranger_close(&stranger);
-    cr_assert(first_says(CONNECTED));
+    /* Until it has been silent for long enough the stranger counts as a link, too. */
+    wait_for(first_says, CONNECTED, "it says");
 }
 
 /* The frames of a link, by one who has not greeted; and a greeting that is answered. */
@@ -379,4 +380,33 @@ Test(site_links, clients_are_told_to_ask_a_router)
     cr_assert_not_null(strstr(command.errors, "this is a link between sites"), "%s",
                        command.errors);
     command_forget(&command);
+}
+
+/* Routers ask them; a router knows no answer. */
+Test(site_links, routers_ask_links_how_far_other_sites_are)
+{
+    const struct frame question = {.correlation = 77,
+                                   .kind = FRAME_SITE_AGE_REQUEST,
+                                   .body.site_age_request = {.filter_id = 4711, .wait_ms = 5000}};
+    char endpoint[PLAYGROUND_ENDPOINT_BYTES];
+    struct stranger stranger;
+    struct frame answer;
+
+    playground_endpoint(&playground, "site-1/link", endpoint);
+    stranger_open(&stranger, endpoint);
+    stranger_send_frame(&stranger, &question);
+    cr_assert(stranger_receive(&stranger, COMMAND_LIMIT_MS, &answer));
+    cr_assert_eq(answer.kind, FRAME_SITE_AGE_REPLY);
+    cr_assert_eq(answer.correlation, 77);
+    cr_assert_eq(answer.body.site_age_reply.status, STATUS_NOT_FOUND);
+    cr_assert_eq(answer.body.site_age_reply.filter_id, 4711);
+    stranger_close(&stranger);
+    cr_assert_eq(playground_counter(&playground, "site-1/link", "site_ages_total"), 1);
+    playground_endpoint(&playground, "site-1/router", endpoint);
+    stranger_open(&stranger, endpoint);
+    stranger_send_frame(&stranger, &question);
+    cr_assert(stranger_receive(&stranger, COMMAND_LIMIT_MS, &answer));
+    cr_assert_eq(answer.kind, FRAME_ERROR);
+    cr_assert_eq(answer.body.error.status, STATUS_INVALID);
+    stranger_close(&stranger);
 }

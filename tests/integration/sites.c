@@ -185,6 +185,119 @@ Test(sites, a_newcomer_says_absent_of_nothing_that_others_have_whatever_is_kille
     wait_until_says(2, "urls: takes adds, says \"absent\"");
 }
 
+/* ---- bounds of checks ---- */
+
+/* Does a check of one key at that site, within a bound, print the answer, or is `why` told? */
+static bool answers(int site, const char *key, const char *bound, const char *answer,
+                    const char *why)
+{
+    struct command command;
+    bool as_said;
+
+    at(site);
+    command_run(&command, span_text(key), "orbloom", "check", "urls", "-", "--max-staleness", bound,
+                "--timeout", "3s", NULL);
+    as_said = strcmp(command.output, answer) == 0 && strstr(command.errors, why) != NULL;
+    command_forget(&command);
+    return as_said;
+}
+
+static void wait_until_answers(int site, const char *key, const char *bound, const char *answer,
+                               const char *why)
+{
+    uint64_t deadline_ms = command_now_ms() + 2 * PLAYGROUND_WAIT_MS;
+
+    while (!answers(site, key, bound, answer, why)) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "site %d never says %s of %s", site, answer,
+                     key);
+        (void)poll(NULL, 0, POLL_MS);
+    }
+}
+
+/* Without a bound one of them would sooner or later be on its way still. */
+Test(sites, a_fresh_check_misses_nothing_that_another_site_acknowledged)
+{
+    enum { ROUNDS = 100 };
+    char key[KEY_BYTES];
+
+    join();
+    for (int i = 0; i < ROUNDS; i++) {
+        (void)snprintf(key, sizeof key, "fresh-%d\n", i);
+        at(1 + i % SITES);
+        PLAYGROUND_DO(key, "add", "urls", "-");
+        cr_assert(!answers(1 + (i + 1) % SITES, key, "0", "absent\n", ""), "%s", key);
+        wait_until_answers(1 + (i + 1) % SITES, key, "0", "present\n", "");
+    }
+}
+
+Test(sites, a_site_that_is_behind_is_named)
+{
+    join();
+    wait_until_answers(1, "nobodys-1\n", "1s", "absent\n", "");
+    playground_signal(&playground, "site-2/link", SIGSTOP);
+    wait_until_answers(1, "nobodys-1\n", "1s", "unknown\n", "BEHIND: site-2");
+    cr_assert(answers(1, "before-1\n", "0", "present\n", ""), "that waits for nobody");
+    cr_assert_geq(count(1, "nobodys", "absent"), KEYS * 9 / 10, "nor do checks without a bound");
+    playground_signal(&playground, "site-2/link", SIGCONT);
+    wait_until_answers(1, "nobodys-1\n", "1s", "absent\n", "");
+    wait_until_answers(1, "nobodys-1\n", "0", "absent\n", "");
+}
+
+/* ---- acknowledgements of several sites ---- */
+
+/* Is one key acknowledged at that site? Else why not is told. */
+static bool acknowledges(int site, const char *key, const char *acks, const char *why)
+{
+    struct command command;
+    bool acknowledged;
+
+    at(site);
+    command_run(&command, span_text(key), "orbloom", "add", "urls", "-", "--acks", acks,
+                "--timeout", "3s", NULL);
+    acknowledged = command.exit_status == 0;
+    cr_assert(acknowledged || strstr(command.errors, why) != NULL, "%s", command.errors);
+    command_forget(&command);
+    return acknowledged;
+}
+
+/* A plain check at the other site then finds it at once. */
+Test(sites, what_each_site_is_to_have_each_has_once_it_is_acknowledged)
+{
+    enum { ROUNDS = 60 };
+    static const char *const acks[] = {"each", "2"};
+    struct command command;
+    char key[KEY_BYTES];
+
+    join();
+    for (int i = 0; i < ROUNDS; i++) {
+        int site = 1 + i % SITES;
+
+        (void)snprintf(key, sizeof key, "each-%d\n", i);
+        cr_assert(acknowledges(site, key, acks[i / 2 % 2], ""));
+        at(SITES + 1 - site);
+        command_run(&command, span_text(key), "orbloom", "check", "urls", "-", NULL);
+        cr_assert_str_eq(command.output, "present\n", "%s", key);
+        command_forget(&command);
+    }
+}
+
+Test(sites, what_a_site_that_is_cut_off_does_not_have_is_not_acknowledged)
+{
+    uint64_t deadline_ms;
+
+    join();
+    cr_assert(acknowledges(1, "key-1\n", "each", ""));
+    playground_signal(&playground, "site-2/link", SIGSTOP);
+    cr_assert(!acknowledges(1, "key-2\n", "each", "BEHIND: site-2"));
+    cr_assert(acknowledges(1, "key-3\n", "local", ""));
+    cr_assert(!acknowledges(1, "key-4\n", "3", "takes as many sites"));
+    playground_signal(&playground, "site-2/link", SIGCONT);
+    deadline_ms = command_now_ms() + 2 * PLAYGROUND_WAIT_MS;
+    while (!acknowledges(1, "key-2\n", "each", "BEHIND")) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "it is never acknowledged");
+    }
+}
+
 /* Each site serves while it is cut off, and takes over what the other one has once it is back. */
 Test(sites, sites_that_are_cut_off_serve_and_are_equal_again)
 {

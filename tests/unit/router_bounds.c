@@ -59,6 +59,16 @@ static void vote(const char *letters)
     cr_assert_eq(at, 2, "%zu asked", at);
 }
 
+/* All that are asked answer, also questions of before. */
+static void vote_all(char letter)
+{
+    for (uint32_t node = 1; node <= 3; node++) {
+        while (router_stage_asked(&stage, node) != NULL) {
+            router_stage_vote(&stage, node, letter);
+        }
+    }
+}
+
 static void expect(enum status status, uint64_t present, uint64_t absent)
 {
     struct router_told told = router_stage_told(&stage);
@@ -358,6 +368,31 @@ Test(router_bounds, one_that_waits_begins_anew_under_a_newer_document)
     vote("pp");
     expect(STATUS_OK, ALL, 0);
     router_stage_fini(&stage);
+}
+
+/* The document that it began under did not know of sites, and nodes do: what another site has
+ * acknowledged long before may not be here. */
+Test(router_bounds, one_that_began_before_there_were_sites_keeps_its_bound)
+{
+    static const uint64_t bounds[] = {BOUND(5), FRESH};
+
+    for (unsigned i = 0; i < 2; i++) {
+        router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+        stage.document.durability = DURABILITY_SYNC;
+        stage.links = links;
+        stage.nlinks = 1;
+        edit();
+        send(bounds[i]);
+        sample_sites(OWN, &stage.document);
+        edit();
+        vote_all('a');
+        cr_assert_eq(stage.ntold, 0);
+        router_stage_pass(&stage, 30000);
+        tell(true, true, 0);
+        vote_all('a');
+        expect(STATUS_OK, 0, ALL);
+        router_stage_fini(&stage);
+    }
 }
 
 /* What is told of another life, or of a site that is not in the set, proves nothing. */

@@ -1,0 +1,163 @@
+/* Adds that other sites are to have, too: acknowledged here once W replicas have them, and then by
+ * each site that is asked for. A link tells which sites have all that was acknowledged here before
+ * it was asked; so all adds that wait share one question, which is sent after their votes are in.
+ *
+ * Which sites count is what the epoch says under which the votes were given. Joining and leaving
+ * ones don't. At its deadline an add is not acknowledged: it is written here, and may be elsewhere.
+ */
+#include "map/acks.h"
+#include "router/site_links.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* Also where there are no sites yet: the document may be older than those. */
+void site_acks_enter(struct op *op, uint32_t own, const struct document_entry *entry)
+{
+    bool counts = op->operation == OPERATION_ADD && !op->relayed;
+
+    op->acks = counts ? acks_most(entry->document.acks, own) : 0;
+}
+
+bool site_acks_wanted(const struct op *op)
+{
+    return op->acks > ACKS_LOCAL;
+}
+
+/* ---- what is there ---- */
+
+/* Other sites of the set that count. */
+static uint32_t count_others(const struct document_entry *entry)
+{
+    const struct site_set *set = document_sites(&entry->document);
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < set->count; i++) {
+        count += i != set->own && set->entries[i].state == SITE_COUNTED;
+    }
+    return count;
+}
+
+/* How many others have to confirm. */
+static uint32_t needed(const struct op *op, const struct document_entry *entry)
+{
+    const struct site_entry *own = site_set_own(document_sites(&entry->document));
+
+    if (op->acks == ACKS_EACH) {
+        return count_others(entry);
+    }
+    return op->acks - (own == NULL || own->state == SITE_COUNTED);
+}
+
+static bool is_confirmed(const struct op *op, const struct document_entry *entry)
+{
+    const struct site_inquiry *inquiry = site_inquiry_of(entry, SITE_CONFIRMS);
+    uint32_t confirmed = inquiry != NULL ? freshness_confirmed(&inquiry->fresh, &op->came) : 0;
+
+    return confirmed >= needed(op, entry);
+}
+
+static bool has_acknowledged(const struct op *op)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < op->nparts; i++) {
+        const struct part *part = &op->parts[i];
+
+        for (size_t word = 0; word < bits_words(part->count); word++) {
+            any = any || (part->absent[word] | part->present[word]) != 0;
+        }
+    }
+    return any;
+}
+
+/* ---- waiting ---- */
+
+bool site_acks_hold(struct router *self, uint64_t now_us, struct op *op,
+                    struct document_entry *entry)
+{
+    struct site_inquiry *inquiry;
+
+    if (!op->unproved || !has_acknowledged(op)) {
+        return false;
+    }
+    if (needed(op, entry) == 0) {
+        op->unproved = false;
+        return false;
+    }
+    if (needed(op, entry) > count_others(entry)) {
+        return false; /* There are not so many. */
+    }
+    inquiry = site_inquiry_make(self, entry, SITE_CONFIRMS);
+    if (inquiry == NULL) {
+        return false;
+    }
+    op->came = freshness_came(&inquiry->fresh, now_us);
+    op_park(self, op);
+    site_inquire(self, op->filter_id, SITE_CONFIRMS, inquiry, true);
+    return true;
+}
+
+void site_acks_resume(struct router *self, uint64_t now_us, struct op *op,
+                      struct document_entry *entry)
+{
+    struct site_inquiry *inquiry = site_inquiry_of(entry, SITE_CONFIRMS);
+
+    assert(op->parked && op->nopen == 0 && op->unproved);
+    if (is_confirmed(op, entry)) {
+        op->unproved = false;
+        op_evaluate(self, now_us, op, false);
+    } else if (inquiry != NULL) {
+        site_inquire_on(self, now_us, op->filter_id, SITE_CONFIRMS, inquiry);
+    }
+}
+
+/* ---- at the deadline ---- */
+
+size_t site_acks_withhold(struct part *part)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < bits_words(part->count); i++) {
+        count += bits_count_word(part->absent[i] | part->present[i]);
+        part->absent[i] = part->present[i] = 0;
+    }
+    return count;
+}
+
+/* One that counts and has not confirmed; "" where there is none. */
+static const char *who_lacks(const struct op *op, const struct document_entry *entry)
+{
+    const struct site_inquiry *inquiry = site_inquiry_of(entry, SITE_CONFIRMS);
+    const struct site_set *set = document_sites(&entry->document);
+    const char *name = "";
+
+    for (uint32_t i = 0; i < set->count; i++) {
+        bool lacks = i != set->own && set->entries[i].state == SITE_COUNTED &&
+                     (inquiry == NULL ||
+                      !freshness_has_confirmed(&inquiry->fresh, &op->came, &set->entries[i].id));
+
+        name = lacks && name[0] == '\0' ? set->entries[i].name : name;
+    }
+    return name;
+}
+
+void site_acks_describe(const struct op *op, const struct document_entry *entry, char *text)
+{
+    char acks[NUMBER_TEXT_BYTES];
+    const char *name = entry->document.content.name;
+
+    (void)acks_show(op->acks, acks);
+    if (needed(op, entry) > count_others(entry)) {
+        (void)snprintf(
+            text, ROUTER_MESSAGE_BYTES,
+            "not acknowledged: acks %s takes as many sites that count, and filter %s has "
+            "%u others; add a site, or ask for fewer",
+            acks, name, count_others(entry));
+        return;
+    }
+    (void)snprintf(text, ROUTER_MESSAGE_BYTES,
+                   "%s: not acknowledged: site %s has not confirmed that it has them (acks %s); "
+                   "retry, see `orbloom site %s`",
+                   who_lacks(op, entry), who_lacks(op, entry), acks, name);
+}
