@@ -3,6 +3,7 @@
 #include "cli/flags.h"
 
 #include "base/number.h"
+#include "map/acks.h"
 #include "map/staleness.h"
 
 #include <string.h>
@@ -37,6 +38,20 @@ uint64_t flags_bound(const char *text)
     uint64_t bound_us = 0;
 
     return text != NULL && parse_bound(text, &bound_us) ? staleness_of(bound_us) : 0;
+}
+
+bool flags_acks_valid(const char *text)
+{
+    uint32_t acks;
+
+    return acks_parse(text, &acks) == STATUS_OK;
+}
+
+uint32_t flags_acks(const char *text)
+{
+    uint32_t acks = 0;
+
+    return text != NULL && acks_parse(text, &acks) == STATUS_OK ? acks : 0;
 }
 
 struct channel_options flags_channel(const struct flags_common *common)

@@ -30,6 +30,12 @@ bool flags_bound_valid(const char *text);
 /* ... as documents and requests have it, see map/staleness.h; NULL: none. */
 uint64_t flags_bound(const char *text);
 
+/* Acknowledgements of several sites: "local", a number of sites, or "each". */
+bool flags_acks_valid(const char *text);
+
+/* ... as documents and requests have it, see map/acks.h; NULL: 0. */
+uint32_t flags_acks(const char *text);
+
 /* Whom a channel leads to, and who asks there; borrows the texts. */
 struct channel_options flags_channel(const struct flags_common *common);
 
@@ -62,6 +68,15 @@ struct channel_options flags_channel(const struct flags_common *common);
         .name = "max-staleness", .kind = OPTION_TEXT, .offset = (at),  \
         .accepts = flags_bound_valid, .sample = "TIME",                \
         .range = "0, or a time such as 5s, up to 30d", .help = (text), \
+    }
+
+/* Acknowledgements of several sites, a borrowed text at `at` in the settings; NULL without the
+ * flag.
+ */
+#define FLAG_ACKS(at, text)                                                               \
+    {                                                                                     \
+        .name = "acks", .kind = OPTION_TEXT, .offset = (at), .accepts = flags_acks_valid, \
+        .sample = "SITES", .range = "local, 2 to 8 sites, or each", .help = (text),       \
     }
 
 #define FLAGS_COMMON                                                                               \

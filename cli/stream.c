@@ -182,6 +182,7 @@ static void submit(struct run *run, struct stream_batch *batch)
         .keys = {batch->blob.data, batch->lengths, batch->nkeys},
         .replicas = run->stream->replicas,
         .keyset = run->stream->keyset,
+        .acks = run->stream->acks,
         .user = batch,
     };
     int code;

@@ -77,6 +77,7 @@ struct stream {
     uint32_t replicas; /* checks: bit set of slots; 0: all */
     uint32_t keyset;   /* feeds: which rebuild is meant; 0: whichever is open */
     uint64_t bound;    /* checks: see map/staleness.h; 0: the filter's own */
+    uint32_t acks;     /* adds: see map/acks.h; 0: the filter's own */
     stream_line_fn line;
     void *context;
 };

@@ -7,6 +7,7 @@
 #include "cli/show/load.h"
 #include "cli/show/rebuild.h"
 #include "cli/show/window.h"
+#include "map/acks.h"
 #include "map/staleness.h"
 #include "map/window.h"
 #include "proto/replica_report.h"
@@ -57,6 +58,19 @@ static void bound_text(const struct filter_summary *filter)
     }
 }
 
+static void acks_text(const struct filter_summary *filter)
+{
+    if (filter->acks == ACKS_EACH) {
+        (void)printf(
+            "acks          each: an add is acknowledged once each site that counts has it\n");
+    } else if (filter->acks != 0) {
+        (void)printf("acks          %" PRIu32
+                     ": an add is acknowledged once so many sites that count "
+                     "have it\n",
+                     filter->acks);
+    }
+}
+
 void summary_filter_text(const struct filter_summary *filter)
 {
     char uid[FILTER_UID_TEXT_BYTES];
@@ -74,6 +88,7 @@ void summary_filter_text(const struct filter_summary *filter)
                  when_unavailable_name(filter->when_unavailable),
                  when_full_name(filter->when_full));
     bound_text(filter);
+    acks_text(filter);
     (void)printf("kept in       %s; key log %s; hash %s\n", durability_name(filter->durability),
                  keylog_name(filter->keylog), hash_kind_name(filter->hash));
     (void)printf("size          %s a copy, %.2f bits a key, %u shards of %s, k = %u\n",
@@ -251,6 +266,7 @@ static void bound_json(struct json *json, const struct filter_summary *filter)
 
 void summary_filter_json(struct json *json, const struct filter_summary *filter)
 {
+    char acks[NUMBER_TEXT_BYTES];
     char uid[FILTER_UID_TEXT_BYTES];
 
     json_text(json, "name", filter->name);
@@ -270,6 +286,7 @@ void summary_filter_json(struct json *json, const struct filter_summary *filter)
     json_text(json, "when_unavailable", when_unavailable_name(filter->when_unavailable));
     json_text(json, "when_full", when_full_name(filter->when_full));
     bound_json(json, filter);
+    json_text(json, "acks", acks_show(filter->acks, acks));
     json_text(json, "keylog", keylog_name(filter->keylog));
     json_text(json, "durability", durability_name(filter->durability));
     json_count(json, "shards", filter->nshards);

@@ -93,7 +93,8 @@ enum status operation_create_keys(const struct session_keys *keys, struct op_id 
         .lengths = lengths,
         .count = keys->count,
         .keyset = keys->keyset,
-        .max_staleness = keys->max_staleness};
+        .max_staleness = keys->max_staleness,
+        .acks = keys->acks};
     *out = self;
     return STATUS_OK;
 }

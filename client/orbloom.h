@@ -40,6 +40,12 @@ extern "C" {
 
 #define ORBLOOM_MAX_STALENESS_US UINT64_C(2592000000000) /* 30 days */
 
+/* By how many sites an add is acknowledged, this one too: 2 to ORBLOOM_MAX_ACKS, or one of these.
+ */
+#define ORBLOOM_MAX_ACKS   8
+#define ORBLOOM_ACKS_LOCAL 1   /* this one alone */
+#define ORBLOOM_ACKS_EACH  255 /* each that counts */
+
 /* Codes, as on the wire: numbers are never reused. */
 enum orbloom_code {
     ORBLOOM_OK = 0,
@@ -67,8 +73,9 @@ enum orbloom_code {
     ORBLOOM_DROPPED = 22,
     ORBLOOM_INTERNAL = 23,
     ORBLOOM_OVER_QUOTA = 24,
-    ORBLOOM_BEHIND = 25 /* another site may have keys that this one does not have yet; see
-                           orbloom_check_within() */
+    ORBLOOM_BEHIND = 25 /* a check: another site may have keys that this one does not have yet, see
+                           orbloom_check_within(); an add: not all sites that are to have it have
+                           confirmed it, see orbloom_add_in_sites() */
 };
 
 /* "NOT_FOUND". */
@@ -149,11 +156,26 @@ int orbloom_check_key(struct orbloom *handle, const char *filter, const void *ke
  * What can't be told within the bound until the timeout stays ORBLOOM_UNKNOWN, and the code is
  * ORBLOOM_BEHIND; orbloom_error() names the site and how far behind it is. It is not asked again by
  * itself. ORBLOOM_MAYBE where the filter fails open. ORBLOOM_PRESENT never waits for other sites.
+ *
+ * An add is acknowledged by its own site (ORBLOOM_ACKS_LOCAL), by so many of those that count, its
+ * own too, which is safe from the loss of all but one of them; or by each that counts
+ * (ORBLOOM_ACKS_EACH): no site then calls ABSENT what was answered anywhere.
+ *
+ * What other sites have not confirmed until the timeout stays ORBLOOM_UNKNOWN, that is not
+ * acknowledged, and the code is ORBLOOM_BEHIND; orbloom_error() names a site that has not. It is
+ * not added again by itself; doing so is safe. It is written here all the same, so the next answer
+ * about it may be ORBLOOM_PRESENT, here and anywhere.
  */
 
 /* As orbloom_check(), within a bound of 0 to ORBLOOM_MAX_STALENESS_US. Of this one and the filter's
  * own the smaller one counts. A filter in one site is fresh by itself. */
 int orbloom_check_within(struct orbloom *handle, const char *filter, uint64_t max_staleness_us,
+                         const struct orbloom_keys *keys, uint8_t *answers);
+
+/* As orbloom_add(), acknowledged by so many sites: ORBLOOM_ACKS_LOCAL, 2 to ORBLOOM_MAX_ACKS, or
+ * ORBLOOM_ACKS_EACH. Of this and the filter's own the one that takes more sites counts. Before so
+ * many sites count nothing is acknowledged: ORBLOOM_BEHIND at once. */
+int orbloom_add_in_sites(struct orbloom *handle, const char *filter, uint32_t acks,
                          const struct orbloom_keys *keys, uint8_t *answers);
 
 /* ---- many batches in flight ---- */
@@ -171,6 +193,7 @@ struct orbloom_request {
     int bounded; /* checks: 1: within max_staleness_us, see orbloom_check_within(); 0: within
                     the filter's own bound */
     uint64_t max_staleness_us;
+    uint32_t acks; /* adds: see orbloom_add_in_sites(); 0: the filter's own */
 };
 
 struct orbloom_completion {
@@ -223,6 +246,7 @@ struct orbloom_filter {
     int bounded;                /* 1: checks in several sites have the bound that follows, see
                                    orbloom_check_within(); 0: they have none */
     uint64_t max_staleness_us;
+    uint32_t acks; /* of adds in several sites, see orbloom_add_in_sites(); ORBLOOM_ACKS_LOCAL */
 };
 
 /* Fine when the filter exists with the same parameters, or has grown since and has at least these;
@@ -285,6 +309,7 @@ struct orbloom_info {
     enum orbloom_hash hash;
     int bounded; /* 1: checks in several sites have this bound */
     uint64_t max_staleness_us;
+    uint32_t acks; /* of adds in several sites: ORBLOOM_ACKS_LOCAL, 2 to 8, ORBLOOM_ACKS_EACH */
 };
 
 int orbloom_info(struct orbloom *handle, const char *filter, struct orbloom_info *out);

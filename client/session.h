@@ -59,6 +59,7 @@ struct session_keys {
     uint32_t slots;         /* replica slots that a check may ask; 0: all */
     uint32_t keyset;        /* feeds: into this one only; 0: whichever does not serve yet */
     uint64_t max_staleness; /* checks: see map/staleness.h; 0: the filter's own bound */
+    uint32_t acks;          /* adds: see map/acks.h; 0: the filter's own */
 };
 
 struct session;

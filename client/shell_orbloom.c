@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "client/orbloom.h"
 #include "client/shell_channel.h"
+#include "map/acks.h"
 #include "map/staleness.h"
 #include "proto/replica_report.h"
 #include "runtime/hub.h"
@@ -42,6 +43,9 @@ SAME(ORBLOOM_FEED, OPERATION_FEED);
 SAME(ORBLOOM_MAX_KEY_BYTES, CODEC_MAX_KEY_BYTES);
 SAME(ORBLOOM_MAX_BATCH_KEYS, CODEC_MAX_KEYS);
 _Static_assert(ORBLOOM_MAX_STALENESS_US == STALENESS_MAX_US, "bounds differ");
+_Static_assert(ORBLOOM_ACKS_LOCAL == (int)ACKS_LOCAL && ORBLOOM_MAX_ACKS == (int)ACKS_MAX &&
+                   ORBLOOM_ACKS_EACH == (int)ACKS_EACH,
+               "acks differ");
 
 enum {
     MESSAGE_BYTES = 512,
@@ -195,13 +199,34 @@ static int take_bound(struct orbloom *handle, int bounded, uint64_t bound_us, ui
     return ORBLOOM_OK;
 }
 
-static int take_request_bound(struct orbloom *handle, const struct orbloom_request *request,
-                              uint64_t *out)
+static int take_acks(struct orbloom *handle, uint32_t acks, uint32_t *out)
 {
+    if (!acks_valid(acks)) {
+        return fail(handle, STATUS_INVALID,
+                    "an add is acknowledged by 2 to %d sites, by this one alone "
+                    "(ORBLOOM_ACKS_LOCAL) or by each (ORBLOOM_ACKS_EACH), not by %u",
+                    ORBLOOM_MAX_ACKS, (unsigned)acks);
+    }
+    *out = acks;
+    return ORBLOOM_OK;
+}
+
+/* What a request says of other sites. */
+static int take_sites(struct orbloom *handle, const struct orbloom_request *request,
+                      struct session_keys *out)
+{
+    int code;
+
     if (request->bounded != 0 && request->operation != ORBLOOM_CHECK) {
         return fail(handle, STATUS_INVALID, "only checks have a bound");
     }
-    return take_bound(handle, request->bounded, request->max_staleness_us, out);
+    if (request->acks != 0 && request->operation != ORBLOOM_ADD) {
+        return fail(handle, STATUS_INVALID, "only adds are acknowledged by several sites");
+    }
+    code = take_acks(handle, request->acks, &out->acks);
+    return code == ORBLOOM_OK ? take_bound(handle, request->bounded, request->max_staleness_us,
+                                           &out->max_staleness)
+                              : code;
 }
 
 /* Hand a request to the session; *out lives in handle->open. */
@@ -224,7 +249,7 @@ static int submit(struct orbloom *handle, const struct orbloom_request *request,
     if (handle->channel == NULL) {
         return (int)STATUS_INVALID; /* The error of orbloom_connect() stands. */
     }
-    code = take_request_bound(handle, request, &keys.max_staleness);
+    code = take_sites(handle, request, &keys);
     if (code != ORBLOOM_OK) {
         return code;
     }
@@ -373,6 +398,15 @@ int orbloom_check_within(struct orbloom *handle, const char *filter, uint64_t ma
     return call_request(handle, &request, answers);
 }
 
+int orbloom_add_in_sites(struct orbloom *handle, const char *filter, uint32_t acks,
+                         const struct orbloom_keys *keys, uint8_t *answers)
+{
+    struct orbloom_request request = {
+        .filter = filter, .operation = ORBLOOM_ADD, .keys = *keys, .acks = acks};
+
+    return call_request(handle, &request, answers);
+}
+
 static int call_key(struct orbloom *handle, enum orbloom_operation operation, const char *filter,
                     const void *key, size_t size, enum orbloom_answer *answer)
 {
@@ -438,7 +472,8 @@ static void take_info(const struct info_reply *reply, struct orbloom_info *out)
                                  .bounded = filter->max_staleness != 0,
                                  .max_staleness_us = filter->max_staleness != 0
                                                          ? filter->max_staleness - staleness_of(0)
-                                                         : 0};
+                                                         : 0,
+                                 .acks = filter->acks != 0 ? filter->acks : ORBLOOM_ACKS_LOCAL};
 }
 
 static void on_answer(void *context, const struct session_result *result)
@@ -518,6 +553,7 @@ int orbloom_create(struct orbloom *handle, const struct orbloom_filter *filter, 
     frame.body.admin_request.name = filter->name;
     fill_create(filter, create);
     code = take_bound(handle, filter->bounded, filter->max_staleness_us, &create->max_staleness);
+    code = code == ORBLOOM_OK ? take_acks(handle, filter->acks, &create->acks) : code;
     if (code != ORBLOOM_OK) {
         return code;
     }

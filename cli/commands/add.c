@@ -3,7 +3,16 @@
 #include "cli/cmd.h"
 #include "cli/stream.h"
 
+#include <stddef.h>
+
+struct add_settings {
+    struct stream_settings stream;
+    const char *acks;
+};
+
 static const struct option options[] = {
+    FLAG_ACKS(offsetof(struct add_settings, acks),
+              "how many sites have what is acknowledged (below); else as the filter says"),
     STREAM_FLAGS,
     FLAGS_COMMON,
 };
@@ -17,7 +26,14 @@ static const struct option_table table = {
         "Without FILE, or for \"-\", keys come from standard input. A key is 1 to 65,536 bytes;\n"
         "what is not is told as FILE:LINE and left out, and the rest goes on.\n"
         "A key that was not acknowledged is told the same way; adding it again is safe.\n\n"
-        "Example: orbloom add seen urls.txt\n\n"
+        "In several sites --acks 2 (to 8) acknowledges what so many that count have, this one "
+        "too;\n"
+        "each: what all that count have; local: what this one has. Of this and the filter's own\n"
+        "acks the one that takes more sites counts. What the others have not confirmed before the\n"
+        "timeout is told as BEHIND, with one that has not.\n\n"
+        "Examples:\n"
+        "  orbloom add seen urls.txt\n"
+        "  orbloom add blocked --acks each < urls.txt\n\n"
         "Exit: 0 all acknowledged, 1 not all, 2 wrong usage.",
     .options = options,
     .count = sizeof options / sizeof options[0],
@@ -50,8 +66,9 @@ static void summarize(const struct stream_totals *totals, const char *filter)
 
 static int run(int argc, char **argv)
 {
-    struct stream_settings settings = {0};
-    struct stream stream = {.settings = &settings, .operation = ORBLOOM_ADD, .line = ignore_line};
+    struct add_settings settings = {0};
+    struct stream stream = {
+        .settings = &settings.stream, .operation = ORBLOOM_ADD, .line = ignore_line};
     struct stream_totals totals;
     struct option_words words;
     int code;
@@ -61,8 +78,9 @@ static int run(int argc, char **argv)
         return CMD_USAGE;
     }
     stream.filter = words.items[0];
+    stream.acks = flags_acks(settings.acks);
     code = stream_run(&stream, words.items + 1, words.count - 1, &totals);
-    if (code != CMD_USAGE && !settings.quiet) {
+    if (code != CMD_USAGE && !settings.stream.quiet) {
         summarize(&totals, words.items[0]);
     }
     return code;

@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/summary.h"
 #include "filter/sizing.h"
+#include "map/acks.h"
 #include "map/staleness.h"
 #include "map/window.h"
 #include "runtime/hub.h"
@@ -242,6 +243,7 @@ struct create_settings {
     const char *keylog;
     const char *sites;
     const char *max_staleness;
+    const char *acks;
     uint64_t window_us;
     uint64_t nslices;
 };
@@ -376,6 +378,7 @@ static const struct option options[] = {
     },
     FLAG_MAX_STALENESS(FIELD(max_staleness),
                        "how late \"absent\" may hear of other sites (below); else no bound"),
+    FLAG_ACKS(FIELD(acks), "how many sites have what is acknowledged (below); else local"),
     {
         .name = "hash",
         .kind = OPTION_CHOICE,
@@ -424,7 +427,13 @@ static const struct option_table table = {
         "before the check; with 0 all before the check, at a round trip between sites. What can't "
         "be\n"
         "told within the bound is unknown (BEHIND), or maybe. Sites that join take the bound "
-        "over.\n\n"
+        "over.\n"
+        "Acks: in several sites an add is acknowledged by its own site. With --acks 2 (to 8) so\n"
+        "many that count have it by then, its own too; with each all that count, so that no site\n"
+        "says absent of what any acknowledged. It takes a round trip between sites. What is not\n"
+        "confirmed before the timeout is not acknowledged (BEHIND); adding it again is safe. "
+        "Sites\n"
+        "that join take this over, too.\n\n"
         "Waits until all replicas can serve, and shows how far they are: as long as they get on\n"
         "with it, and for the timeout when nothing moves. Ctrl-C leaves it being made.\n\n"
         "Examples:\n"
@@ -532,6 +541,9 @@ static int show(void *context, const struct frame *frame)
     if (reply->nfilters > 0 && reply->filters[0].max_staleness != 0) {
         (void)printf(", max-staleness %s", staleness_show(reply->filters[0].max_staleness, keys));
     }
+    if (reply->nfilters > 0 && reply->filters[0].acks != 0) {
+        (void)printf(", acks %s", acks_show(reply->filters[0].acks, keys));
+    }
     (void)putchar('\n');
     return CMD_OK;
 }
@@ -601,6 +613,7 @@ static int run(int argc, char **argv)
     create->window_us = settings.window_us;
     create->nslices = (uint32_t)settings.nslices;
     create->max_staleness = flags_bound(settings.max_staleness);
+    create->acks = flags_acks(settings.acks);
     code = ask_and_wait(&settings.common, &frame, show, words.items[0]);
     return code == CMD_OK && settings.sites != NULL
                ? site_add_all(&settings.common, words.items[0], settings.sites)

@@ -3,7 +3,16 @@
 #include "cli/cmd.h"
 #include "cli/stream.h"
 
+#include <stddef.h>
+
+struct dedup_settings {
+    struct stream_settings stream;
+    const char *acks;
+};
+
 static const struct option options[] = {
+    FLAG_ACKS(offsetof(struct dedup_settings, acks),
+              "how many sites have what is acknowledged (below); else as the filter says"),
     STREAM_FLAGS,
     FLAGS_COMMON,
 };
@@ -18,6 +27,10 @@ static const struct option_table table = {
         "a duplicate or, at the filter's rate, a false positive. After a retry the history of\n"
         "a key can be unsure; it is printed then, as printing twice is better than never.\n"
         "A key that was not acknowledged is told as FILE:LINE and not printed.\n"
+        "In several sites --acks 2 (to 8) or each acknowledges what so many that count have; of\n"
+        "this and the filter's own acks the one that takes more sites counts. What they have not\n"
+        "confirmed before the timeout (BEHIND) is in the filter all the same: another dedup may\n"
+        "take it for a duplicate.\n"
         "One dedup sends its batches in order to one router, so of equal keys the first is\n"
         "printed. Several dedups on one filter share the work: of equal keys that they send\n"
         "at the same moment at most one is surely new, in a race both may be printed.\n\n"
@@ -58,11 +71,11 @@ static void summarize(const struct stream_totals *totals, const char *filter)
 
 static int run(int argc, char **argv)
 {
-    struct stream_settings settings = {0};
-    struct stream stream = {.settings = &settings,
+    struct dedup_settings settings = {0};
+    struct stream stream = {.settings = &settings.stream,
                             .operation = ORBLOOM_ADD,
                             .line = print_first_seen,
-                            .context = &settings};
+                            .context = &settings.stream};
     struct stream_totals totals;
     struct option_words words;
     int code;
@@ -72,8 +85,9 @@ static int run(int argc, char **argv)
         return CMD_USAGE;
     }
     stream.filter = words.items[0];
+    stream.acks = flags_acks(settings.acks);
     code = stream_run(&stream, words.items + 1, words.count - 1, &totals);
-    if (code != CMD_USAGE && !settings.quiet) {
+    if (code != CMD_USAGE && !settings.stream.quiet) {
         summarize(&totals, words.items[0]);
     }
     return code;

@@ -6,6 +6,7 @@
 #include "coordinator/records.h"
 #include "coordinator/site/newcomer.h"
 #include "coordinator/sites.h"
+#include "map/acks.h"
 #include "proto/admin_message.h"
 
 #include <stdio.h>
@@ -269,6 +270,26 @@ static uint32_t count_counted(const struct site_set *set)
     return count;
 }
 
+/* Would those that are left be fewer than have to acknowledge an add? Of each that counts there are
+ * always enough. */
+static bool leaves_too_few(const struct command *self, const struct site_entry *entry)
+{
+    uint32_t acks = self->entry->document.acks;
+
+    return entry->state == SITE_COUNTED && acks != ACKS_EACH &&
+           count_counted(&self->next) - 1 < acks;
+}
+
+static enum status refuse_too_few(struct command *self, const char *why, const char *remedy)
+{
+    return coordinator_refuse(
+        self->message, STATUS_INVALID,
+        "%sadds to filter %.128s are acknowledged by %u sites, and without %.32s %u would count: "
+        "none would be acknowledged any more. Add another site first, `orbloom site add`%s",
+        why, name_of(self), self->entry->document.acks, self->request->site.site,
+        count_counted(&self->next) - 1, remedy);
+}
+
 /* That it takes no adds and says no "absent" is its own to begin with: another site that counts it
  * no more acknowledges what it lacks. */
 static enum status judge_leave(struct command *self, struct site_entry *entry)
@@ -302,13 +323,18 @@ static enum status judge_leave(struct command *self, struct site_entry *entry)
             "wait until one does, see `orbloom site %.128s`; or drop the filter",
             name_of(self), name_of(self));
     }
+    if (leaves_too_few(self, entry)) {
+        return refuse_too_few(self, "", "");
+    }
     entry->state = SITE_LEAVING;
     self->next.takes_adds = self->next.says_absent = false;
     self->changed = true;
     return STATUS_OK;
 }
 
-static enum status judge_remove(struct command *self, struct site_entry *entry)
+/* One that is off acknowledges nothing anyway, and whoever is to take its place could not join
+ * before it is gone: so that there are enough is asked only while it is heard of. */
+static enum status judge_remove(struct command *self, struct site_entry *entry, bool connected)
 {
     if (entry == &self->next.entries[self->next.own]) {
         return coordinator_refuse(
@@ -325,13 +351,18 @@ static enum status judge_remove(struct command *self, struct site_entry *entry)
             "come back: `orbloom drop %.128s --everywhere`, and create the filter anew",
             name_of(self), self->request->site.site, name_of(self));
     }
+    if (connected && leaves_too_few(self, entry)) {
+        return refuse_too_few(self,
+                              "links of this site are connected to it, so it is not off; and ",
+                              ". If it is off for good, stop its links, too");
+    }
     entry->state = SITE_GONE;
     self->next.settled = false; /* What only that one had may still be with some of the others. */
     self->changed = true;
     return STATUS_OK;
 }
 
-static enum status judge_out(struct command *self)
+static enum status judge_out(struct coordinator *coordinator, uint64_t now_us, struct command *self)
 {
     const char *site = self->request->site.site;
     struct site_entry *entry = find_named(&self->next, site, false);
@@ -344,8 +375,9 @@ static enum status judge_out(struct command *self)
                                   "filter %.128s is not in a site %.32s; see `orbloom site %.128s`",
                                   name_of(self), site, name_of(self));
     }
-    return self->request->site.step == SITE_STEP_LEAVE ? judge_leave(self, entry)
-                                                       : judge_remove(self, entry);
+    return self->request->site.step == SITE_STEP_LEAVE
+               ? judge_leave(self, entry)
+               : judge_remove(self, entry, links_connected(coordinator, now_us, &entry->id));
 }
 
 /* ---- the command ---- */
@@ -365,7 +397,8 @@ static enum status attempt(struct coordinator *self, uint64_t now_us, void *cont
     command->other = links_find_site(self, now_us, request->site.site);
     command->next = *document_sites(&command->entry->document);
     command->changed = false;
-    status = request->site.step == SITE_STEP_ADD ? judge_add(self, command) : judge_out(command);
+    status = request->site.step == SITE_STEP_ADD ? judge_add(self, command)
+                                                 : judge_out(self, now_us, command);
     return status == STATUS_OK && command->changed
                ? records_edit_sites(self, now_us, command->entry, &command->next)
                : status;

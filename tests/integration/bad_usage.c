@@ -124,6 +124,27 @@ Test(bad_numbers, bounds_of_checks)
     }
 }
 
+Test(bad_numbers, sites_that_acknowledge)
+{
+    static const char *const bad[] = {"9", "0", "foo", "-1", "", "2.0"};
+    static const char *const commands[] = {"add", "dedup"};
+    char expected[128];
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        (void)snprintf(expected, sizeof expected,
+                       "--acks cannot be \"%s\"; give local, 2 to 8 sites, or each", bad[i]);
+        create_with("--acks", bad[i]);
+        expect_usage(expected);
+        for (size_t k = 0; k < sizeof commands / sizeof commands[0]; k++) {
+            command_run(&command, span_text("k\n"), "orbloom", commands[k], "seen", "--acks",
+                        bad[i], NULL);
+            expect_usage(expected);
+        }
+    }
+    command_run(&command, span_text("k\n"), "orbloom", "check", "seen", "--acks", "2", NULL);
+    expect_usage("unknown flag --acks");
+}
+
 /* ---- quorums and names ---- */
 
 Test(bad_quorums, write_and_read_quorums_that_do_not_meet)

@@ -152,18 +152,19 @@ Test(sites, a_filter_with_keys_gets_a_second_site_and_both_take_adds)
     cr_assert_eq(count(1, "before", "present"), KEYS);
 }
 
-Test(sites, a_newcomer_takes_the_bound_of_checks_over)
+Test(sites, a_newcomer_takes_the_bound_of_checks_and_acks_over)
 {
     struct command command;
 
     at(1);
     PLAYGROUND_DO("", "create", "urls", "--capacity", "20k", "--fpr", "1%", "--replicas", "1",
-                  "--max-staleness", "1h");
+                  "--max-staleness", "1h", "--acks", "each");
     PLAYGROUND_DO("", "site", "add", "urls", "site-2", "--timeout", "20s");
     at(2);
     command_run(&command, span_text(""), "orbloom", "info", "urls", "--json", NULL);
     cr_assert_not_null(strstr(command.output, "\"max_staleness_us\": 3600000000,"), "%s",
                        command.output);
+    cr_assert_not_null(strstr(command.output, "\"acks\": \"each\","), "%s", command.output);
     command_forget(&command);
 }
 

@@ -29,6 +29,7 @@ struct fake_sent {
     uint32_t timeout_ms;
     uint64_t filter_id;
     uint64_t max_staleness;
+    uint32_t acks;
     enum admin_action action;
     struct admin_seen seen;
     size_t count;
@@ -93,6 +94,7 @@ static inline void fake_keep(struct fake *fake, uint32_t link, const struct fram
         sent->timeout_ms = request->timeout_ms;
         sent->filter_id = request->filter_id;
         sent->max_staleness = request->max_staleness;
+        sent->acks = request->acks;
         sent->count = request->count;
         cr_assert_lt(request->lengths[0], sizeof sent->key);
         memcpy(sent->key, request->keys.data, request->lengths[0]);

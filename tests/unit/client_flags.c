@@ -1,5 +1,6 @@
 /* Flags: what is given lands in the settings, what is wrong is refused in one line. */
 #include "cli/flags.h"
+#include "map/acks.h"
 #include "map/staleness.h"
 
 #include <criterion/criterion.h>
@@ -21,6 +22,7 @@ struct settings {
     bool nothing;
     const char *user;
     const char *max_staleness;
+    const char *acks;
 };
 
 #define FIELD(name) offsetof(struct settings, name)
@@ -67,6 +69,7 @@ static const struct option options[] = {
     {.name = "nothing", .kind = OPTION_SWITCH, .offset = FIELD(nothing), .help = "no keys"},
     {.name = "user", .kind = OPTION_TEXT, .needs = "loud", .offset = FIELD(user), .help = "who"},
     FLAG_MAX_STALENESS(FIELD(max_staleness), "how late"),
+    FLAG_ACKS(FIELD(acks), "how many"),
     FLAGS_COMMON,
 };
 
@@ -228,6 +231,14 @@ static const struct {
     {"n --keys 1 --max-staleness 721h", STATUS_INVALID, "--max-staleness cannot be \"721h\""},
     {"n --keys 1 --max-staleness= ", STATUS_INVALID, "--max-staleness cannot be \"\""},
     {"n --keys 1 --max-staleness", STATUS_USAGE, "--max-staleness needs a value"},
+    {"n --keys 1 --acks 9", STATUS_INVALID,
+     "--acks cannot be \"9\"; give local, 2 to 8 sites, or each"},
+    {"n --keys 1 --acks 0", STATUS_INVALID, "--acks cannot be \"0\""},
+    {"n --keys 1 --acks foo", STATUS_INVALID, "--acks cannot be \"foo\""},
+    {"n --keys 1 --acks 255", STATUS_INVALID, "--acks cannot be \"255\""},
+    {"n --keys 1 --acks -1", STATUS_INVALID, "--acks cannot be \"-1\""},
+    {"n --keys 1 --acks= ", STATUS_INVALID, "--acks cannot be \"\""},
+    {"n --keys 1 --acks", STATUS_USAGE, "--acks needs a value"},
     {"n --keys 1 --router localhost", STATUS_INVALID, "tcp://HOST:PORT"},
 };
 
@@ -247,6 +258,24 @@ Test(flags, a_bound_of_none_is_not_one_of_zero)
     cr_assert_eq(parse_bound("n --keys 1 --max-staleness 0s"), staleness_of(0));
     cr_assert_eq(parse_bound("n --keys 1 --max-staleness=250ms"), staleness_of(250000));
     cr_assert_eq(parse_bound("n --keys 1 --max-staleness 30d"), staleness_of(STALENESS_MAX_US));
+}
+
+static uint32_t parse_acks(const char *line)
+{
+    struct settings settings;
+    struct option_words words;
+
+    cr_assert_eq(parse(line, &settings, &words), STATUS_OK, "%s", line);
+    return flags_acks(settings.acks);
+}
+
+Test(flags, acks_that_are_not_given_are_not_local)
+{
+    cr_assert_eq(parse_acks("n --keys 1"), 0, "a request's are the filter's own");
+    cr_assert_eq(parse_acks("n --keys 1 --acks local"), ACKS_LOCAL);
+    cr_assert_eq(parse_acks("n --keys 1 --acks 2"), 2);
+    cr_assert_eq(parse_acks("n --keys 1 --acks=8"), ACKS_MAX);
+    cr_assert_eq(parse_acks("n --keys 1 --acks each"), ACKS_EACH);
 }
 
 Test(flags, what_is_wrong_is_refused_in_one_line)

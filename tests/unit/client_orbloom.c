@@ -122,6 +122,44 @@ Test(orbloom, a_bound_is_of_a_check_and_of_thirty_days_at_most)
     close_handle(&handle);
 }
 
+Test(orbloom, adds_are_acknowledged_by_so_many_sites_or_each)
+{
+    static const uint32_t length = 1;
+    static const uint32_t bad[] = {ORBLOOM_MAX_ACKS + 1, 254, 256, UINT32_MAX};
+    struct orbloom *handle = connect_nobody();
+    struct orbloom_request request = {
+        .filter = "f", .operation = ORBLOOM_ADD, .keys = {"k", &length, 1}};
+    struct orbloom_filter filter = {.name = "f", .capacity = 10, .rate = 0.01};
+    struct orbloom_completion completion;
+    uint8_t answer = ORBLOOM_NEW;
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        request.acks = filter.acks = bad[i];
+        cr_assert_eq(orbloom_submit(handle, &request), ORBLOOM_INVALID);
+        cr_assert_eq(orbloom_create(handle, &filter, NULL), ORBLOOM_INVALID);
+        cr_assert_eq(orbloom_add_in_sites(handle, "f", bad[i], &request.keys, &answer),
+                     ORBLOOM_INVALID);
+        cr_assert_eq(answer, ORBLOOM_UNKNOWN);
+    }
+    request.acks = filter.acks = 9;
+    cr_assert_eq(orbloom_submit(handle, &request), ORBLOOM_INVALID);
+    cr_assert_str_eq(orbloom_error(handle),
+                     "INVALID: an add is acknowledged by 2 to 8 sites, by this one alone "
+                     "(ORBLOOM_ACKS_LOCAL) or by each (ORBLOOM_ACKS_EACH), not by 9");
+    request.acks = ORBLOOM_ACKS_EACH;
+    cr_assert_eq(orbloom_submit(handle, &request), ORBLOOM_OK);
+    while (orbloom_wait(handle, 1000, &completion) == 0) {
+    }
+    cr_assert_eq(completion.code, ORBLOOM_DEADLINE);
+    request.operation = ORBLOOM_CHECK;
+    cr_assert_eq(orbloom_submit(handle, &request), ORBLOOM_INVALID);
+    cr_assert_str_eq(orbloom_error(handle), "INVALID: only adds are acknowledged by several sites");
+    cr_assert_eq(orbloom_add_in_sites(handle, "f", 2, &request.keys, &answer), ORBLOOM_DEADLINE);
+    filter.acks = ORBLOOM_MAX_ACKS;
+    cr_assert_eq(orbloom_create(handle, &filter, NULL), ORBLOOM_DEADLINE);
+    close_handle(&handle);
+}
+
 /* The last batch of a stream may hold nothing: no special case for callers, and nobody to wait for.
  */
 Test(orbloom, a_batch_of_no_keys_is_fine)

@@ -1,6 +1,7 @@
 /* A session ends every operation by its deadline, asks the next router when one is silent,
  * and never lets a later answer take back what an earlier one has decided. */
 #include "client_fake.h"
+#include "map/acks.h"
 #include "map/staleness.h"
 
 #include <criterion/parameterized.h>
@@ -414,6 +415,48 @@ Test(session, what_another_site_may_have_is_told_and_not_asked_again)
     cr_assert_eq(outcome.status, STATUS_BEHIND);
     cr_assert_str_eq(outcome.message, "as the test says");
     cr_assert_eq(outcome.present, 1, "what is present is known");
+    cr_assert_eq(outcome.absent, 0);
+    cr_assert_eq(outcome.attempts, 1);
+    fake_pass(fake, TIMEOUT_US);
+    cr_assert_eq(fake->nsent, 1);
+    fake_end(fake);
+}
+
+Test(session, acks_go_along_with_each_attempt)
+{
+    static const uint32_t length = 1;
+    const struct session_keys keys = {.filter = "f",
+                                      .operation = OPERATION_ADD,
+                                      .blob = (const uint8_t *)"k",
+                                      .lengths = &length,
+                                      .count = 1,
+                                      .acks = ACKS_EACH};
+    struct fake_outcome outcome = {0};
+    struct fake *fake = fake_start(2);
+
+    cr_assert_eq(
+        session_submit(fake->session, fake->now_us, TIMEOUT_US, &keys, fake_done, &outcome),
+        STATUS_OK);
+    fake_pass(fake, ATTEMPT_US);
+    cr_assert_eq(fake->nsent, 2);
+    cr_assert_eq(fake->sent[0].acks, ACKS_EACH);
+    cr_assert_eq(fake->sent[1].acks, ACKS_EACH);
+    fake_end(fake);
+}
+
+/* It is written here, and whoever asks again asks for the same once more. */
+Test(session, what_other_sites_have_not_confirmed_is_not_acknowledged_and_not_sent_again)
+{
+    struct fake_outcome outcome = {0};
+    struct fake *fake = fake_start(2);
+
+    cr_assert_eq(fake_submit(fake, OPERATION_ADD, 2, &outcome), STATUS_OK);
+    cr_assert_eq(fake->sent[0].acks, 0, "the filter's own");
+    fake_answer(fake, 0, STATUS_BEHIND, 0, 0);
+    cr_assert_eq(outcome.calls, 1);
+    cr_assert_eq(outcome.status, STATUS_BEHIND);
+    cr_assert_str_eq(outcome.message, "as the test says");
+    cr_assert_eq(outcome.present, 0);
     cr_assert_eq(outcome.absent, 0);
     cr_assert_eq(outcome.attempts, 1);
     fake_pass(fake, TIMEOUT_US);

@@ -1,5 +1,6 @@
-/* What `info` shows of a filter's bound of checks. */
+/* What `info` shows of a filter's bound of checks, and of the sites that acknowledge its adds. */
 #include "cli/summary.h"
+#include "map/acks.h"
 #include "map/staleness.h"
 
 #include <criterion/criterion.h>
@@ -69,10 +70,11 @@ static void expect_text(const char *line)
         cr_assert_not_null(strstr(text, line), "%s", text);
     } else {
         cr_assert_null(strstr(text, "bound"), "%s", text);
+        cr_assert_null(strstr(text, "acks"), "%s", text);
     }
 }
 
-Test(client_summary, without_a_bound_there_is_no_line)
+Test(client_summary, what_is_not_of_sites_has_no_lines)
 {
     expect_text(NULL);
 }
@@ -89,4 +91,26 @@ Test(client_summary, so_does_a_fresh_one)
     filter.max_staleness = staleness_of(0);
     expect_text("\nbound         \"absent\" counts all that any site acknowledged before the check "
                 "(max-staleness 0)\n");
+}
+
+Test(client_summary, acks_say_how_many_sites_have_it)
+{
+    filter.acks = 2;
+    expect_text(
+        "\nacks          2: an add is acknowledged once so many sites that count have it\n");
+}
+
+Test(client_summary, so_do_those_of_each)
+{
+    filter.acks = ACKS_EACH;
+    expect_text("\nacks          each: an add is acknowledged once each site that counts has it\n");
+}
+
+Test(client_summary, json_has_acks_in_words)
+{
+    expect_json("\"acks\": \"local\", ");
+    filter.acks = 8;
+    expect_json("\"acks\": \"8\", ");
+    filter.acks = ACKS_EACH;
+    expect_json("\"acks\": \"each\", ");
 }

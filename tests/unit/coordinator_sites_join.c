@@ -762,6 +762,65 @@ Test(coordinator_join, a_comparison_begun_before_the_removal_does_not_count)
     cr_assert_not(set_of(EU)->settled);
 }
 
+/* ---- acknowledgements of so many sites ---- */
+
+static void setup_two_acks(void)
+{
+    site_stages_init(SITE_STAGES);
+    site_stages_make(2);
+}
+
+TestSuite(coordinator_join_acks, .init = setup_two_acks, .fini = site_stages_fini);
+
+Test(coordinator_join_acks, so_many_stay_as_acknowledge_an_add)
+{
+    join(EU, US);
+    expect_refused(site_stages_change(US, SITE_STEP_LEAVE, "us"), STATUS_INVALID,
+                   "adds to filter urls are acknowledged by 2 sites, and without us 1 would count: "
+                   "none would be acknowledged any more. Add another site first, `orbloom site "
+                   "add`");
+    cr_assert(set_of(US)->takes_adds);
+    expect_refused(site_stages_change(EU, SITE_STEP_REMOVE, "us"), STATUS_INVALID,
+                   "links of this site are connected to it, so it is not off; and adds to filter "
+                   "urls are acknowledged by 2 sites, and without us 1 would count");
+    cr_assert_eq(site_stages_state(EU, US), SITE_COUNTED);
+    join(EU, AP);
+    cr_assert_eq(site_stages_change(US, SITE_STEP_LEAVE, "us").status, STATUS_OK);
+    site_stages_run();
+    expect_refused(site_stages_change(EU, SITE_STEP_REMOVE, "ap"), STATUS_INVALID,
+                   "without ap 1 would count");
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK,
+                 "it counts no more");
+}
+
+Test(coordinator_join_acks, who_joins_counts_no_more_when_removed_than_before)
+{
+    join(EU, US);
+    add(EU, "ap");
+    site_stages_run();
+    cr_assert_eq(site_stages_state(EU, AP), SITE_JOINING);
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "ap").status, STATUS_OK);
+    cr_assert_eq(site_stages_state(EU, AP), SITE_GONE);
+}
+
+/* Else another could never take its place: a join waits for each site that is not gone. */
+Test(coordinator_join_acks, who_is_off_is_removed_and_another_takes_its_place)
+{
+    join(EU, US);
+    site_stages[US].cut = true;
+    site_stages_run();
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK);
+    join(EU, AP);
+    cr_assert_eq(site_stages_state(EU, AP), SITE_COUNTED);
+}
+
+/* Each of those that are left is always there. */
+Test(coordinator_join, each_that_counts_may_leave)
+{
+    join(EU, US);
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK);
+}
+
 /* ---- dropped ---- */
 
 Test(coordinator_join, a_drop_everywhere_reaches_all)

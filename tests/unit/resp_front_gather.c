@@ -199,6 +199,19 @@ Test(resp_gather, what_another_site_may_have_is_an_error_that_says_so)
     front_stage_fini(&stage);
 }
 
+/* It is written here all the same: neither 0 nor 1 would be true of it. */
+Test(resp_gather, an_add_that_other_sites_have_not_confirmed_is_an_error_that_says_so)
+{
+    front_stage_start(&stage, 1);
+    front_stage_say(&stage, 0, "BF.ADD f a\r\nBF.MADD f b c\r\n");
+    front_stage_reply(&stage, 0, STATUS_BEHIND, "uuu");
+    front_stage_turn(&stage);
+    front_stage_expect(&stage, 0,
+                       "-BEHIND said so\r\n*2\r\n-BEHIND said so\r\n-BEHIND said so\r\n");
+    cr_assert_eq(stage.nasked, 1);
+    front_stage_fini(&stage);
+}
+
 Test(resp_gather, an_answer_that_is_too_short_leaves_keys_undecided)
 {
     front_stage_start(&stage, 1);
