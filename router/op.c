@@ -13,6 +13,7 @@ enum {
     KEPT_BYTES = 4096,  /* a block no larger than this stays ... */
     KEPT_PLACES = 4096, /* ... with one of the first places, which are used most */
     ALIGNMENT = 8,
+    PARKED_PART = 4,
 };
 
 /* ---- places ---- */
@@ -43,16 +44,26 @@ struct op_memory op_memory_keep(struct op_memory memory, uint32_t place)
     return (struct op_memory){0};
 }
 
+bool op_may_park(const struct router *self, const struct op *op)
+{
+    return self->nparked < ROUTER_MAX_OPS / PARKED_PART &&
+           self->parked_bytes + op->bytes <= self->config.max_inflight_bytes / PARKED_PART;
+}
+
 void op_park(struct router *self, struct op *op)
 {
     assert(!op->parked && op->nopen == 0);
     op->parked = true;
+    self->nparked++;
+    self->parked_bytes += op->bytes;
     self->counters[ROUTER_adds_awaiting_sites] += op->operation == OPERATION_ADD ? op->count : 0;
 }
 
 void op_unpark(struct router *self, struct op *op)
 {
     if (op->parked) {
+        self->nparked--;
+        self->parked_bytes -= op->bytes;
         self->counters[ROUTER_adds_awaiting_sites] -= op->operation == OPERATION_ADD ? op->count
                                                                                      : 0;
     }

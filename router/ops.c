@@ -2,7 +2,9 @@
  * refused or not answered is tried again, and under a newer document all of it begins anew. */
 #include "base/heap.h"
 #include "base/mutant.h"
+#include "map/acks.h"
 #include "map/expansion.h"
+#include "map/staleness.h"
 #include "router/private.h"
 
 #include <assert.h>
@@ -77,6 +79,11 @@ static struct op *admit(struct router *self, uint64_t now_us, const struct peer 
     if (has_empty_key(request)) {
         refusal->status = STATUS_INVALID;
         refusal->reason = "a key is empty; keys have 1 to 65536 bytes";
+        return NULL;
+    }
+    if (!acks_valid(request->acks) || !staleness_valid(request->max_staleness)) {
+        refusal->status = STATUS_INVALID;
+        refusal->reason = "acks are 1 to 8 or 255, and a bound is at most 30 days";
         return NULL;
     }
     refusal->status = STATUS_OVERLOADED;

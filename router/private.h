@@ -178,7 +178,8 @@ struct op {
 struct site_links {
     struct {
         char address[NODE_ADDRESS_BYTES];
-        uint32_t link; /* 0: not opened yet */
+        uint32_t link;   /* 0: it can't be opened */
+        uint32_t lacked; /* so many answers of coordinators, one after another, have not had it */
     } links[CODEC_MAX_LINKS];
     uint32_t count;
     uint32_t turn; /* who is asked */
@@ -249,6 +250,8 @@ struct router {
     struct op *ops; /* ROUTER_MAX_OPS places, used ones below `nops` */
     uint32_t nops;
     uint32_t nused;
+    uint32_t nparked; /* of those; and their bytes in flight */
+    uint64_t parked_bytes;
     uint32_t *free_ops;
     uint32_t nfree;
     uint64_t inflight_bytes; /* of operations, and of what waits for the store */
@@ -626,7 +629,9 @@ bool slot_counts(const struct part *part, uint32_t index);
 
 /* ---- decide.c ---- */
 
-/* It waits for other sites. */
+/* It waits for other sites. Those that do leave most of the places, and of the bytes in flight, to
+ * others: beyond a part of them none may. */
+bool op_may_park(const struct router *self, const struct op *op);
 void op_park(struct router *self, struct op *op);
 void op_unpark(struct router *self, struct op *op);
 

@@ -73,6 +73,12 @@ static bool has_acknowledged(const struct op *op)
 
 /* ---- waiting ---- */
 
+/* A question is kept until those have confirmed that the least of all adds takes. */
+static void want_enough(struct site_inquiry *inquiry, uint32_t count)
+{
+    inquiry->enough = inquiry->enough == 0 || count < inquiry->enough ? count : inquiry->enough;
+}
+
 bool site_acks_hold(struct router *self, uint64_t now_us, struct op *op,
                     struct document_entry *entry)
 {
@@ -89,11 +95,12 @@ bool site_acks_hold(struct router *self, uint64_t now_us, struct op *op,
         return false; /* There are not so many. */
     }
     inquiry = site_inquiry_make(self, entry, SITE_CONFIRMS);
-    if (inquiry == NULL) {
+    if (inquiry == NULL || !op_may_park(self, op)) {
         return false;
     }
     op->came = freshness_came(&inquiry->fresh, now_us);
     op_park(self, op);
+    want_enough(inquiry, needed(op, entry));
     site_inquire(self, op->filter_id, SITE_CONFIRMS, inquiry, true);
     return true;
 }
@@ -108,6 +115,7 @@ void site_acks_resume(struct router *self, uint64_t now_us, struct op *op,
         op->unproved = false;
         op_evaluate(self, now_us, op, false);
     } else if (inquiry != NULL) {
+        want_enough(inquiry, needed(op, entry));
         site_inquire_on(self, now_us, op->filter_id, SITE_CONFIRMS, inquiry);
     }
 }
@@ -154,6 +162,14 @@ void site_acks_describe(const struct op *op, const struct document_entry *entry,
             "not acknowledged: acks %s takes as many sites that count, and filter %s has "
             "%u others; add a site, or ask for fewer",
             acks, name, count_others(entry));
+        return;
+    }
+    if (!op->parked) {
+        (void)snprintf(
+            text, ROUTER_MESSAGE_BYTES,
+            "not acknowledged: there was no time, or too many wait already, to hear that "
+            "other sites of filter %s have it (acks %s); retry",
+            name, acks);
         return;
     }
     (void)snprintf(text, ROUTER_MESSAGE_BYTES,

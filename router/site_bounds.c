@@ -61,7 +61,8 @@ bool site_bound_proves(struct router *self, uint64_t now_us, const struct op *op
     struct site_inquiry *inquiry;
     bool proved;
 
-    if (op->bound_us == FRESHNESS_UNBOUNDED || !document_has_sites(&entry->document)) {
+    if (op->operation != OPERATION_CHECK || op->bound_us == FRESHNESS_UNBOUNDED ||
+        !document_has_sites(&entry->document)) {
         return true;
     }
     inquiry = site_inquiry_make(self, entry, SITE_AGES);
@@ -108,7 +109,7 @@ static bool may_be_proved(const struct site_inquiry *inquiry, const struct op *o
 bool site_bound_holds(struct router *self, uint64_t now_us, struct op *op,
                       struct document_entry *entry)
 {
-    if (!op->unproved || op->withholds || !has_absent(op) ||
+    if (!op->unproved || op->withholds || !has_absent(op) || !op_may_park(self, op) ||
         !may_be_proved(site_inquiry_of(entry, SITE_AGES), op, entry)) {
         return false;
     }

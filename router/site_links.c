@@ -11,6 +11,7 @@ enum {
     WAIT_US = 500000,   /* a link may keep a question for so long */
     AGAIN_US = 20000,   /* not sooner are links asked again of a filter */
     SILENT_US = 300000, /* later than it should an answer is not awaited */
+    LACKED_MOST = 3,    /* so many answers of coordinators in a row lack a link that is gone */
 };
 
 struct site_knowledge {
@@ -86,8 +87,7 @@ void site_inquire_on(struct router *self, uint64_t now_us, uint64_t filter_id,
                      enum site_topic topic, struct site_inquiry *inquiry)
 {
     if (now_us >= inquiry->await_us) {
-        self->site_links.turn++; /* It knows too little, or is silent. */
-        inquiry->await_us = now_us + AGAIN_US;
+        inquiry->lacks = true;
         site_inquire(self, filter_id, topic, inquiry, true);
     }
 }
@@ -101,14 +101,11 @@ static bool send(struct router *self, uint64_t number, const struct site_age_req
 
     for (uint32_t i = 0; i < links->count; i++) {
         uint32_t at = (links->turn + i) % links->count;
-        uint32_t *link = &links->links[at].link;
+        uint32_t link = links->links[at].link;
 
-        if (*link == 0) {
-            *link = self->effects.link_open(self->effects.context, links->links[at].address);
-        }
-        if (*link != 0 &&
+        if (link != 0 &&
             codec_encode_out(&frame, &self->effects, &self->out, &bytes) == STATUS_OK &&
-            self->effects.send(self->effects.context, *link, bytes) == STATUS_OK) {
+            self->effects.send(self->effects.context, link, bytes) == STATUS_OK) {
             links->turn = at;
             return true;
         }
@@ -122,19 +119,31 @@ static bool ask(struct router *self, uint64_t now_us, const struct site_wanted *
 {
     struct site_age_request request = {.filter_id = wanted->filter_id,
                                        .wait_ms = inquiry->waits ? WAIT_US / 1000 : 0,
-                                       .confirms = wanted->topic == SITE_CONFIRMS};
+                                       .confirms = wanted->topic == SITE_CONFIRMS,
+                                       .enough = inquiry->enough};
     uint64_t number;
+
+    bool over = now_us >= inquiry->await_us;
 
     if ((inquiry->asked_us != 0 && now_us - inquiry->asked_us < AGAIN_US) ||
         freshness_ask(&inquiry->fresh, now_us, &number) != STATUS_OK) {
         return false;
     }
-    /* Not sent it is as one that is lost. */
-    (void)send(self, number, &request);
-    router_count(self, ROUTER_site_questions_total);
+    /* It knows too little, or is silent. */
+    self->site_links.turn += over && (inquiry->lacks || inquiry->await_us != 0);
     inquiry->asked_us = now_us;
-    inquiry->await_us = now_us + (inquiry->waits ? WAIT_US : 0) + SILENT_US;
-    inquiry->wanted = inquiry->waits = false;
+    if (!send(self, number, &request)) {
+        /* No link is connected: nothing is under way. */
+        freshness_unsent(&inquiry->fresh, number);
+        return false;
+    }
+    router_count(self, ROUTER_site_questions_total);
+    /* Of a link that is silent the first question tells, however many follow. */
+    if (over) {
+        inquiry->await_us = now_us + (inquiry->waits ? WAIT_US : 0) + SILENT_US;
+    }
+    inquiry->wanted = inquiry->waits = inquiry->lacks = false;
+    inquiry->enough = 0;
     return true;
 }
 
@@ -206,7 +215,10 @@ void site_links_take(struct router *self, const struct sync_reply *reply)
         return;
     }
     for (uint32_t i = 0; i < links->count; i++) {
-        if (is_listed(reply, links->links[i].address)) {
+        bool listed = is_listed(reply, links->links[i].address);
+
+        links->links[i].lacked = listed ? 0 : links->links[i].lacked + 1;
+        if (links->links[i].lacked < LACKED_MOST) {
             links->links[kept++] = links->links[i];
         } else if (links->links[i].link != 0) {
             self->effects.link_close(self->effects.context, links->links[i].link);
@@ -218,8 +230,10 @@ void site_links_take(struct router *self, const struct sync_reply *reply)
 
         (void)process_address(reply->links[i].endpoint, reply->links[i].curve, address);
         if (!is_known(links, address)) {
-            links->links[links->count].link = 0;
-            memcpy(links->links[links->count++].address, address, sizeof address);
+            memcpy(links->links[links->count].address, address, sizeof address);
+            links->links[links->count].lacked = 0;
+            links->links[links->count++].link = self->effects.link_open(self->effects.context,
+                                                                        address);
         }
     }
 }
@@ -256,6 +270,24 @@ static enum status take(struct site_inquiry *inquiry, uint64_t number,
             .own_life = reply->own_life, .keyset = reply->keyset, .told = told, .ntold = count});
 }
 
+/* Those of another epoch begin anew with the next tick. */
+static void resume_all(struct router *self, uint64_t now_us, struct document_entry *entry)
+{
+    uint32_t left = self->nparked;
+
+    for (uint32_t i = 0; i < self->nops && left > 0; i++) {
+        struct op *op = &self->ops[i];
+
+        if (op->used && op->parked) {
+            left--;
+            if (op->filter_id == entry->document.id && op->epoch == entry->document.epoch &&
+                !entry->conflict) {
+                site_resume(self, now_us, op, entry);
+            }
+        }
+    }
+}
+
 void site_links_on_reply(struct router *self, uint64_t now_us, const struct frame *frame)
 {
     const struct site_age_reply *reply = &frame->body.site_age_reply;
@@ -266,17 +298,10 @@ void site_links_on_reply(struct router *self, uint64_t now_us, const struct fram
     if (inquiry == NULL) {
         return;
     }
-    if (reply->status == STATUS_OK) {
-        (void)take(inquiry, frame->correlation, reply); /* Of another life, or late: no news. */
-    }
-    inquiry->await_us = frame->correlation == inquiry->fresh.sent ? 0 : inquiry->await_us;
-    for (uint32_t i = 0; i < self->nops; i++) {
-        struct op *op = &self->ops[i];
-
-        if (op->used && op->parked && op->filter_id == reply->filter_id &&
-            op->epoch == entry->document.epoch) {
-            site_resume(self, now_us, op, entry);
-        }
+    /* What is late, or of another life, is no news. */
+    if (reply->status != STATUS_OK || take(inquiry, frame->correlation, reply) == STATUS_OK) {
+        inquiry->await_us = 0;
+        resume_all(self, now_us, entry);
     }
 }
 

@@ -24,9 +24,11 @@ struct site_inquiry {
     struct freshness fresh;
     uint64_t epoch;    /* whose set of sites that knows */
     bool wanted;       /* it is listed among what is to be asked ... */
-    bool waits;        /* ... by a question that may be kept until there is news */
+    bool waits;        /* ... by a question that may be kept until there is news ... */
+    uint32_t enough;   /* ... of so many sites, if they are to confirm; 0: nobody has said */
     uint64_t asked_us; /* 0: never */
     uint64_t await_us; /* until then an answer is awaited; 0: none is */
+    bool lacks;        /* the last one said too little: another link is to be asked */
 };
 
 /* NULL: nothing was asked, or memory is out. */

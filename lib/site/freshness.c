@@ -140,6 +140,14 @@ static struct freshness_question *find_question(struct freshness *self, uint64_t
     return NULL;
 }
 
+void freshness_unsent(struct freshness *self, uint64_t number)
+{
+    struct freshness_question *question = find_question(self, number);
+
+    assert(question != NULL);
+    *question = (struct freshness_question){0};
+}
+
 enum status freshness_answered(struct freshness *self, uint64_t number,
                                const struct freshness_answer *answer)
 {

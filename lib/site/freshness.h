@@ -29,10 +29,8 @@
 
 enum { FRESHNESS_MAX_QUESTIONS = 4 };
 
-#define FRESHNESS_UNBOUNDED UINT64_MAX /* no bound; 0: fresh */
-#define FRESHNESS_PATIENCE_US                                          \
-    2000000u /* an unanswered question makes room for another one then \
-              */
+#define FRESHNESS_UNBOUNDED   UINT64_MAX /* no bound; 0: fresh */
+#define FRESHNESS_PATIENCE_US 800000u /* an unanswered question makes room for another one then */
 
 /* Of a filter or a request, as both write it: a bound in microseconds, and 1 more; 0: none. */
 static inline uint64_t freshness_bound(uint64_t told)
@@ -114,6 +112,9 @@ void freshness_enter(struct freshness *self, const struct site_set *set, uint32_
 /* A question is about to be sent, to any link. STATUS_OVERLOADED: as many are under way as may be.
  */
 MUST_USE enum status freshness_ask(struct freshness *self, uint64_t now_us, uint64_t *number);
+
+/* It could not be sent. */
+void freshness_unsent(struct freshness *self, uint64_t number);
 
 /* Its answer. STATUS_NOT_FOUND: no such question is under way; STATUS_STALE: it is about another
  * life of this site, or another keyset. What it says of sites or lives that are not in the set is

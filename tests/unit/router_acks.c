@@ -88,7 +88,6 @@ static void expect_refused(const char *word)
     cr_assert_eq(told.status, STATUS_BEHIND, "%s: %s", status_code(told.status), told.message);
     cr_assert_eq(told.present | told.absent, 0, "nothing is acknowledged");
     cr_assert_not_null(strstr(told.message, word), "%s", told.message);
-    cr_assert_eq(router_stage_counter(&stage, "adds_awaiting_sites"), 0);
 }
 
 /* Of the last question: these sites have confirmed; a bit set. */
@@ -215,6 +214,7 @@ Test(router_acks, at_its_deadline_it_is_not_acknowledged)
     confirm(0);
     router_stage_pass(&stage, 6 * SECOND);
     expect_refused(names[OTHER]);
+    cr_assert_eq(router_stage_counter(&stage, "adds_awaiting_sites"), 0);
     cr_assert_leq(stage.nages, 20);
     router_stage_fini(&stage);
 }
@@ -337,5 +337,38 @@ Test(router_acks, an_age_confirms_nothing)
     vote('a');
     router_stage_age_answer(&stage, 0, &reply);
     cr_assert_eq(stage.ntold, 0);
+    router_stage_fini(&stage);
+}
+
+/* A client may send anything. */
+Test(router_acks, acks_that_there_are_not_are_refused)
+{
+    static const uint32_t odd[] = {9, 200, 254, 256, UINT32_MAX};
+
+    open_stage(0);
+    for (unsigned i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        send(odd[i]);
+        cr_assert_eq(router_stage_told(&stage).status, STATUS_INVALID);
+    }
+    router_stage_fini(&stage);
+}
+
+/* Those that wait leave room for others: a filter whose sites are cut off holds up no other one. */
+Test(router_acks, beyond_a_part_of_the_room_none_waits)
+{
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, 50);
+    size_t waiting = 0;
+
+    open_stage(ACKS_EACH);
+    for (unsigned i = 0; stage.ntold == 0; i++) {
+        cr_assert_lt(i, 1000, "all of them wait");
+        request.op.sequence = i + 1;
+        router_stage_send(&stage, 1, &request);
+        vote('a');
+        waiting = i;
+    }
+    cr_assert_gt(waiting, 10);
+    cr_assert_lt(waiting * 50 * 48, ROUTER_STAGE_MAX_INFLIGHT / 3);
+    expect_refused("too many wait");
     router_stage_fini(&stage);
 }

@@ -275,6 +275,20 @@ Test(router_bounds, without_a_link_nothing_is_proved)
     router_stage_fini(&stage);
 }
 
+/* It is asked once it is connected, well before an answer would be given up. */
+Test(router_bounds, a_link_that_is_not_connected_yet_is_asked_soon)
+{
+    open_stage(WHEN_UNAVAILABLE_ERROR, BOUND(5), 1);
+    stage.fake.deaf = true;
+    send(NO_BOUND);
+    cr_assert_eq(stage.nages, 0);
+    router_stage_pass(&stage, 500000);
+    stage.fake.deaf = false;
+    router_stage_pass(&stage, 200000);
+    cr_assert_eq(stage.nages, 1);
+    router_stage_fini(&stage);
+}
+
 /* It may have been killed; the other one is asked well before the deadline. */
 Test(router_bounds, a_link_that_is_silent_gives_way_to_the_next)
 {
@@ -290,6 +304,59 @@ Test(router_bounds, a_link_that_is_silent_gives_way_to_the_next)
     tell(true, false, 0);
     vote("aa");
     expect(STATUS_OK, 0, ALL);
+    router_stage_fini(&stage);
+}
+
+/* However many come, and each asks anew: of a link that does not answer the first question tells.
+ */
+Test(router_bounds, fresh_checks_that_keep_coming_find_the_link_that_answers)
+{
+    size_t answered = 0;
+
+    open_stage(WHEN_UNAVAILABLE_ERROR, NO_BOUND, 2);
+    for (unsigned i = 0; i < 20; i++) {
+        size_t before = stage.nages;
+
+        send(FRESH);
+        vote_all('a');
+        router_stage_pass(&stage, 300000);
+        for (size_t asked = before; asked < stage.nages; asked++) {
+            if (strcmp(stage.fake.endpoints[stage.ages[asked].link - 1], "curve://link-2:7420") ==
+                0) {
+                size_t all = stage.nages;
+
+                stage.nages = asked + 1;
+                tell(true, true, 0);
+                stage.nages = all;
+                vote_all('a');
+                answered++;
+            }
+        }
+    }
+    cr_assert_geq(answered, 5);
+    cr_assert_geq(stage.ntold, 15);
+    router_stage_fini(&stage);
+}
+
+static void on_ends(void *owner, const struct router_ends_told *told)
+{
+    (void)owner;
+    (void)told;
+}
+
+/* A link's own router asks nodes where their logs end for each mark that it gives. If that wanted
+ * marks of others in turn, there would be no end of them. */
+Test(router_bounds, only_checks_ask_links)
+{
+    open_stage(WHEN_UNAVAILABLE_ERROR, BOUND(5), 1);
+    router_ends(stage.router, stage.now_us,
+                &(struct router_ends){.filter_id = ROUTER_STAGE_FILTER,
+                                      .timeout_ms = 5000,
+                                      .done = on_ends,
+                                      .owner = &stage});
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    router_stage_pass(&stage, SECOND);
+    cr_assert_eq(stage.nages, 0);
     router_stage_fini(&stage);
 }
 
