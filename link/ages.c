@@ -1,18 +1,26 @@
-/* What routers of this site ask: how much of what other sites have acknowledged is here? Told is of
+/* What routers of this site ask. How much of what other sites have acknowledged is here? Told is of
  * each other site of the filter's set how long ago the newest mark was begun that nodes here have
  * noted and confirmed.
  *
  * A question may wait for marks that are begun after it has come. One that was under way then does
  * not do: what was acknowledged since it was begun may be missing. So it is noted how many marks
  * had been begun, and the next turn begins another one, for all that have come until then. The set
- * of sites, and what the marks are about, are judged when the answer is given. */
+ * of sites, and what the marks are about, are judged when the answer is given.
+ *
+ * Or the other way round: which of the others have what is acknowledged here now? They are asked,
+ * again and again, begin marks for it, and answer once those count there (confirms.c). That is
+ * about the document as it was then: with another epoch they are asked anew. */
 #include "link/private.h"
 #include "map/rebuild.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* Whoever asks again within this time finds marks running. */
 enum { AGES_WANTED_US = 3000000 };
+
+/* Who has not confirmed is asked again: messages get lost, and who refused may know better then. */
+enum { CONFIRM_AGAIN_US = 300000 };
 
 /* ---- what is received of a filter, from whom ---- */
 
@@ -59,11 +67,16 @@ static bool is_about(struct inflow *inflow, const struct document_entry *entry,
            marks->scope.set_hash == mark_set_hash(set) && inflow_lasts(inflow);
 }
 
-/* An inflow that was begun anew counts its marks anew: all of them were begun since. */
-static uint64_t begun_before(const struct age_question *question, const struct inflow *inflow)
+struct marks_noted ages_note(const struct inflow *inflow)
 {
-    const struct marks_noted *noted = &question->noted[inflow->peer];
+    return inflow != NULL
+               ? (struct marks_noted){inflow->marked.marks.tag, marks_begun(&inflow->marked.marks)}
+               : (struct marks_noted){0};
+}
 
+/* An inflow that was begun anew counts its marks anew: all of them were begun since. */
+static uint64_t begun_before(const struct marks_noted *noted, const struct inflow *inflow)
+{
     return noted->tag == inflow->marked.marks.tag ? noted->begun : 0;
 }
 
@@ -73,29 +86,57 @@ static uint64_t time_of_answer(const struct link *self)
     return self->inner.clock_us != NULL ? self->inner.clock_us(self->inner.context) : self->now_us;
 }
 
-static struct site_age tell_site(const struct link *self, const struct age_question *question,
-                                 struct inflow *inflow, const struct document_entry *entry,
-                                 const struct site_entry *site)
+struct mark_told ages_told(const struct link *self, struct inflow *inflow,
+                           const struct document_entry *entry, const struct site_entry *site,
+                           const struct marks_noted *noted)
 {
-    struct site_age age = {.id = site->id, .life = site->life};
+    return inflow != NULL && is_about(inflow, entry, site)
+               ? inflow_tell(inflow, begun_before(noted, inflow), time_of_answer(self))
+               : (struct mark_told){0};
+}
 
-    if (inflow != NULL && is_about(inflow, entry, site)) {
-        struct mark_told told = inflow_tell(inflow, begun_before(question, inflow),
-                                            time_of_answer(self));
-
-        age.known = told.known;
-        age.after = told.after;
-        age.age_us = told.age_us;
-    }
-    return age;
+static bool has_confirmed(const struct age_question *question, const struct document_entry *entry,
+                          uint32_t peer)
+{
+    return entry->document.epoch == question->epoch && question->asked[peer].confirmed;
 }
 
 struct telling {
     struct site_age_reply reply;
     struct site_age sites[SITE_SET_MAX_LIVE - 1];
+    uint32_t confirmed; /* by so many that count */
     bool lacks; /* of a site that this link speaks with there is no mark that was begun after the
-                   question had come */
+                   question had come; confirmations are awaited of those that count */
 };
+
+static void tell_confirmed(const struct age_question *question, const struct document_entry *entry,
+                           const struct site_entry *site, uint32_t peer, struct telling *out)
+{
+    bool counts = site->state == SITE_COUNTED && peer < LINK_MAX_SITES;
+    bool has = peer < LINK_MAX_SITES && has_confirmed(question, entry, peer);
+
+    out->sites[out->reply.nsites++] = (struct site_age){
+        .id = site->id, .life = site->life, .known = has, .after = has};
+    out->confirmed += counts && has;
+    out->lacks |= counts && !has && !question->lost;
+}
+
+static void tell_age(const struct link *self, const struct age_question *question,
+                     struct inflow *inflow, const struct document_entry *entry,
+                     const struct site_entry *site, uint32_t peer, struct telling *out)
+{
+    struct mark_told told = {0};
+
+    if (peer < LINK_MAX_SITES) {
+        told = ages_told(self, inflow, entry, site, &question->noted[peer]);
+        out->lacks |= !told.after;
+    }
+    out->sites[out->reply.nsites++] = (struct site_age){.id = site->id,
+                                                        .life = site->life,
+                                                        .known = told.known,
+                                                        .after = told.after,
+                                                        .age_us = told.age_us};
+}
 
 static void tell_others(const struct link *self, const struct age_question *question,
                         const struct document_entry *entry, struct telling *out)
@@ -107,17 +148,19 @@ static void tell_others(const struct link *self, const struct age_question *ques
     for (uint32_t i = 0; i < set->count; i++) {
         const struct site_entry *site = &set->entries[i];
         uint32_t peer = peer_of(self, &site->id);
-        struct site_age *age = &out->sites[out->reply.nsites];
 
         if (i == set->own || site->state == SITE_GONE) {
             continue;
         }
         assert(out->reply.nsites < SITE_SET_MAX_LIVE - 1);
-        out->reply.nsites++;
-        *age = tell_site(self, question, peer < LINK_MAX_SITES ? received.from[peer] : NULL, entry,
-                         site);
-        out->lacks |= peer < LINK_MAX_SITES && !age->after;
+        if (question->confirms) {
+            tell_confirmed(question, entry, site, peer, out);
+        } else {
+            tell_age(self, question, peer < LINK_MAX_SITES ? received.from[peer] : NULL, entry,
+                     site, peer, out);
+        }
     }
+    out->lacks &= question->enough == 0 || out->confirmed < question->enough;
 }
 
 static void tell(const struct link *self, const struct age_question *question, struct telling *out)
@@ -128,7 +171,8 @@ static void tell(const struct link *self, const struct age_question *question, s
 
     *out = (struct telling){.reply = {.status = own != NULL ? STATUS_OK : STATUS_NOT_FOUND,
                                       .filter_id = question->filter_id,
-                                      .sites = out->sites}};
+                                      .sites = out->sites,
+                                      .confirms = question->confirms}};
     if (own != NULL) {
         out->reply.own_life = own->life;
         out->reply.keyset = rebuild_serving(&entry->document);
@@ -152,6 +196,16 @@ static void answer(struct link *self, const struct age_question *question,
 
 /* ---- waiting ---- */
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t due_us(const struct age_question *question)
+{
+    return least(question->until_us, question->again_us);
+}
+
 /* False: too many wait, or memory is out. */
 static bool keep(struct link *self, const struct age_question *question)
 {
@@ -164,7 +218,7 @@ static bool keep(struct link *self, const struct age_question *question)
     *kept = *question;
     TAILQ_INSERT_TAIL(&self->ages.waiting, kept, link);
     self->ages.nwaiting++;
-    self->ages.due_us = kept->until_us < self->ages.due_us ? kept->until_us : self->ages.due_us;
+    self->ages.due_us = least(self->ages.due_us, due_us(kept));
     return true;
 }
 
@@ -185,8 +239,7 @@ static void note_marks(struct link *self, struct age_question *question, bool wa
         struct inflow *inflow = received.from[peer];
 
         if (inflow != NULL) {
-            question->noted[peer] = (struct marks_noted){inflow->marked.marks.tag,
-                                                         marks_begun(&inflow->marked.marks)};
+            question->noted[peer] = ages_note(inflow);
             marked_want(inflow, question->until_us + AGES_WANTED_US, waits);
         }
     }
@@ -201,10 +254,15 @@ void ages_on_request(struct link *self, uint64_t now_us, const struct peer *from
     struct age_question question = {.from = *from,
                                     .correlation = frame->correlation,
                                     .filter_id = request->filter_id,
-                                    .until_us = now_us + wait_ms * UINT64_C(1000)};
+                                    .until_us = now_us + wait_ms * UINT64_C(1000),
+                                    .confirms = request->confirms,
+                                    .enough = request->confirms ? request->enough : 0,
+                                    .again_us = request->confirms ? now_us : ACTOR_NEVER};
     struct telling telling;
 
-    note_marks(self, &question, wait_ms > 0);
+    if (!request->confirms) {
+        note_marks(self, &question, wait_ms > 0);
+    }
     tell(self, &question, &telling);
     if (wait_ms == 0 || !telling.lacks || !keep(self, &question)) {
         answer(self, &question, &telling);
@@ -222,16 +280,108 @@ void ages_marked(struct link *self, uint64_t filter_id)
     }
 }
 
+/* ---- asking the others ---- */
+
+/* By another document what has been confirmed says nothing. */
+static void follow(struct link *self, struct age_question *question,
+                   const struct document_entry *entry)
+{
+    uint64_t loss;
+
+    if (question->number != 0 && question->epoch == entry->document.epoch) {
+        return;
+    }
+    loss = places_loss(&entry->document);
+    question->lost |= question->number != 0 && question->loss != loss;
+    question->loss = loss;
+    question->epoch = entry->document.epoch;
+    question->number = self->inner.random(self->inner.context) | 1;
+    memset(question->asked, 0, sizeof question->asked);
+}
+
+/* Where no link of that site is there now, one may be soon. Those that are take turns: one that has
+ * just started may take long until it has anything to confirm. */
+static void ask_site(struct link *self, uint64_t now_us, struct age_question *question,
+                     const struct document_entry *entry, const struct site_entry *site,
+                     uint32_t peer)
+{
+    const struct site_set *set = document_sites(&entry->document);
+    struct confirm_asked *asked = &question->asked[peer];
+    struct channel *channel = channel_in_turn(self, peer, &entry->document.content.uid,
+                                              asked->times++);
+    const struct frame frame = {
+        .kind = FRAME_SITE_CONFIRM,
+        .body.site_confirm = {.number = question->number,
+                              .uid = entry->document.content.uid,
+                              .asker_life = site_set_own(set)->life,
+                              .other_life = site->life,
+                              .wait_ms = (uint32_t)((question->until_us - now_us + 999) / 1000),
+                              .set_hash = mark_set_hash(set)},
+    };
+
+    if (channel != NULL) {
+        (void)channel_send(self, channel, &frame);
+    }
+    asked->again_us = now_us + CONFIRM_AGAIN_US;
+}
+
+static void ask_others(struct link *self, uint64_t now_us, struct age_question *question)
+{
+    const struct document_entry *entry = document_cache_find(router_documents(self->router),
+                                                             question->filter_id);
+    const struct site_set *set;
+
+    question->again_us = ACTOR_NEVER;
+    if (entry == NULL || site_filter_own(self, entry) == NULL) {
+        return; /* The answer is that. */
+    }
+    follow(self, question, entry);
+    set = document_sites(&entry->document);
+    for (uint32_t i = 0; i < set->count && !question->lost; i++) {
+        const struct site_entry *site = &set->entries[i];
+        uint32_t peer = peer_of(self, &site->id);
+        struct confirm_asked *asked = &question->asked[peer < LINK_MAX_SITES ? peer : 0];
+
+        if (peer == LINK_MAX_SITES || site->state == SITE_GONE || asked->confirmed) {
+            continue;
+        }
+        if (now_us >= asked->again_us) {
+            ask_site(self, now_us, question, entry, site, peer);
+        }
+        question->again_us = least(question->again_us, asked->again_us);
+    }
+}
+
+void ages_on_confirmed(struct link *self, const struct channel *channel,
+                       const struct site_confirmed *message)
+{
+    struct age_question *question;
+
+    TAILQ_FOREACH(question, &self->ages.waiting, link)
+    {
+        if (message->status == STATUS_OK && question->number != 0 &&
+            question->number == message->number) {
+            question->asked[channel->peer].confirmed = true;
+            question->news = self->ages.news = true;
+        }
+    }
+}
+
+/* ---- answering ---- */
+
 /* True: it is answered. */
 static bool look(struct link *self, uint64_t now_us, struct age_question *question)
 {
     bool over = now_us >= question->until_us;
     struct telling telling;
 
-    if (!over && !question->news) {
+    if (!over && !question->news && now_us < question->again_us) {
         return false;
     }
     question->news = false;
+    if (question->confirms && !over) {
+        ask_others(self, now_us, question);
+    }
     tell(self, question, &telling);
     if (!over && telling.lacks) {
         return false;
@@ -255,8 +405,8 @@ void ages_turn(struct link *self, uint64_t now_us)
 
         if (look(self, now_us, question)) {
             forget(self, question);
-        } else if (question->until_us < ages->due_us) {
-            ages->due_us = question->until_us;
+        } else {
+            ages->due_us = least(ages->due_us, due_us(question));
         }
         question = next;
     }

@@ -108,19 +108,46 @@ static uint64_t rank(const struct filter_uid *uid, uint64_t boot)
     return mixed ^ mixed >> 32;
 }
 
-struct channel *channel_for(struct link *self, uint32_t peer, const struct filter_uid *uid)
+static bool is_used(const struct link *self, const struct channel *channel, uint32_t peer)
+{
+    return channel->number != 0 && channel->peer == peer && !channel_is_spare(self, channel);
+}
+
+/* The best one of those that are worse than `above`; NULL: of all. */
+static struct channel *best_below(struct link *self, uint32_t peer, const struct filter_uid *uid,
+                                  const struct channel *above)
 {
     struct channel *best = NULL;
 
     for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
         struct channel *channel = &self->channels[i];
 
-        if (channel->number != 0 && channel->peer == peer && !channel_is_spare(self, channel) &&
+        if (is_used(self, channel, peer) &&
+            (above == NULL || rank(uid, channel->boot) < rank(uid, above->boot)) &&
             (best == NULL || rank(uid, channel->boot) > rank(uid, best->boot))) {
             best = channel;
         }
     }
     return best;
+}
+
+struct channel *channel_for(struct link *self, uint32_t peer, const struct filter_uid *uid)
+{
+    return best_below(self, peer, uid, NULL);
+}
+
+struct channel *channel_in_turn(struct link *self, uint32_t peer, const struct filter_uid *uid,
+                                uint32_t turn)
+{
+    struct channel *channel = channel_for(self, peer, uid);
+
+    for (uint32_t i = 0; channel != NULL && i < turn; i++) {
+        channel = best_below(self, peer, uid, channel);
+        if (channel == NULL) { /* Behind the last one is the first. */
+            channel = channel_for(self, peer, uid);
+        }
+    }
+    return channel;
 }
 
 /* ---- greeting ---- */

@@ -50,10 +50,10 @@ const struct document_entry *site_filter_of(const struct link *self, const struc
     return NULL;
 }
 
-/* NULL, or why that is not to be sent. */
-static const char *fault_of(const struct link *self, uint32_t peer,
-                            const struct document_entry *entry, const struct site_life *own_life,
-                            const struct site_life *peer_life, uint32_t keyset, enum status *status)
+/* NULL, or why that site is told nothing of it. */
+static const char *not_shared(const struct link *self, uint32_t peer,
+                              const struct document_entry *entry, const struct site_life *own_life,
+                              const struct site_life *peer_life, enum status *status)
 {
     const struct site_entry *own = entry != NULL ? site_filter_own(self, entry) : NULL;
     const struct site_entry *other = own != NULL ? entry_of_peer(self, &entry->document, peer)
@@ -72,8 +72,32 @@ static const char *fault_of(const struct link *self, uint32_t peer,
         return "one of the two sites has another life by what is known here: it was put back, or "
                "that is not known yet";
     }
-    return rebuild_serving(&entry->document) == keyset ? NULL
-                                                       : "another keyset serves the filter here";
+    *status = STATUS_OK;
+    return NULL;
+}
+
+enum status site_filter_shared(const struct link *self, uint32_t peer,
+                               const struct document_entry *entry, const struct site_life *own_life,
+                               const struct site_life *peer_life)
+{
+    enum status status;
+
+    (void)not_shared(self, peer, entry, own_life, peer_life, &status);
+    return status;
+}
+
+/* NULL, or why that is not to be sent. */
+static const char *fault_of(const struct link *self, uint32_t peer,
+                            const struct document_entry *entry, const struct site_life *own_life,
+                            const struct site_life *peer_life, uint32_t keyset, enum status *status)
+{
+    const char *fault = not_shared(self, peer, entry, own_life, peer_life, status);
+
+    if (fault == NULL && rebuild_serving(&entry->document) != keyset) {
+        *status = STATUS_STALE;
+        fault = "another keyset serves the filter here";
+    }
+    return fault;
 }
 
 const struct document_entry *site_filter_find(struct link *self, uint32_t peer,
@@ -271,6 +295,7 @@ enum status link_create(const struct link_config *config, const struct effects *
     TAILQ_INIT(&self->outflows);
     TAILQ_INIT(&self->readers);
     ages_init(self);
+    confirms_init(self);
     self->boot = inner->random(inner->context);
     *out = self;
     return STATUS_OK;
@@ -289,6 +314,7 @@ void link_destroy(struct link **link)
         outflows_fini(self);
         readers_fini(self);
         ages_fini(self);
+        confirms_fini(self);
     }
     buffer_fini(&self->out);
     states_destroy(&self->states);
@@ -387,6 +413,7 @@ static void turn(void *context, uint64_t now_us)
     outflows_turn(self, now_us);
     inflows_turn(self, now_us);
     ages_turn(self, now_us);
+    confirms_turn(self, now_us);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -401,6 +428,7 @@ static uint64_t next_us(void *context)
 
     own_us = least(own_us, least(inflows_next_us(self), self->next_tick_us));
     own_us = least(own_us, least(states_next_us(self), ages_next_us(self)));
+    own_us = least(own_us, confirms_next_us(self));
     return least(own_us, self->core.next_us(self->core.self));
 }
 
@@ -481,6 +509,10 @@ static void take_frame(struct link *self, uint64_t now_us, struct channel *chann
         outflow_on_mark(self, now_us, channel, &frame->body.site_mark);
     } else if (frame->kind == FRAME_SITE_MARKED) {
         inflow_on_marked(self, channel, &frame->body.site_marked);
+    } else if (frame->kind == FRAME_SITE_CONFIRM) {
+        confirms_on_confirm(self, now_us, channel, &frame->body.site_confirm);
+    } else if (frame->kind == FRAME_SITE_CONFIRMED) {
+        ages_on_confirmed(self, channel, &frame->body.site_confirmed);
     } else if (frame->kind == FRAME_SITE_FILTERS) {
         states_on_filters(self, now_us, channel, &frame->body.site_filters);
     } else if (frame->kind == FRAME_SITE_CLOSE) {

@@ -20,6 +20,8 @@
  *          before the question came. The source asks R replicas of each slot group for the durable
  *          ends of their logs, and answers with them once the stream has passed those. When that
  *          batch is applied, every plain check at the receiver finds all of it.
+ * Confirm: a link asks another site's whether all is there that is acknowledged here now. That one
+ *          begins a mark, and answers once it counts.
  * Place:   how far a log of the source's nodes is applied. W nodes of the receiver note it behind
  *          the keys, about once a second; a link that begins reads it from R of them.
  * Channel: links greet each other every LINK_HELLO_US. Either side may dial.
@@ -87,8 +89,8 @@ const struct effects *link_router_effects(struct link *link);
 void link_attach(struct link *link, struct router *router, const struct actor *actor);
 
 /* Towards its own site; what is not the link's goes on to the router. It answers for its counters
- * with those of both, tells routers how much of other sites' keys is here (SITE_AGE_REQUEST), and
- * refuses what clients ask routers for. */
+ * with those of both, tells routers how much of other sites' keys is here, or of this site's there
+ * (SITE_AGE_REQUEST), and refuses what clients ask routers for. */
 struct actor link_inner_actor(struct link *link);
 
 /* Towards the others: of a request's peer `user` is the number of the site that has proved its key,

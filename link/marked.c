@@ -268,6 +268,7 @@ void marked_confirmed(struct inflow *inflow)
         inflow->evidence.noted_us = marked->confirming_us;
     }
     ages_marked(inflow->self, inflow->filter_id);
+    confirms_marked(inflow);
 }
 
 /* By the rule of all marks, of the newest that is confirmed; nothing while a node here is said to

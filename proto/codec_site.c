@@ -104,6 +104,7 @@ static const struct binding site_age_request_rows[] = {
     ROW(site_age_request, filter_id, UINT64),
     ROW(site_age_request, wait_ms, UINT32),
     ROW(site_age_request, confirms, BOOL),
+    ROW(site_age_request, enough, UINT32),
 };
 BINDING_TABLE(site_age_request, site_age_request, NULL);
 

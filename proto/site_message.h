@@ -114,7 +114,8 @@ struct site_age_request {
     uint32_t wait_ms; /* for marks that are begun after the question has come; more than
                          SITE_AGE_MAX_WAIT_MS is as much; 0: the answer comes at once */
     bool confirms;    /* the other way round: how much of what is acknowledged here is there? It
-                         waits until all that are COUNTED have confirmed */
+                         waits until all that are COUNTED have confirmed ... */
+    uint32_t enough;  /* ... or so many of them; 0: all */
 };
 
 /* Of one other site's keys, by the newest mark that counts: site/mark.h. */

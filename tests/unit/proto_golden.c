@@ -675,8 +675,8 @@ Test(golden, site_age_request_that_wants_confirmations)
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_AGE_REQUEST};
 
     frame.body.site_age_request = (struct site_age_request){
-        .filter_id = 2, .wait_ms = 300, .confirms = true};
-    assert_golden(&frame, "080111010000000000000092040e09020000000000000010ac021801");
+        .filter_id = 2, .wait_ms = 300, .confirms = true, .enough = 3};
+    assert_golden(&frame, "080111010000000000000092041009020000000000000010ac0218012003");
 }
 
 Test(golden, site_age_reply_with_confirmations)
