@@ -298,6 +298,63 @@ Test(sites, what_a_site_that_is_cut_off_does_not_have_is_not_acknowledged)
     }
 }
 
+/* Is an add that asks for less than its filter not acknowledged, for that reason? */
+static bool withholds(const char *operation, const char *why)
+{
+    struct command command;
+    bool told;
+
+    command_run(&command, span_text("key\n"), "orbloom", operation, "urls", "-", "--acks", "local",
+                "--timeout", "3s", NULL);
+    cr_assert_eq(command.exit_status, 1);
+    cr_assert_eq(command.output_size, 0, "dedup calls it no first one: %s", command.output);
+    told = strstr(command.errors, why) != NULL;
+    command_forget(&command);
+    return told;
+}
+
+static bool removes_at_once(const char *site)
+{
+    struct command command;
+    int status;
+
+    command_run(&command, span_text(""), "orbloom", "site", "remove", "urls", site, "--now",
+                "--confirmed-off", site, "--detach", NULL);
+    status = command.exit_status;
+    command_forget(&command);
+    return status == 0;
+}
+
+/* A request can't ask for less, and no site goes that is needed for it; but one that is off does.
+ */
+Test(sites, two_sites_acknowledge_what_is_added_to_a_filter_that_says_so)
+{
+    static const char few[] = "takes as many sites that count";
+    uint64_t deadline_ms;
+
+    at(1);
+    PLAYGROUND_DO("", "create", "urls", "--capacity", "20k", "--fpr", "1%", "--replicas", "1",
+                  "--acks", "2");
+    cr_assert(withholds("add", few));
+    PLAYGROUND_DO("", "site", "add", "urls", "site-2", "--timeout", "20s");
+    PLAYGROUND_DO(keys("both"), "add", "urls", "-");
+    cr_assert_eq(count(2, "both", "present"), KEYS);
+    at(2);
+    expect_refusal("none would be acknowledged any more", "remove", "urls", "site-2");
+    at(1);
+    cr_assert(!removes_at_once("site-2"), "it is not off");
+    playground_kill(&playground, "site-2/link");
+    cr_assert(withholds("dedup", "BEHIND: site-2: not acknowledged"));
+    deadline_ms = command_now_ms() + 2 * PLAYGROUND_WAIT_MS;
+    while (!removes_at_once("site-2")) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "it is never taken to be off");
+        (void)poll(NULL, 0, POLL_MS);
+    }
+    while (!withholds("add", few)) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "routers never hear that it is gone");
+    }
+}
+
 /* Each site serves while it is cut off, and takes over what the other one has once it is back. */
 Test(sites, sites_that_are_cut_off_serve_and_are_equal_again)
 {
