@@ -252,18 +252,45 @@ static bool copy_data(const struct process *node, bool back)
     return good;
 }
 
-/* All nodes as they are at one moment. */
+static bool has_data(const struct process *process, uint32_t site)
+{
+    return process->site == site &&
+           (process->role == ROLE_NODE || process->role == ROLE_COORDINATOR);
+}
+
+/* All nodes and the store as they are at one moment. */
 static bool copy_site(struct faults *self, uint32_t site)
 {
-    struct process *node;
     bool good = true;
 
-    for (uint32_t i = 0; (node = sites_find(self->sites, site, ROLE_NODE, i)) != NULL; i++) {
-        process_signal(node, SIGSTOP);
+    for (uint32_t i = 0; i < self->sites->count; i++) {
+        if (has_data(&self->sites->processes[i], site)) {
+            process_signal(&self->sites->processes[i], SIGSTOP);
+        }
     }
-    for (uint32_t i = 0; (node = sites_find(self->sites, site, ROLE_NODE, i)) != NULL; i++) {
-        good &= copy_data(node, false);
-        process_signal(node, SIGCONT);
+    for (uint32_t i = 0; i < self->sites->count; i++) {
+        if (has_data(&self->sites->processes[i], site)) {
+            good &= copy_data(&self->sites->processes[i], false);
+            process_signal(&self->sites->processes[i], SIGCONT);
+        }
+    }
+    return good;
+}
+
+/* All its processes die before any data is put back. */
+static bool put_back(struct faults *self, uint32_t site)
+{
+    bool good = true;
+
+    for (uint32_t i = 0; i < self->sites->count; i++) {
+        if (self->sites->processes[i].site == site) {
+            kill_one(self, &self->sites->processes[i]);
+        }
+    }
+    for (uint32_t i = 0; i < self->sites->count; i++) {
+        if (has_data(&self->sites->processes[i], site)) {
+            good &= copy_data(&self->sites->processes[i], true);
+        }
     }
     return good;
 }
@@ -279,26 +306,16 @@ static bool await_more(struct faults *self, const _Atomic uint64_t *acknowledged
     return atomic_load(acknowledged) >= wanted;
 }
 
+/* The link is stopped meanwhile: what it has been told is gone with it. */
 void faults_rewind_site(struct faults *self, uint32_t site, const _Atomic uint64_t *acknowledged)
 {
-    struct process *link = sites_find(self->sites, site, ROLE_LINK, 0);
-    struct process *node;
-    bool good = faults_end(self);
-
-    if (!good) {
+    if (!faults_end(self)) {
         return;
     }
     journal_tell("site-%u is cut off and put back, on purpose", site + 1);
-    process_signal(link, SIGSTOP);
-    good = copy_site(self, site) && await_more(self, acknowledged);
-    kill_one(self, link); /* What it has been told is gone with it. */
-    for (uint32_t i = 0; (node = sites_find(self->sites, site, ROLE_NODE, i)) != NULL; i++) {
-        kill_one(self, node);
-    }
-    for (uint32_t i = 0; (node = sites_find(self->sites, site, ROLE_NODE, i)) != NULL; i++) {
-        good &= copy_data(node, true);
-    }
-    if (!good || !faults_end(self)) {
+    process_signal(sites_find(self->sites, site, ROLE_LINK, 0), SIGSTOP);
+    if (!copy_site(self, site) || !await_more(self, acknowledged) || !put_back(self, site) ||
+        !faults_end(self)) {
         verdict_fail("site-%u could not be put back", site + 1);
     }
 }

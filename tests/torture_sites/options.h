@@ -15,7 +15,7 @@ enum { OPTIONS_MAX_SITES = 4, OPTIONS_MAX_NODES = 7 };
 enum sabotage {
     SABOTAGE_NONE,
     SABOTAGE_FALSE_CLAIM, /* keys that nobody added are claimed to be acknowledged */
-    SABOTAGE_REWIND_SITE, /* all nodes of a cut-off site are put back by some seconds */
+    SABOTAGE_REWIND_SITE, /* a site that is cut off is put back by some seconds */
 };
 
 struct options {
