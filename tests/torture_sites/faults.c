@@ -152,25 +152,59 @@ static bool kill_site(struct faults *self)
     return true;
 }
 
-void faults_begin(struct faults *self)
-{
+struct choice {
     enum fault fault;
     enum role role;
-    bool done;
+};
+
+static struct choice draw(struct faults *self)
+{
+    struct choice choice = {.fault = choose(self, odds), .role = choose(self, role_odds)};
+
+    if (choice.fault == FAULT_KILL_SITE) {
+        choice.role = ROLE_NODE;
+    } else if (choice.fault != FAULT_KILL && choice.fault != FAULT_STOP) {
+        choice.role = ROLE_LINK;
+    }
+    return choice;
+}
+
+/* Of two the one that there were fewer of, so that a short torture has some of each. */
+static struct choice choose_fault(struct faults *self)
+{
+    struct choice one = draw(self);
+    struct choice other = draw(self);
+
+    return self->counts[one.fault][one.role] > self->counts[other.fault][other.role] ? other : one;
+}
+
+static bool hit(struct faults *self, const struct choice *choice)
+{
+    switch (choice->fault) {
+    case FAULT_KILL_PAIR:
+    case FAULT_STOP_PAIR:
+        return hit_pair(self, choice->fault);
+    case FAULT_KILL_SITE:
+        return kill_site(self);
+    case FAULT_KILL:
+    case FAULT_STOP:
+    case FAULTS:
+        break;
+    }
+    return hit_one(self, choice->fault, choice->role);
+}
+
+void faults_begin(struct faults *self)
+{
+    struct choice choice;
 
     if (journal_now_ms() < self->next_ms) {
         return;
     }
-    fault = choose(self, odds);
-    role = fault == FAULT_KILL || fault == FAULT_STOP ? choose(self, role_odds)
-           : fault == FAULT_KILL_SITE                 ? ROLE_NODE
-                                                      : ROLE_LINK;
-    done = fault == FAULT_KILL_SITE                               ? kill_site(self)
-           : fault == FAULT_KILL_PAIR || fault == FAULT_STOP_PAIR ? hit_pair(self, fault)
-                                                                  : hit_one(self, fault, role);
-    if (done) {
+    choice = choose_fault(self);
+    if (hit(self, &choice)) {
         self->total++;
-        self->counts[fault][role]++;
+        self->counts[choice.fault][choice.role]++;
         self->next_ms = journal_now_ms() +
                         random_below(&self->random, self->sites->options->gap_ms);
     }
