@@ -169,13 +169,13 @@ static struct choice draw(struct faults *self)
     return choice;
 }
 
-/* Of two the one that there were fewer of, so that a short torture has some of each. */
+/* Of two the one that there was none of yet, so that a short torture has some of each. */
 static struct choice choose_fault(struct faults *self)
 {
     struct choice one = draw(self);
     struct choice other = draw(self);
 
-    return self->counts[one.fault][one.role] > self->counts[other.fault][other.role] ? other : one;
+    return self->counts[other.fault][other.role] == 0 ? other : one;
 }
 
 static bool hit(struct faults *self, const struct choice *choice)
