@@ -194,7 +194,7 @@ static bool hit(struct faults *self, const struct choice *choice)
     return hit_one(self, choice->fault, choice->role);
 }
 
-void faults_begin(struct faults *self)
+void faults_begin(struct faults *self, bool spare_nodes)
 {
     struct choice choice;
 
@@ -202,6 +202,9 @@ void faults_begin(struct faults *self)
         return;
     }
     choice = choose_fault(self);
+    if (spare_nodes && choice.role == ROLE_NODE) {
+        return;
+    }
     if (hit(self, &choice)) {
         self->total++;
         self->counts[choice.fault][choice.role]++;

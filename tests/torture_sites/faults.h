@@ -28,7 +28,7 @@ struct faults {
 void faults_init(struct faults *self, struct sites *sites);
 
 /* Begin a fault if it is time. */
-void faults_begin(struct faults *self);
+void faults_begin(struct faults *self, bool spare_nodes);
 
 /* Start what is due to start, let go on what is due; a process that ended by itself is a failure.
  */
