@@ -107,13 +107,14 @@ SRC_sim     := $(wildcard tests/sim/*.c)
 SRC_disk    := $(wildcard $(patsubst %,tests/support/memory_%.c,disk folder file))
 SIM_SUPPORT := tests/support/memory_store.c $(SRC_disk)
 SRC_torture := $(wildcard tests/torture/*.c)
+SRC_torture_sites := $(wildcard tests/torture_sites/*.c)
 SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
 BENCH_MAINS := $(addprefix bench/,disk.c filters.c handshakes.c kernel.c report.c runs.c touch.c unfinished.c watch.c)
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(call sources_of,bench))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(foreach d,lib proto $(DAEMONS) client cli,$(call sources_of,$(d))) \
-    $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_tests) $(SRC_bench) $(BENCH_MAINS)
+    $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_torture_sites) $(SRC_tests) $(SRC_bench) $(BENCH_MAINS)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -134,6 +135,7 @@ BIN_DIR_FLAG := -DORBLOOM_BIN_DIR='"$(abspath $(BUILD)/bin)"'
 EXTRA_tests/integration := $(BIN_DIR_FLAG)
 EXTRA_tests/support     := $(BIN_DIR_FLAG)
 EXTRA_tests/torture     := $(BIN_DIR_FLAG)
+EXTRA_tests/torture_sites := $(BIN_DIR_FLAG)
 EXTRA_client/examples   := -Iclient # as orbloom.h is installed
 
 ifneq ($(SCHEMA),)
@@ -258,6 +260,12 @@ $(TORTURE): $(call objects,$(SRC_torture)) $(LIBORBLOOM) | $(PROGRAMS)
 	$(link)
 $(TORTURE): LINK_LIBS = $(DAEMON_LIBS)
 
+TORTURE_SITES := $(if $(SRC_torture_sites),$(BUILD)/tests/torture-sites)
+$(TORTURE_SITES): $(call objects,$(SRC_torture_sites) $(patsubst %,tests/torture/%.c,folder journal ledger)) \
+    $(LIBORBLOOM) | $(PROGRAMS)
+	$(link)
+$(TORTURE_SITES): LINK_LIBS = $(DAEMON_LIBS)
+
 # The simulator holds every object of the five cores and neither lib/runtime nor its
 # libraries: that it links is the proof that the cores are pure.
 $(BUILD)/tests/sim: $(call objects,$(SRC_sim) $(SIM_SUPPORT)) $(call archives,$(CORES) resp site proto map filter log base)
@@ -318,6 +326,11 @@ torture-changes: $(PROGRAMS) $(TORTURE) ## Kill each kind of process in each pha
 	@for change in expand drain replace; do \
 	    $(TORTURE) --change $$change --keys $(TORTURE_KEYS) $(if $(TORTURE_SEED),--seed $(TORTURE_SEED)) $(TORTURE_FLAGS) || exit 1; \
 	done
+SITES_SECONDS ?= 600
+SITES_SEED    ?=
+SITES_FLAGS   ?=
+torture-sites: $(PROGRAMS) $(TORTURE_SITES) ## Kill, stop and cut off whole linked sites: is any key lost? SITES_SECONDS=600
+	@$(TORTURE_SITES) --seconds $(SITES_SECONDS) $(if $(SITES_SEED),--seed $(SITES_SEED)) $(SITES_FLAGS)
 mutants: $(SIM) ## Can the simulator fail? Each planted defect must be found
 	@tools/run-mutants.sh
 asan: ## All suites under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -364,7 +377,8 @@ ALONE_SUITE = --suite alone --check benchmark "tools/test-bench-run.sh $(REL)/be
     --check "benchmark of growth" "tools/test-bench-part.sh growth $(REL)" \
     --check "benchmark of RESP" "tools/test-bench-part.sh resp $(REL)" \
     --check "benchmark of many filters" "tools/test-bench-part.sh many $(REL)" \
-    $(if $(TORTURE),$(ASAN_ENV) --check torture "tools/test-torture.sh $(ASAN)/tests/torture")
+    $(if $(TORTURE),$(ASAN_ENV) --check torture "tools/test-torture.sh $(ASAN)/tests/torture") \
+    $(if $(TORTURE_SITES),$(ASAN_ENV) --check "torture of sites" "tools/test-torture-sites.sh $(ASAN)/tests/torture-sites")
 FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
 RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim)
 CLIENTS_ENV   = --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env CLIENTS_DIR=$(abspath $(REL)/clients)
@@ -402,7 +416,7 @@ test-programs:
 	@$(MAKE) VARIANT=release all $(SIM) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan programs)
-test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(TORTURE) $(FUZZ)
+test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(TORTURE) $(TORTURE_SITES) $(FUZZ)
 # The torture is the longest: half of this on a machine with two cores and other work.
 test-run: export TEST_TIMEOUT_S ?= 1200
 test-run:
@@ -500,7 +514,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
-.PHONY: all programs check unit property sim models torture torture-changes mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
+.PHONY: all programs check unit property sim models torture torture-changes torture-sites mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
     bench-durability bench-growth bench-large bench-many bench-resp bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers hardening options house-figures compdb install clean help deps FORCE
 

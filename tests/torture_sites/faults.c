@@ -1,0 +1,383 @@
+#include "tests/torture_sites/faults.h"
+
+#include "tests/support/random.h"
+#include "tests/torture/folder.h"
+#include "tests/torture/journal.h"
+#include "tests/torture_sites/verdict.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum {
+    START_WITHIN_MS = 500,
+    STOP_LEAST_MS = 200,
+    STOP_MOST_MS = 8000,
+    POLL_MS = 10,
+    REWOUND_KEYS = 5000,
+};
+
+static const char *const names[FAULTS] = {
+    [FAULT_KILL] = "kill",           [FAULT_STOP] = "stop",
+    [FAULT_KILL_PAIR] = "kill both", [FAULT_STOP_PAIR] = "stop both",
+    [FAULT_KILL_SITE] = "kill all",
+};
+
+/* Of 100. */
+static const uint32_t odds[FAULTS] = {[FAULT_KILL] = 40,
+                                      [FAULT_STOP] = 34,
+                                      [FAULT_KILL_PAIR] = 8,
+                                      [FAULT_STOP_PAIR] = 8,
+                                      [FAULT_KILL_SITE] = 10};
+static const uint32_t role_odds[ROLES] = {
+    [ROLE_LINK] = 40, [ROLE_NODE] = 30, [ROLE_ROUTER] = 15, [ROLE_COORDINATOR] = 15};
+
+void faults_init(struct faults *self, struct sites *sites)
+{
+    *self = (struct faults){.sites = sites, .random = sites->options->seed};
+    self->next_ms = journal_now_ms();
+}
+
+static uint32_t choose(struct faults *self, const uint32_t *chances)
+{
+    uint64_t left = random_below(&self->random, 100);
+    uint32_t i = 0;
+
+    for (; left >= chances[i]; i++) {
+        left -= chances[i];
+    }
+    return i;
+}
+
+static uint32_t choose_site(struct faults *self)
+{
+    return (uint32_t)random_below(&self->random, self->sites->options->sites);
+}
+
+/* ---- one victim ---- */
+
+static void kill_one(struct faults *self, struct process *victim)
+{
+    process_kill(victim);
+    victim->due_ms = journal_now_ms() + random_below(&self->random, START_WITHIN_MS);
+}
+
+static void stop_one(struct faults *self, struct process *victim, uint64_t pause_ms)
+{
+    (void)self;
+    process_signal(victim, SIGSTOP);
+    victim->state = PROCESS_STOPPED;
+    victim->due_ms = journal_now_ms() + pause_ms;
+}
+
+static uint64_t choose_pause(struct faults *self)
+{
+    return STOP_LEAST_MS + random_below(&self->random, STOP_MOST_MS - STOP_LEAST_MS);
+}
+
+static bool nodes_run(struct faults *self, uint32_t site)
+{
+    struct process *node;
+
+    for (uint32_t i = 0; (node = sites_find(self->sites, site, ROLE_NODE, i)) != NULL; i++) {
+        if (node->state != PROCESS_RUNNING) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- faults: each says whether it could be done ---- */
+
+static bool hit_one(struct faults *self, enum fault fault, enum role role)
+{
+    uint32_t site = choose_site(self);
+    uint32_t index = role == ROLE_NODE
+                         ? (uint32_t)random_below(&self->random, self->sites->options->nodes)
+                         : 0;
+    struct process *victim = sites_find(self->sites, site, role, index);
+
+    if (victim->state != PROCESS_RUNNING || (role == ROLE_NODE && !nodes_run(self, site))) {
+        return false;
+    }
+    journal_say("%s %s", names[fault], victim->name);
+    if (fault == FAULT_KILL) {
+        kill_one(self, victim);
+    } else {
+        stop_one(self, victim, choose_pause(self));
+    }
+    return true;
+}
+
+static bool hit_pair(struct faults *self, enum fault fault)
+{
+    uint64_t nsites = self->sites->options->sites;
+    uint32_t first = choose_site(self);
+    uint32_t second = (uint32_t)((first + 1 + random_below(&self->random, nsites - 1)) % nsites);
+    uint64_t pause_ms = choose_pause(self);
+    struct process *links[] = {sites_find(self->sites, first, ROLE_LINK, 0),
+                               sites_find(self->sites, second, ROLE_LINK, 0)};
+
+    if (links[0]->state != PROCESS_RUNNING || links[1]->state != PROCESS_RUNNING) {
+        return false;
+    }
+    journal_say("%s %s %s", names[fault], links[0]->name, links[1]->name);
+    for (int i = 0; i < 2; i++) {
+        if (fault == FAULT_KILL_PAIR) {
+            kill_one(self, links[i]);
+        } else {
+            stop_one(self, links[i], pause_ms);
+        }
+    }
+    return true;
+}
+
+/* The signals first, so that all are dead at once. */
+static bool kill_site(struct faults *self)
+{
+    uint32_t site = choose_site(self);
+    struct process *node;
+
+    if (!nodes_run(self, site)) {
+        return false;
+    }
+    journal_say("kill all nodes of site-%u", site + 1);
+    for (uint32_t i = 0; (node = sites_find(self->sites, site, ROLE_NODE, i)) != NULL; i++) {
+        process_signal(node, SIGKILL);
+    }
+    for (uint32_t i = 0; (node = sites_find(self->sites, site, ROLE_NODE, i)) != NULL; i++) {
+        kill_one(self, node);
+    }
+    return true;
+}
+
+struct choice {
+    enum fault fault;
+    enum role role;
+};
+
+static struct choice draw(struct faults *self)
+{
+    struct choice choice = {.fault = choose(self, odds), .role = choose(self, role_odds)};
+
+    if (choice.fault == FAULT_KILL_SITE) {
+        choice.role = ROLE_NODE;
+    } else if (choice.fault != FAULT_KILL && choice.fault != FAULT_STOP) {
+        choice.role = ROLE_LINK;
+    }
+    return choice;
+}
+
+/* Of two the one that there was none of yet, so that a short torture has some of each. */
+static struct choice choose_fault(struct faults *self)
+{
+    struct choice one = draw(self);
+    struct choice other = draw(self);
+
+    return self->counts[other.fault][other.role] == 0 ? other : one;
+}
+
+static bool hit(struct faults *self, const struct choice *choice)
+{
+    switch (choice->fault) {
+    case FAULT_KILL_PAIR:
+    case FAULT_STOP_PAIR:
+        return hit_pair(self, choice->fault);
+    case FAULT_KILL_SITE:
+        return kill_site(self);
+    case FAULT_KILL:
+    case FAULT_STOP:
+    case FAULTS:
+        break;
+    }
+    return hit_one(self, choice->fault, choice->role);
+}
+
+void faults_begin(struct faults *self, bool spare_nodes)
+{
+    struct choice choice;
+
+    if (journal_now_ms() < self->next_ms) {
+        return;
+    }
+    choice = choose_fault(self);
+    if (spare_nodes && choice.role == ROLE_NODE) {
+        return;
+    }
+    if (hit(self, &choice)) {
+        self->total++;
+        self->counts[choice.fault][choice.role]++;
+        self->next_ms = journal_now_ms() +
+                        random_below(&self->random, self->sites->options->gap_ms);
+    }
+}
+
+/* ---- recovery ---- */
+
+static void look_after(struct process *process, uint64_t now_ms)
+{
+    int status;
+
+    if (process->state == PROCESS_DEAD) {
+        if (now_ms >= process->due_ms) {
+            (void)process_start(process);
+        }
+    } else if (process_ended(process, 0, &status)) {
+        verdict_fail("ENDED: %s, by itself, with status %#x: see its log", process->name,
+                     (unsigned)status);
+        process->due_ms = UINT64_MAX;
+    } else if (process->state == PROCESS_STARTING && process_is_ready(process)) {
+        process->state = PROCESS_RUNNING;
+    } else if (process->state == PROCESS_STOPPED && now_ms >= process->due_ms) {
+        process_signal(process, SIGCONT);
+        process->state = PROCESS_RUNNING;
+        journal_say("go on %s", process->name);
+    }
+}
+
+void faults_tick(struct faults *self)
+{
+    uint64_t now_ms = journal_now_ms();
+
+    for (uint32_t i = 0; i < self->sites->count && !verdict_failed(); i++) {
+        look_after(&self->sites->processes[i], now_ms);
+    }
+}
+
+static const struct process *any_in_trouble(const struct faults *self)
+{
+    for (uint32_t i = 0; i < self->sites->count; i++) {
+        if (self->sites->processes[i].state != PROCESS_RUNNING) {
+            return &self->sites->processes[i];
+        }
+    }
+    return NULL;
+}
+
+bool faults_end(struct faults *self)
+{
+    uint64_t deadline_ms = journal_now_ms() + self->sites->options->patience * 1000;
+    const struct process *late;
+
+    for (uint32_t i = 0; i < self->sites->count; i++) {
+        self->sites->processes[i].due_ms = 0;
+    }
+    while ((late = any_in_trouble(self)) != NULL && !verdict_failed()) {
+        if (journal_now_ms() > deadline_ms) {
+            verdict_fail("STUCK: %s does not serve", late->name);
+        }
+        faults_tick(self);
+        journal_pause_ms(POLL_MS);
+    }
+    return !verdict_failed();
+}
+
+/* ---- on purpose ---- */
+
+static bool copy_data(const struct process *node, bool back)
+{
+    char data[PROCESS_PATH_BYTES];
+    char copy[PROCESS_PATH_BYTES];
+    folder_job job;
+    bool good = false;
+
+    (void)process_path(node, "data", data);
+    (void)process_path(node, "copy", copy);
+    job = back ? folder_copy(copy, data) : folder_copy(data, copy);
+    (void)folder_done(&job, true, &good);
+    return good;
+}
+
+static bool has_data(const struct process *process, uint32_t site)
+{
+    return process->site == site &&
+           (process->role == ROLE_NODE || process->role == ROLE_COORDINATOR);
+}
+
+/* All nodes and the store as they are at one moment. */
+static bool copy_site(struct faults *self, uint32_t site)
+{
+    bool good = true;
+
+    for (uint32_t i = 0; i < self->sites->count; i++) {
+        if (has_data(&self->sites->processes[i], site)) {
+            process_signal(&self->sites->processes[i], SIGSTOP);
+        }
+    }
+    for (uint32_t i = 0; i < self->sites->count; i++) {
+        if (has_data(&self->sites->processes[i], site)) {
+            good &= copy_data(&self->sites->processes[i], false);
+            process_signal(&self->sites->processes[i], SIGCONT);
+        }
+    }
+    return good;
+}
+
+/* All its processes die before any data is put back. */
+static bool put_back(struct faults *self, uint32_t site)
+{
+    bool good = true;
+
+    for (uint32_t i = 0; i < self->sites->count; i++) {
+        if (self->sites->processes[i].site == site) {
+            kill_one(self, &self->sites->processes[i]);
+        }
+    }
+    for (uint32_t i = 0; i < self->sites->count; i++) {
+        if (has_data(&self->sites->processes[i], site)) {
+            good &= copy_data(&self->sites->processes[i], true);
+        }
+    }
+    return good;
+}
+
+static bool await_more(struct faults *self, const _Atomic uint64_t *acknowledged)
+{
+    uint64_t deadline_ms = journal_now_ms() + self->sites->options->patience * 1000;
+    uint64_t wanted = atomic_load(acknowledged) + REWOUND_KEYS;
+
+    while (atomic_load(acknowledged) < wanted && journal_now_ms() < deadline_ms) {
+        journal_pause_ms(POLL_MS);
+    }
+    return atomic_load(acknowledged) >= wanted;
+}
+
+/* The link is stopped meanwhile: what it has been told is gone with it. */
+void faults_rewind_site(struct faults *self, uint32_t site, const _Atomic uint64_t *acknowledged)
+{
+    if (!faults_end(self)) {
+        return;
+    }
+    journal_tell("site-%u is cut off and put back, on purpose", site + 1);
+    process_signal(sites_find(self->sites, site, ROLE_LINK, 0), SIGSTOP);
+    if (!copy_site(self, site) || !await_more(self, acknowledged) || !put_back(self, site) ||
+        !faults_end(self)) {
+        verdict_fail("site-%u could not be put back", site + 1);
+    }
+}
+
+/* ---- the table ---- */
+
+void faults_print(const struct faults *self)
+{
+    (void)printf("%-12s", "fault");
+    for (enum role role = 0; role < ROLES; role++) {
+        (void)printf(" %12s", process_role_name(role));
+    }
+    (void)printf("\n");
+    for (enum fault fault = 0; fault < FAULTS; fault++) {
+        (void)printf("%-12s", names[fault]);
+        for (enum role role = 0; role < ROLES; role++) {
+            bool never = fault > FAULT_STOP &&
+                         role != (fault == FAULT_KILL_SITE ? ROLE_NODE : ROLE_LINK);
+
+            if (never) {
+                (void)printf(" %12s", "-");
+            } else {
+                (void)printf(" %12" PRIu64, self->counts[fault][role]);
+            }
+        }
+        (void)printf("\n");
+    }
+}

@@ -1,0 +1,47 @@
+/* faults.h - which faults there are, and when: chosen at random, several at a time, but of the
+ * nodes of a site only one, unless all of them are killed at once.
+ *
+ * Threads: the main thread.
+ */
+#ifndef ORBLOOM_TESTS_TORTURE_SITES_FAULTS_H
+#define ORBLOOM_TESTS_TORTURE_SITES_FAULTS_H
+
+#include "tests/torture_sites/sites.h"
+
+enum fault {
+    FAULT_KILL,      /* kill -9; started again within half a second */
+    FAULT_STOP,      /* SIGSTOP for 0.2 to 8 s */
+    FAULT_KILL_PAIR, /* the links of two sites at once */
+    FAULT_STOP_PAIR,
+    FAULT_KILL_SITE, /* all nodes of a site at once */
+    FAULTS
+};
+
+struct faults {
+    struct sites *sites;
+    uint64_t random;
+    uint64_t next_ms;
+    uint64_t total;
+    uint64_t counts[FAULTS][ROLES];
+};
+
+void faults_init(struct faults *self, struct sites *sites);
+
+/* Begin a fault if it is time. */
+void faults_begin(struct faults *self, bool spare_nodes);
+
+/* Start what is due to start, let go on what is due; a process that ended by itself is a failure.
+ */
+void faults_tick(struct faults *self);
+
+/* No more faults: wait until all processes run. */
+bool faults_end(struct faults *self);
+
+/* On purpose: what a site that is cut off has acknowledged for a while is gone. `acknowledged` is
+ * how many keys that are by now, at that site. */
+void faults_rewind_site(struct faults *self, uint32_t site, const _Atomic uint64_t *acknowledged);
+
+/* How often which. */
+void faults_print(const struct faults *self);
+
+#endif

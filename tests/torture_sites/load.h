@@ -1,0 +1,43 @@
+/* load.h - a client of one site: it adds numbered keys, notes which were acknowledged, and asks for
+ * some of those, and for some that were never added, all the time.
+ *
+ * Threads: load_start() starts one; numbers may be read by any, the ledger too (ledger.h).
+ */
+#ifndef ORBLOOM_TESTS_TORTURE_SITES_LOAD_H
+#define ORBLOOM_TESTS_TORTURE_SITES_LOAD_H
+
+#include "tests/torture/ledger.h"
+#include "tests/torture_sites/sites.h"
+
+struct orbloom;
+
+struct load {
+    const struct sites *sites;
+    uint32_t site; /* from 0 */
+    uint64_t random;
+    pthread_t thread;
+    struct ledger ledger;
+    struct ledger_filter *filter; /* the ledger's only one */
+    _Atomic bool ending;
+    _Atomic uint64_t unacknowledged; /* keys whose add was not answered */
+    _Atomic uint64_t checked;        /* answers "present" about acknowledged keys */
+    struct {
+        _Atomic uint64_t asked;   /* keys that were never added ... */
+        _Atomic uint64_t present; /* ... and are called present */
+    } never;
+};
+
+bool load_start(struct load *self, const struct sites *sites, uint32_t site);
+
+/* Adds and checks come to their end. */
+void load_stop(struct load *self);
+
+void load_free(struct load *self);
+
+/* A handle of a client of that site; NULL: said by verdict_fail(). orbloom_close() it. */
+struct orbloom *load_connect(const struct sites *sites, uint32_t site);
+
+/* The key that has that number at that site. */
+void load_key(uint32_t site, uint64_t number, char key[LEDGER_KEY_BYTES]);
+
+#endif

@@ -1,0 +1,125 @@
+#include "tests/torture_sites/options.h"
+
+#include "base/number.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const char usage[] =
+    "torture-sites: kill and stop the processes of several linked sites, and so cut these off "
+    "from\n"
+    "each other; no key that a site has acknowledged may be lost, and at the end all sites must\n"
+    "have all keys. Exit 0: so it is, 1: it is not, or something did not recover, 2: wrong "
+    "usage.\n\n"
+    "  --seconds N        of faults (default 600); reading everything back comes on top\n"
+    "  --seed N           of the choice of faults (default: the time)\n"
+    "  --sites N          2 to 4 (default 2)      --nodes N   of each, 1 to 7 (default 3)\n"
+    "  --keys-max N       different keys added at each site (default 4M)\n"
+    "  --pace N           adds a second at each site (default 20k)\n"
+    "  --gap N            milliseconds between two faults, at most (default 1500)\n"
+    "  --patience N       seconds until all sites must be equal, and the like (default 300)\n"
+    "  --dir DIR          data, logs and the journal; empty (default: a temporary folder)\n"
+    "  --keep             the folder, also when all went well\n"
+    "  --break HOW        a defect on purpose, which must be found: false-claim, rewind-site\n";
+
+struct number_option {
+    const char *name;
+    size_t offset;
+    uint64_t least;
+    uint64_t most;
+};
+
+#define FIELD(name) offsetof(struct options, name)
+
+static const struct number_option numbers[] = {
+    {"--seconds", FIELD(seconds), 1, 1000000},
+    {"--seed", FIELD(seed), 0, UINT64_MAX},
+    {"--sites", FIELD(sites), 2, OPTIONS_MAX_SITES},
+    {"--nodes", FIELD(nodes), 1, OPTIONS_MAX_NODES},
+    {"--keys-max", FIELD(keys_max), 100000, 1000000000},
+    {"--pace", FIELD(pace), 1000, 10000000},
+    {"--gap", FIELD(gap_ms), 1, 1000000},
+    {"--patience", FIELD(patience), 10, 1000000},
+};
+
+static int refuse(const char *word, const char *why)
+{
+    (void)fprintf(stderr, "torture-sites: %s: %s; see --help\n", word, why);
+    return -1;
+}
+
+static int set_sabotage(struct options *self, const char *text)
+{
+    if (strcmp(text, "false-claim") == 0) {
+        self->sabotage = SABOTAGE_FALSE_CLAIM;
+    } else if (strcmp(text, "rewind-site") == 0) {
+        self->sabotage = SABOTAGE_REWIND_SITE;
+    } else {
+        return refuse("--break", "false-claim or rewind-site");
+    }
+    return 2;
+}
+
+static int set_number(struct options *self, const struct number_option *option, const char *text)
+{
+    uint64_t value;
+
+    if (number_parse_count(text, &value) != STATUS_OK || value < option->least ||
+        value > option->most) {
+        return refuse(option->name, "not a number in its range");
+    }
+    memcpy((char *)self + option->offset, &value, sizeof value);
+    return 2;
+}
+
+/* How many words were used; -1: refused. */
+static int parse_one(struct options *self, const char *word, const char *value)
+{
+    if (strcmp(word, "--keep") == 0) {
+        self->keep = true;
+        return 1;
+    }
+    if (value == NULL) {
+        return refuse(word, "unknown, or its value is missing");
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (strcmp(word, numbers[i].name) == 0) {
+            return set_number(self, &numbers[i], value);
+        }
+    }
+    if (strcmp(word, "--dir") == 0) {
+        self->dir = value;
+        return 2;
+    }
+    return strcmp(word, "--break") == 0 ? set_sabotage(self, value) : refuse(word, "unknown");
+}
+
+int options_parse(struct options *self, int argc, char **argv, int *code)
+{
+    *self = (struct options){.seconds = 600,
+                             .seed = (uint64_t)time(NULL),
+                             .sites = 2,
+                             .nodes = 3,
+                             .keys_max = 4000000,
+                             .pace = 20000,
+                             .gap_ms = 1500,
+                             .patience = 300};
+    for (int i = 1; i < argc;) {
+        int used;
+
+        if (strcmp(argv[i], "--help") == 0) {
+            (void)fputs(usage, stdout);
+            *code = 0;
+            return 1;
+        }
+        used = parse_one(self, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+        if (used < 0) {
+            *code = 2;
+            return 1;
+        }
+        i += used;
+    }
+    return 0;
+}

@@ -1,0 +1,357 @@
+#include "tests/torture_sites/sites.h"
+
+#include "tests/support/random.h"
+#include "tests/torture/folder.h"
+#include "tests/torture/journal.h"
+#include "tests/torture_sites/verdict.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    START_MS = 60000,
+    STOP_MS = 30000,
+    POLL_MS = 50,
+    SITE_PORTS = 100, /* as the playground gives them */
+    FIRST_PORT = 10000,
+    PORT_CHOICES = 200,
+    PORT_TRIES = 100,
+    SAID_BYTES = 65536,
+};
+
+/* ---- folder and ports ---- */
+
+static bool make_folder(struct sites *self)
+{
+    const char *parent = getenv("TMPDIR");
+    const char *dir = self->options->dir;
+
+    if (dir == NULL) {
+        (void)snprintf(self->dir, sizeof self->dir, "%s/orbloom-torture-sites-XXXXXX",
+                       parent != NULL && parent[0] == '/' ? parent : "/tmp");
+        dir = mkdtemp(self->dir);
+    } else if ((mkdir(dir, 0700) != 0 && errno != EEXIST) || !folder_is_empty(dir) ||
+               !folder_absolute(dir, self->dir, sizeof self->dir)) {
+        dir = NULL;
+    }
+    if (dir == NULL) {
+        verdict_fail("%s: %s", self->options->dir != NULL ? self->options->dir : self->dir,
+                     strerror(errno));
+    }
+    return dir != NULL;
+}
+
+static bool port_is_free(uint32_t port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_free = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
+
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_free;
+}
+
+static bool are_free(uint32_t base, uint32_t count)
+{
+    bool all = true;
+
+    for (uint32_t i = 0; all && i < count; i++) {
+        all = port_is_free(base + i);
+    }
+    return all;
+}
+
+static bool choose_ports(struct sites *self)
+{
+    uint64_t random = (uint64_t)getpid();
+    uint32_t count = (uint32_t)self->options->sites * SITE_PORTS;
+
+    for (int i = 0; i < PORT_TRIES; i++) {
+        self->base_port = FIRST_PORT + SITE_PORTS * (uint32_t)random_below(&random, PORT_CHOICES);
+        if (are_free(self->base_port, count)) {
+            return true;
+        }
+    }
+    verdict_fail("there are no %u free ports in a row", count);
+    return false;
+}
+
+/* ---- processes ---- */
+
+static bool adopt(struct sites *self, uint32_t site, enum role role, uint32_t node)
+{
+    struct process *process = &self->processes[self->count++];
+    char name[PROCESS_NAME_BYTES];
+    char number[16] = "";
+
+    if (role == ROLE_NODE) {
+        (void)snprintf(number, sizeof number, "-%u", node);
+    }
+    (void)snprintf(name, sizeof name, "site-%u/%s%s", site + 1, process_role_name(role), number);
+    *process = (struct process){.role = role, .site = site};
+    (void)snprintf(process->name, sizeof process->name, "%s", name);
+    (void)snprintf(process->dir, sizeof process->dir, "%s/%s", self->dir, name);
+    return process_adopt(process);
+}
+
+static bool adopt_site(struct sites *self, uint32_t site)
+{
+    uint32_t port = self->base_port + site * SITE_PORTS;
+    bool good = adopt(self, site, ROLE_LINK, 0) && adopt(self, site, ROLE_ROUTER, 0) &&
+                adopt(self, site, ROLE_COORDINATOR, 0);
+
+    for (uint32_t node = 1; good && node <= self->options->nodes; node++) {
+        good = adopt(self, site, ROLE_NODE, node);
+    }
+    (void)snprintf(self->endpoints[site].coordinator, SITES_ENDPOINT_BYTES, "tcp://127.0.0.1:%u",
+                   port);
+    (void)snprintf(self->endpoints[site].router, SITES_ENDPOINT_BYTES, "tcp://127.0.0.1:%u",
+                   port + 1);
+    return good;
+}
+
+static bool start_playground(struct sites *self)
+{
+    char program[PROCESS_PATH_BYTES];
+    char text[3][16];
+    char *words[] = {program,
+                     (char[]){"playground"},
+                     (char[]){"--dir"},
+                     self->dir,
+                     (char[]){"--base-port"},
+                     text[0],
+                     (char[]){"--sites"},
+                     text[1],
+                     (char[]){"--nodes"},
+                     text[2],
+                     NULL};
+
+    (void)snprintf(program, sizeof program, "%s/orbloom", process_bin_dir());
+    (void)snprintf(text[0], sizeof text[0], "%u", self->base_port);
+    (void)snprintf(text[1], sizeof text[1], "%" PRIu64, self->options->sites);
+    (void)snprintf(text[2], sizeof text[2], "%" PRIu64, self->options->nodes);
+    self->playground = (struct process){.role = ROLE_PLAYGROUND, .name = "playground"};
+    (void)snprintf(self->playground.dir, sizeof self->playground.dir, "%s", self->dir);
+    return process_start_words(&self->playground, words);
+}
+
+/* It writes DIR/env when everything answers. */
+static bool await_playground(struct sites *self)
+{
+    uint64_t deadline_ms = journal_now_ms() + START_MS;
+    char path[PROCESS_PATH_BYTES];
+    int status;
+
+    (void)process_path(&self->playground, "env", path);
+    while (access(path, R_OK) != 0) {
+        if (process_ended(&self->playground, POLL_MS, &status) || journal_now_ms() > deadline_ms) {
+            verdict_fail("no playground: see %s/log", self->dir);
+            return false;
+        }
+    }
+    self->playground.state = PROCESS_RUNNING;
+    return true;
+}
+
+bool sites_open(struct sites *self, const struct options *options)
+{
+    bool good;
+
+    *self = (struct sites){.options = options};
+    if (!make_folder(self)) {
+        return false;
+    }
+    journal_open(self->dir);
+    journal_tell("seed %" PRIu64 ", %" PRIu64 " sites of %" PRIu64 " nodes, in %s", options->seed,
+                 options->sites, options->nodes, self->dir);
+    good = choose_ports(self) && start_playground(self) && await_playground(self);
+    for (uint32_t site = 0; good && site < options->sites; site++) {
+        good = adopt_site(self, site);
+    }
+    return good;
+}
+
+struct process *sites_find(struct sites *self, uint32_t site, enum role role, uint32_t index)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        struct process *process = &self->processes[i];
+
+        if (process->site == site && process->role == role && index-- == 0) {
+            return process;
+        }
+    }
+    return NULL;
+}
+
+/* ---- commands ---- */
+
+/* `orbloom WORDS` at a site; what it says is in `said`. Returns its exit status, or -1. */
+static int command(const struct sites *self, uint32_t site, const char *words,
+                   char said[SAID_BYTES])
+{
+    char text[1024];
+    FILE *output;
+    size_t size;
+    int status;
+
+    (void)snprintf(text, sizeof text, "'%s/orbloom' %s --coordinator %s --router %s 2>&1",
+                   process_bin_dir(), words, self->endpoints[site].coordinator,
+                   self->endpoints[site].router);
+    output = popen(text, "re");
+    if (output == NULL) {
+        return -1;
+    }
+    size = fread(said, 1, SAID_BYTES - 1, output);
+    said[size] = '\0';
+    status = pclose(output);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* What a site says of itself comes before what it says of the others. */
+static bool says_absent(const struct sites *self, uint32_t site, char said[SAID_BYTES])
+{
+    static const char word[] = "\"says_absent\": ";
+    const char *at = command(self, site, "site " SITES_FILTER " --json", said) == 0
+                         ? strstr(said, word)
+                         : NULL;
+
+    return at != NULL && strncmp(at + sizeof word - 1, "true", 4) == 0 &&
+           strstr(said, "\"state\": \"joining\"") == NULL;
+}
+
+static bool await_absent(const struct sites *self, uint32_t site, char said[SAID_BYTES])
+{
+    uint64_t deadline_ms = journal_now_ms() + self->options->patience * 1000;
+
+    while (!says_absent(self, site, said)) {
+        if (journal_now_ms() > deadline_ms) {
+            journal_say("%s", said);
+            verdict_fail("STUCK: site-%u does not say \"absent\" after %" PRIu64
+                         " s; what it says is in the journal",
+                         site + 1, self->options->patience);
+            return false;
+        }
+        journal_pause_ms(POLL_MS);
+    }
+    return true;
+}
+
+bool sites_wait_absent(const struct sites *self)
+{
+    char *said = calloc(1, SAID_BYTES);
+    bool good = said != NULL;
+
+    for (uint32_t site = 0; good && site < self->options->sites; site++) {
+        good = await_absent(self, site, said);
+    }
+    free(said);
+    return good;
+}
+
+/* Small, so that it grows again and again while keys travel. */
+bool sites_create_filter(const struct sites *self)
+{
+    uint64_t keys = self->options->keys_max * self->options->sites;
+    uint64_t replicas = self->options->nodes < 3 ? self->options->nodes : 3;
+    char words[512];
+    char *said = calloc(1, SAID_BYTES);
+    size_t used;
+    bool good;
+
+    used = (size_t)snprintf(words, sizeof words,
+                            "create %s --capacity 20k --fpr %g --max-capacity %" PRIu64
+                            " --replicas %" PRIu64 " --timeout 60s --sites site-1",
+                            SITES_FILTER, SITES_RATE, 2 * keys, replicas);
+    for (uint32_t site = 2; site <= self->options->sites; site++) {
+        used += (size_t)snprintf(words + used, sizeof words - used, ",site-%u", site);
+    }
+    good = said != NULL && command(self, 0, words, said) == 0;
+    if (!good) {
+        verdict_fail("no filter: %s", said != NULL ? said : "no memory");
+    }
+    free(said);
+    return good && sites_wait_absent(self);
+}
+
+/* ---- the end ---- */
+
+static void end(struct process *process)
+{
+    int status;
+
+    if (process->state == PROCESS_DEAD) {
+        return;
+    }
+    process_signal(process, SIGTERM);
+    if (!process_ended(process, STOP_MS, &status)) {
+        verdict_fail("%s does not end on SIGTERM", process->name);
+    } else if (status != 0) {
+        verdict_fail("%s ended with status %#x on SIGTERM: see its log", process->name,
+                     (unsigned)status);
+    }
+}
+
+static void look_for_defects(const struct process *process)
+{
+    static const char *const signs[] = {"Sanitizer", "runtime error: ", "Assertion `"};
+    char path[PROCESS_PATH_BYTES];
+    char line[1024];
+    FILE *log = fopen(process_path(process, "log", path), "re");
+
+    while (log != NULL && fgets(line, sizeof line, log) != NULL) {
+        for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
+            if (strstr(line, signs[i]) != NULL) {
+                verdict_fail("DEFECT: %s: %.*s", path, (int)strcspn(line, "\n"), line);
+            }
+        }
+    }
+    if (log != NULL) {
+        (void)fclose(log);
+    }
+}
+
+/* Our own ones first: the playground then ends the others. */
+void sites_end(struct sites *self)
+{
+    int status;
+
+    for (uint32_t i = 0; i < self->count; i++) {
+        process_signal(&self->processes[i], SIGCONT);
+        if (self->processes[i].ours) {
+            end(&self->processes[i]);
+        }
+    }
+    end(&self->playground);
+    for (uint32_t i = 0; i < self->count; i++) {
+        struct process *process = &self->processes[i];
+
+        if (process->state != PROCESS_DEAD && !process_ended(process, 0, &status)) {
+            verdict_fail("%s outlives its playground", process->name);
+        }
+        look_for_defects(process);
+    }
+    sites_kill(self);
+}
+
+void sites_kill(struct sites *self)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        process_signal(&self->processes[i], SIGCONT);
+        process_kill(&self->processes[i]);
+    }
+    process_kill(&self->playground); /* What it had started and was not adopted dies with it. */
+}

@@ -1,0 +1,54 @@
+/* sites.h - the sites under torture: an `orbloom playground --sites N` and all its processes.
+ *
+ * Ports are below those that the kernel gives to anybody: a process that was killed must find its
+ * own one free.
+ *
+ * Errors:  false, and said by verdict_fail().
+ * Threads: the main thread; `endpoints` may be read by any once it is open.
+ */
+#ifndef ORBLOOM_TESTS_TORTURE_SITES_SITES_H
+#define ORBLOOM_TESTS_TORTURE_SITES_SITES_H
+
+#include "tests/torture_sites/options.h"
+#include "tests/torture_sites/process.h"
+
+enum {
+    SITES_MAX_PROCESSES = OPTIONS_MAX_SITES * (3 + OPTIONS_MAX_NODES),
+    SITES_ENDPOINT_BYTES = 64
+};
+
+#define SITES_FILTER "keep"
+#define SITES_RATE   0.01
+
+struct sites {
+    const struct options *options;
+    char dir[PROCESS_PATH_BYTES - 128];
+    uint32_t base_port;
+    struct process playground;
+    struct process processes[SITES_MAX_PROCESSES];
+    uint32_t count;
+    struct {
+        char router[SITES_ENDPOINT_BYTES];
+        char coordinator[SITES_ENDPOINT_BYTES];
+    } endpoints[OPTIONS_MAX_SITES];
+};
+
+/* Makes the folder, starts all, and learns which processes there are. */
+bool sites_open(struct sites *self, const struct options *options);
+
+/* Make SITES_FILTER in all sites, and wait until each says "absent". */
+bool sites_create_filter(const struct sites *self);
+
+/* Wait until each site is counted and says "absent". */
+bool sites_wait_absent(const struct sites *self);
+
+/* All end on SIGTERM, with exit status 0 and without a sanitizer's report; then none is left. */
+void sites_end(struct sites *self);
+
+/* End at once whoever is left, stopped ones too. */
+void sites_kill(struct sites *self);
+
+/* The process of that role; of nodes number `index` from 0. */
+struct process *sites_find(struct sites *self, uint32_t site, enum role role, uint32_t index);
+
+#endif
