@@ -17,6 +17,21 @@
 
 /* ---- what is asked for ---- */
 
+/* So many sites are never there where a filter can be in one only; each is, by itself. */
+static const char *acks_reason(const struct create_parameters *wanted)
+{
+    bool several = acks_more(wanted->acks, ACKS_LOCAL) && wanted->acks != ACKS_EACH;
+
+    if (!acks_valid(wanted->acks)) {
+        return "acks, by how many sites an add is acknowledged, is local, 2 to 8, or each";
+    }
+    return several && (wanted->keylog == KEYLOG_OFF || wanted->durability == DURABILITY_MEMORY ||
+                       wanted->window_us != 0 || wanted->when_full == WHEN_FULL_REFUSE)
+               ? "acks of so many takes several sites, and only filters with keylog on, durability "
+                 "sync or os, when-full expand and without a window can be in several"
+               : NULL;
+}
+
 static enum status check_served(struct create *self)
 {
     const struct create_parameters *wanted = &self->request->create;
@@ -30,8 +45,8 @@ static enum status check_served(struct create *self)
         /* Said above. */
     } else if (!staleness_valid(wanted->max_staleness)) {
         reason = "max-staleness, the bound of checks in several sites, is 0 to 30 days";
-    } else if (!acks_valid(wanted->acks)) {
-        reason = "acks, by how many sites an add is acknowledged, is local, 2 to 8, or each";
+    } else if (acks_reason(wanted) != NULL) {
+        reason = acks_reason(wanted);
     } else if (wanted->keylog == KEYLOG_OFF && wanted->durability == DURABILITY_MEMORY) {
         reason = "keylog off and durability memory exclude each other: what is kept in memory only "
                  "has no log that could do without keys; leave keylog on, or create with "

@@ -169,6 +169,8 @@ Test(coordinator_create, so_are_the_sites_that_acknowledge)
     cr_assert_eq(told.status, STATUS_INVALID);
     cr_assert_not_null(strstr(told.message, "local, 2 to 8, or each"), "%s", told.message);
     create.create.acks = 2;
+    create.create.durability = (enum durability)0;
+    create.create.when_full = (enum when_full)0;
     coordinator_stage_command(&stage, 1, &create);
     coordinator_stage_report(&stage, 3, 1, 1, REPLICA_FULL);
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
@@ -182,6 +184,37 @@ Test(coordinator_create, so_are_the_sites_that_acknowledge)
     told = command(&create);
     cr_assert_eq(told.status, STATUS_EXISTS);
     cr_assert_not_null(strstr(told.message, "(acks 2, not local)"), "%s", told.message);
+    close_stage();
+}
+
+/* No add of such a filter would ever be acknowledged. */
+Test(coordinator_create, acks_of_several_sites_take_what_these_take)
+{
+    static const char why[] = "takes several sites";
+    struct admin_request create = coordinator_stage_create();
+    struct coordinator_told told;
+
+    open_stage(3);
+    create.create.acks = 2;
+    create.create.durability = (enum durability)0;
+    create.create.when_full = (enum when_full)0;
+    create.create.keylog = KEYLOG_OFF;
+    told = command(&create);
+    cr_assert(told.status == STATUS_INVALID && strstr(told.message, why) != NULL, "%s",
+              told.message);
+    create.create.keylog = KEYLOG_ON;
+    create.create.durability = DURABILITY_MEMORY;
+    told = command(&create);
+    cr_assert(told.status == STATUS_INVALID && strstr(told.message, why) != NULL, "%s",
+              told.message);
+    create.create.durability = (enum durability)0;
+    create.create.when_full = WHEN_FULL_REFUSE;
+    told = command(&create);
+    cr_assert(told.status == STATUS_INVALID && strstr(told.message, why) != NULL, "%s",
+              told.message);
+    create.create.acks = ACKS_EACH;
+    coordinator_stage_command(&stage, 1, &create);
+    cr_assert_eq(stage.ntold, 0, "of each there are always enough");
     close_stage();
 }
 
