@@ -171,7 +171,7 @@ static void drain(struct run *run)
 void stream_put_bound(const struct stream *stream, struct orbloom_request *request)
 {
     request->bounded = stream->bound != 0;
-    request->max_staleness_us = stream->bound != 0 ? stream->bound - staleness_of(0) : 0;
+    request->max_staleness_us = stream->bound != 0 ? staleness_bound(stream->bound) : 0;
 }
 
 static void submit(struct run *run, struct stream_batch *batch)

@@ -260,7 +260,7 @@ static void bound_json(struct json *json, const struct filter_summary *filter)
     if (filter->max_staleness == 0) {
         json_null(json, "max_staleness_us");
     } else {
-        json_count(json, "max_staleness_us", filter->max_staleness - staleness_of(0));
+        json_count(json, "max_staleness_us", staleness_bound(filter->max_staleness));
     }
 }
 

@@ -455,25 +455,24 @@ static void take_info(const struct info_reply *reply, struct orbloom_info *out)
     const struct filter_summary *filter = &reply->filter;
     struct report_sum sum = report_summarize(reply->replicas, reply->nreplicas, 0);
 
-    *out = (struct orbloom_info){.id = filter->id,
-                                 .epoch = filter->epoch,
-                                 .capacity = filter->capacity,
-                                 .max_capacity = filter->max_capacity,
-                                 .rate = filter->rate,
-                                 .replicas = filter->rule.replicas,
-                                 .write_quorum = filter->rule.write,
-                                 .read_quorum = filter->rule.read,
-                                 .shards = filter->nshards,
-                                 .bytes = filter->shard_bytes * filter->nshards,
-                                 .keys = sum.keys,
-                                 .replicas_full = sum.full,
-                                 .replicas_waiting = sum.joining + sum.building,
-                                 .hash = (enum orbloom_hash)filter->hash,
-                                 .bounded = filter->max_staleness != 0,
-                                 .max_staleness_us = filter->max_staleness != 0
-                                                         ? filter->max_staleness - staleness_of(0)
-                                                         : 0,
-                                 .acks = filter->acks != 0 ? filter->acks : ORBLOOM_ACKS_LOCAL};
+    *out = (struct orbloom_info){
+        .id = filter->id,
+        .epoch = filter->epoch,
+        .capacity = filter->capacity,
+        .max_capacity = filter->max_capacity,
+        .rate = filter->rate,
+        .replicas = filter->rule.replicas,
+        .write_quorum = filter->rule.write,
+        .read_quorum = filter->rule.read,
+        .shards = filter->nshards,
+        .bytes = filter->shard_bytes * filter->nshards,
+        .keys = sum.keys,
+        .replicas_full = sum.full,
+        .replicas_waiting = sum.joining + sum.building,
+        .hash = (enum orbloom_hash)filter->hash,
+        .bounded = filter->max_staleness != 0,
+        .max_staleness_us = filter->max_staleness != 0 ? staleness_bound(filter->max_staleness) : 0,
+        .acks = filter->acks != 0 ? filter->acks : ORBLOOM_ACKS_LOCAL};
 }
 
 static void on_answer(void *context, const struct session_result *result)

@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "coordinator/order.h"
 #include "map/acks.h"
+#include "map/staleness.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -154,7 +155,7 @@ static void put_create(struct audit_entry *self, const struct create_parameters 
         put_count(self, "slices", create->nslices);
     }
     if (create->max_staleness != 0) {
-        put_count(self, "max_staleness_us", create->max_staleness - 1);
+        put_count(self, "max_staleness_us", staleness_bound(create->max_staleness));
     }
     if (acks_stored(create->acks) != 0) {
         put_count(self, "acks", create->acks);

@@ -6,6 +6,7 @@
  * yet the check is parked, and begins anew once there is. At its deadline it ends BEHIND. A fresh
  * check takes a question that was sent after it came.
  */
+#include "map/staleness.h"
 #include "router/site_links.h"
 
 #include <assert.h>
@@ -26,8 +27,8 @@ static uint64_t late_us(const struct router *self, uint64_t now_us)
 void site_bound_enter(struct router *self, uint64_t now_us, struct op *op, uint64_t own,
                       struct document_entry *entry)
 {
-    uint64_t filters = freshness_bound(entry->document.max_staleness);
-    uint64_t requests = freshness_bound(own);
+    uint64_t filters = staleness_bound(entry->document.max_staleness);
+    uint64_t requests = staleness_bound(own);
     const struct site_inquiry *inquiry = site_inquiry_of(entry, SITE_AGES);
 
     op->bound_us = FRESHNESS_UNBOUNDED;

@@ -19,6 +19,9 @@
 /* That of so many microseconds, at most STALENESS_MAX_US. */
 uint64_t staleness_of(uint64_t bound_us);
 
+/* The way back: of none one that is longer than any, UINT64_MAX. */
+uint64_t staleness_bound(uint64_t max_staleness);
+
 bool staleness_valid(uint64_t max_staleness);
 
 /* "5s", "0", "none". Returns `text`. */

@@ -32,12 +32,6 @@ enum { FRESHNESS_MAX_QUESTIONS = 4 };
 #define FRESHNESS_UNBOUNDED   UINT64_MAX /* no bound; 0: fresh */
 #define FRESHNESS_PATIENCE_US 800000u /* an unanswered question makes room for another one then */
 
-/* Of a filter or a request, as both write it: a bound in microseconds, and 1 more; 0: none. */
-static inline uint64_t freshness_bound(uint64_t told)
-{
-    return told == 0 ? FRESHNESS_UNBOUNDED : told - 1;
-}
-
 /* When a check came. */
 struct freshness_moment {
     uint64_t us;

@@ -7,6 +7,8 @@ Test(staleness, none_and_fresh_are_two)
 {
     cr_assert_eq(staleness_of(0), 1);
     cr_assert_eq(staleness_of(STALENESS_MAX_US), UINT64_C(2592000000001));
+    cr_assert_eq(staleness_bound(staleness_of(0)), 0);
+    cr_assert_eq(staleness_bound(0), UINT64_MAX);
 }
 
 Test(staleness, the_longest_is_thirty_days)
