@@ -12,24 +12,28 @@ enum {
     ATTEMPT_MS = 500,
     CHECKED = 256,
     NEVER = 64,
+    PROMISE_MS = 10000, /* so long other sites are waited for */
     PAUSE_MS = 2,
+    PROMISE_PAUSE_MS = 100,
     SITE_BIT = 56
 };
 
 /* Of one batch, of adds or checks. */
 struct batch {
     struct orbloom *handle;
+    struct orbloom *next; /* of the next site */
+    uint64_t random;
     uint64_t numbers[LEDGER_BATCH];
     char keys[LEDGER_BATCH * LEDGER_KEY_BYTES];
     uint32_t lengths[LEDGER_BATCH];
     uint8_t answers[LEDGER_BATCH];
 };
 
-struct orbloom *load_connect(const struct sites *sites, uint32_t site)
+static struct orbloom *connect_for(const struct sites *sites, uint32_t site, uint32_t timeout_ms)
 {
     struct orbloom_options options = {.routers = sites->endpoints[site].router,
                                       .coordinators = sites->endpoints[site].coordinator,
-                                      .timeout_ms = TIMEOUT_MS,
+                                      .timeout_ms = timeout_ms,
                                       .attempt_ms = ATTEMPT_MS,
                                       .credential = "none"};
     struct orbloom *handle = NULL;
@@ -39,6 +43,11 @@ struct orbloom *load_connect(const struct sites *sites, uint32_t site)
         orbloom_close(&handle);
     }
     return handle;
+}
+
+struct orbloom *load_connect(const struct sites *sites, uint32_t site)
+{
+    return connect_for(sites, site, TIMEOUT_MS);
 }
 
 void load_key(uint32_t site, uint64_t number, char key[LEDGER_KEY_BYTES])
@@ -54,6 +63,56 @@ static struct orbloom_keys write_keys(const struct load *self, struct batch *bat
         batch->answers[i] = ORBLOOM_UNKNOWN;
     }
     return (struct orbloom_keys){batch->keys, batch->lengths, count};
+}
+
+/* Those that were acknowledged; how many they are. */
+static uint32_t pack(struct batch *batch)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < LEDGER_BATCH; i++) {
+        if (batch->answers[i] != ORBLOOM_UNKNOWN) {
+            batch->numbers[count++] = batch->numbers[i];
+        }
+    }
+    return count;
+}
+
+/* What each site was to have, and was acknowledged, the next one has by now. */
+static void check_next(struct load *self, struct batch *batch)
+{
+    uint32_t count = pack(batch);
+    struct orbloom_keys keys = write_keys(self, batch, count);
+
+    (void)orbloom_check(batch->next, SITES_FILTER, &keys, batch->answers);
+    atomic_fetch_add(&self->by_each, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (batch->answers[i] == ORBLOOM_ABSENT) {
+            verdict_fail(
+                "LOST: %.16s of %s was acknowledged at site-%u by each site, and is called "
+                "absent at site-%u",
+                batch->keys + (size_t)i * LEDGER_KEY_BYTES, SITES_FILTER, self->site + 1,
+                self->next->site + 1);
+        }
+    }
+}
+
+/* What the next site had acknowledged before a fresh check is not absent by it. */
+static void check_fresh(struct load *self, struct batch *batch)
+{
+    uint32_t count = ledger_random(self->next->filter, &batch->random, batch->numbers, CHECKED);
+    struct orbloom_keys keys = write_keys(self->next, batch, count);
+
+    (void)orbloom_check_within(batch->handle, SITES_FILTER, 0, &keys, batch->answers);
+    for (uint32_t i = 0; i < count; i++) {
+        atomic_fetch_add(&self->fresh, batch->answers[i] == ORBLOOM_PRESENT);
+        if (batch->answers[i] == ORBLOOM_ABSENT) {
+            verdict_fail("LOST: %.16s of %s was acknowledged at site-%u before a fresh check at "
+                         "site-%u that calls it absent",
+                         batch->keys + (size_t)i * LEDGER_KEY_BYTES, SITES_FILTER,
+                         self->next->site + 1, self->site + 1);
+        }
+    }
 }
 
 /* How many of the batch were not acknowledged. */
@@ -74,21 +133,22 @@ static uint64_t acknowledge(struct load *self, const struct ledger_handout *out,
     return open;
 }
 
-/* FULL comes while the filter grows; NOT_FOUND, of a filter that exists, never. */
-static void add_some(struct load *self, struct batch *batch)
+/* FULL comes while the filter grows; NOT_FOUND, of a filter that exists, never. False: nothing is
+ * to be added. */
+static bool add_some(struct load *self, struct batch *batch, uint32_t acks)
 {
     struct ledger_handout out;
     struct orbloom_keys keys;
     int code;
 
-    if (ledger_take_batch(&self->ledger, &self->random, &out) == NULL) {
-        return;
+    if (ledger_take_batch(&self->ledger, &batch->random, &out) == NULL) {
+        return false;
     }
     for (uint32_t i = 0; i < LEDGER_BATCH; i++) {
         batch->numbers[i] = out.first + i;
     }
     keys = write_keys(self, batch, LEDGER_BATCH);
-    code = orbloom_add(batch->handle, SITES_FILTER, &keys, batch->answers);
+    code = orbloom_add_in_sites(batch->handle, SITES_FILTER, acks, &keys, batch->answers);
     atomic_fetch_add(&self->unacknowledged, acknowledge(self, &out, batch));
     ledger_put(&self->ledger, self->filter);
     if (code == ORBLOOM_FULL) {
@@ -97,12 +157,13 @@ static void add_some(struct load *self, struct batch *batch)
         verdict_fail("site-%u has forgotten the filter: %s", self->site + 1,
                      orbloom_error(batch->handle));
     }
+    return true;
 }
 
 /* Keys that this very site has acknowledged. */
 static void check_some(struct load *self, struct batch *batch)
 {
-    uint32_t count = ledger_random(self->filter, &self->random, batch->numbers, CHECKED);
+    uint32_t count = ledger_random(self->filter, &batch->random, batch->numbers, CHECKED);
     struct orbloom_keys keys = write_keys(self, batch, count);
 
     (void)orbloom_check(batch->handle, SITES_FILTER, &keys, batch->answers);
@@ -122,7 +183,7 @@ static void check_never(struct load *self, struct batch *batch)
     uint64_t present = 0;
 
     for (uint32_t i = 0; i < NEVER; i++) {
-        batch->numbers[i] = LEDGER_NEVER | random_next(&self->random) >> (64 - SITE_BIT);
+        batch->numbers[i] = LEDGER_NEVER | random_next(&batch->random) >> (64 - SITE_BIT);
     }
     keys = write_keys(self, batch, NEVER);
     if (orbloom_check(batch->handle, SITES_FILTER, &keys, batch->answers) == ORBLOOM_OK) {
@@ -147,13 +208,25 @@ static void run(struct load *self, struct batch *batch)
             continue;
         }
         next_ms = (next_ms + step_ms > now_ms ? next_ms : now_ms) + step_ms;
-        add_some(self, batch);
+        (void)add_some(self, batch, ORBLOOM_ACKS_LOCAL);
         check_some(self, batch);
         check_never(self, batch);
     }
 }
 
-static void *thread_body(void *context)
+/* What takes other sites, which may be long away. */
+static void run_promises(struct load *self, struct batch *batch)
+{
+    while (!atomic_load(&self->ending) && !verdict_failed()) {
+        if (add_some(self, batch, ORBLOOM_ACKS_EACH)) {
+            check_next(self, batch);
+        }
+        check_fresh(self, batch);
+        journal_pause_ms(PROMISE_PAUSE_MS);
+    }
+}
+
+static void *run_body(void *context)
 {
     struct load *self = context;
     struct batch *batch = calloc(1, sizeof *batch);
@@ -162,45 +235,89 @@ static void *thread_body(void *context)
         verdict_fail("no memory for a client");
         return NULL;
     }
+    batch->random = self->random;
     batch->handle = load_connect(self->sites, self->site);
     if (batch->handle != NULL) {
         run(self, batch);
-        orbloom_close(&batch->handle);
     }
+    orbloom_close(&batch->handle);
     free(batch);
     return NULL;
 }
 
-bool load_start(struct load *self, const struct sites *sites, uint32_t site)
+static void *promises_body(void *context)
+{
+    struct load *self = context;
+    struct batch *batch = calloc(1, sizeof *batch);
+
+    if (batch == NULL) {
+        verdict_fail("no memory for a client");
+        return NULL;
+    }
+    batch->random = ~self->random;
+    batch->handle = connect_for(self->sites, self->site, PROMISE_MS);
+    batch->next = connect_for(self->sites, self->next->site, PROMISE_MS);
+    if (batch->handle != NULL && batch->next != NULL) {
+        run_promises(self, batch);
+    }
+    orbloom_close(&batch->handle);
+    orbloom_close(&batch->next);
+    free(batch);
+    return NULL;
+}
+
+bool load_open(struct load *self, const struct sites *sites, uint32_t site, const struct load *next)
 {
     uint64_t keys = sites->options->keys_max / LEDGER_BATCH * LEDGER_BATCH;
 
     self->sites = sites;
     self->site = site;
+    self->next = next;
     self->random = sites->options->seed + 1 + site;
     ledger_init(&self->ledger);
     self->filter = ledger_open(&self->ledger, SITES_FILTER, keys, true, true, 0);
-    if (self->filter == NULL || pthread_create(&self->thread, NULL, thread_body, self) != 0) {
-        verdict_fail("cannot start a client");
+    if (self->filter == NULL) {
+        verdict_fail("no memory for a client");
         ledger_fini(&self->ledger);
-        self->filter = NULL;
         return false;
     }
     atomic_store(&self->filter->repeats, true);
     return true;
 }
 
+static bool start(pthread_t *thread, void *(*body)(void *context), struct load *self)
+{
+    if (pthread_create(thread, NULL, body, self) != 0) {
+        verdict_fail("cannot start a client");
+        return false;
+    }
+    return true;
+}
+
+bool load_start(struct load *self)
+{
+    self->runs = start(&self->thread, run_body, self);
+    self->promises = self->runs && self->next != NULL &&
+                     start(&self->promises_thread, promises_body, self);
+    return !verdict_failed();
+}
+
 void load_stop(struct load *self)
 {
-    if (self->filter != NULL && !atomic_exchange(&self->ending, true)) {
+    atomic_store(&self->ending, true);
+    if (self->runs) {
         (void)pthread_join(self->thread, NULL);
     }
+    if (self->promises) {
+        (void)pthread_join(self->promises_thread, NULL);
+    }
+    self->runs = self->promises = false;
 }
 
 void load_free(struct load *self)
 {
+    load_stop(self);
     if (self->filter != NULL) {
-        load_stop(self);
         ledger_fini(&self->ledger);
     }
 }

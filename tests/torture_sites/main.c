@@ -58,7 +58,13 @@ static bool prepare(struct run *self)
     bool good = sites_open(&self->sites, &self->options) && sites_create_filter(&self->sites);
 
     for (uint32_t site = 0; good && site < self->options.sites; site++) {
-        good = load_start(&self->loads[site], &self->sites, site);
+        uint32_t next = (site + 1) % (uint32_t)self->options.sites;
+
+        good = load_open(&self->loads[site], &self->sites, site,
+                         next != site ? &self->loads[next] : NULL);
+    }
+    for (uint32_t site = 0; good && site < self->options.sites; site++) {
+        good = load_start(&self->loads[site]);
     }
     faults_init(&self->faults, &self->sites);
     return good;
@@ -157,14 +163,16 @@ static void settle(struct run *self)
 
 static void print_site(const struct load *load)
 {
-    char text[4][NUMBER_TEXT_BYTES];
+    char text[5][NUMBER_TEXT_BYTES];
     uint64_t asked = atomic_load(&load->never.asked);
     double present = (double)atomic_load(&load->never.present);
 
-    (void)printf("site-%u %16s %16s %16s %12.4f %%\n", load->site + 1,
+    (void)printf("site-%u %16s %16s %16s %16s %16s %12.4f %%\n", load->site + 1,
                  number_show_count(atomic_load(&load->ledger.acked), text[0]),
                  number_show_count(atomic_load(&load->unacknowledged), text[1]),
-                 number_show_count(atomic_load(&load->checked), text[2]),
+                 number_show_count(atomic_load(&load->by_each), text[2]),
+                 number_show_count(atomic_load(&load->checked), text[3]),
+                 number_show_count(atomic_load(&load->fresh), text[4]),
                  asked > 0 ? 100 * present / (double)asked : 0);
 }
 
@@ -174,8 +182,8 @@ static int report(const struct run *self)
 
     (void)printf("\n");
     faults_print(&self->faults);
-    (void)printf("\n%-6s %16s %16s %16s %14s\n", "", "acknowledged", "not acknowledged",
-                 "checked there", "false positives");
+    (void)printf("\n%-6s %16s %16s %16s %16s %16s %14s\n", "", "acknowledged", "not acknowledged",
+                 "by each site", "checked there", "by fresh checks", "false positives");
     for (uint32_t site = 0; site < self->options.sites; site++) {
         print_site(&self->loads[site]);
     }
