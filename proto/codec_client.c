@@ -158,7 +158,7 @@ static enum status take_scalar(struct reading *self, const struct codec_wire_fie
         request->max_staleness = field->value;
         break;
     case FIELD_ACKS:
-        request->acks = field->value < UINT32_MAX ? (uint32_t)field->value : UINT32_MAX;
+        request->acks = (uint32_t)field->value;
         break;
     case FIELD_LENGTHS:
         self->room += field->type == WIRE_BYTES ? field->bytes.size : 1;
