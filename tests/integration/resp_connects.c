@@ -7,6 +7,7 @@
 #include "tests/support/resp_peer.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -93,6 +94,8 @@ static void receive(int fd, const char *what, char reply[MOST_REPLY])
 
         cr_assert_eq(poll(&ready, 1, RESP_PEER_WAIT_MS), 1, "%s: no answer", what);
         got = recv(fd, reply + size, MOST_REPLY - 1 - size, 0);
+        /* openssl may end with the PING still unread. */
+        got = got < 0 && errno == ECONNRESET ? 0 : got;
         cr_assert_geq(got, 0, "%s", what);
         size += (size_t)got;
         reply[size] = '\0';
