@@ -20,7 +20,7 @@ enum {
     STRICT_PACE = 100,
     IDLE_PACE = 10,
     REST_US = 500000,
-    RESTS = 6,
+    RESTS = 4,
     CUT_PACE = 50000,
     HEADERS = 52, /* of a packet: IPv4, and TCP with its time stamps */
     NAME_BYTES = 80,
@@ -138,6 +138,14 @@ static bool wait_for(const struct sites_bench *self, const struct sites_load *lo
 
 /* ---- before ---- */
 
+/* What has been done before is noted, and told, for some seconds yet. */
+static void rest(void)
+{
+    for (int i = 0; i < RESTS; i++) {
+        hub_nap(REST_US);
+    }
+}
+
 static bool create(const struct sites_bench *self, int site, const char *name, uint64_t capacity,
                    const char *flags)
 {
@@ -187,7 +195,11 @@ bool sites_bench_prepare(struct sites_bench *self)
     self->next[SITES_LINKED][1] = SECOND_SITE;
     self->fresh = 2 * OTHER_KEYS;
     tell(self, "filters are made and filled");
-    return create_filters(self) && fill(self);
+    if (!create_filters(self) || !fill(self)) {
+        return false;
+    }
+    rest();
+    return true;
 }
 
 void sites_bench_round_trip(struct sites_bench *self, uint64_t round_trip)
@@ -331,14 +343,6 @@ void sites_bench_bytes(struct sites_bench *self)
 }
 
 /* ---- idle ---- */
-
-/* What has been done before is noted, and told, for some seconds yet. */
-static void rest(void)
-{
-    for (int i = 0; i < RESTS; i++) {
-        hub_nap(REST_US);
-    }
-}
 
 static void idle_with(struct sites_bench *self, uint64_t idle, bool good)
 {
@@ -510,12 +514,14 @@ void sites_bench_local(struct sites_bench *self)
 /* ---- the second site's link is stopped meanwhile ---- */
 
 static bool add_cut_off(struct sites_bench *self, struct sites_load *load,
-                        struct sites_arrival *arrival)
+                        struct sites_arrival *arrival, uint64_t *sent)
 {
+    uint64_t before = atomic_load(&self->clusters.relay.bytes);
     bool good;
 
     sites_clusters_cut(&self->clusters, true);
     good = run_adds(self, load);
+    *sent = atomic_load(&self->clusters.relay.bytes) - before;
     sites_clusters_cut(&self->clusters, false);
     return good && wait_for(self, load, arrival);
 }
@@ -529,17 +535,18 @@ void sites_bench_catch_up(struct sites_bench *self)
                             .goal = 1e6,
                             .at_least = true};
     struct sites_arrival arrival = {0};
+    uint64_t sent = 0;
     char keys[SHOW_BYTES];
     bool good;
 
     tell(self, "catching up");
-    good = add_cut_off(self, &load, &arrival);
+    good = add_cut_off(self, &load, &arrival, &sent);
     row.value = (double)load.result.keys * 1e6 / (double)arrival.all_us;
     (void)snprintf(row.note, sizeof row.note,
                    "%s keys added while the other link was stopped, there in %.2f s, the first "
-                   "ones after %.2f s",
+                   "ones after %.2f s; %.1f MB had left before",
                    show_rate((double)load.result.keys, keys), (double)arrival.all_us / 1e6,
-                   (double)arrival.first_us / 1e6);
+                   (double)arrival.first_us / 1e6, (double)sent / 1e6);
     print_row(self, &row, good);
 }
 
@@ -550,14 +557,17 @@ void sites_bench_cut(struct sites_bench *self)
     struct sites_row row = {
         .name = name_at(self, "equal again after a cut", name), .unit = "s", .goal = 15};
     struct sites_arrival arrival = {0};
+    uint64_t sent = 0;
     char rate[SHOW_BYTES];
     bool good;
 
     tell(self, "a cut");
-    good = add_cut_off(self, &load, &arrival);
+    good = add_cut_off(self, &load, &arrival, &sent);
     row.value = (double)arrival.all_us / 1e6;
     (void)snprintf(row.note, sizeof row.note,
-                   "of %.0f s at %s keys/s; the goal is that of 60 s at 100 k keys/s",
-                   (double)load.result.elapsed_us / 1e6, show_rate(rate_of(&load), rate));
+                   "of %.0f s at %s keys/s; %.1f MB had left before; the goal is that of 60 s at "
+                   "100 k keys/s",
+                   (double)load.result.elapsed_us / 1e6, show_rate(rate_of(&load), rate),
+                   (double)sent / 1e6);
     print_row(self, &row, good);
 }

@@ -253,10 +253,11 @@ void sites_clusters_cut(const struct sites_clusters *self, bool cut)
 
 /* ---- commands ---- */
 
-/* What a command of the shell says is in `said`. */
+/* What a command of the shell says first is in `said`. */
 static bool run_shell(const char *text, char *said, size_t size)
 {
     FILE *output = popen(text, "re");
+    char rest[1024];
     size_t used;
 
     if (output == NULL) {
@@ -264,6 +265,9 @@ static bool run_shell(const char *text, char *said, size_t size)
     }
     used = fread(said, 1, size - 1, output);
     said[used] = '\0';
+    while (fread(rest, 1, sizeof rest, output) > 0) {
+        /* It is to come to its end. */
+    }
     return pclose(output) == 0;
 }
 
