@@ -19,8 +19,9 @@ enum {
     LOCAL_ROUNDS = 2,
     STRICT_PACE = 100,
     IDLE_PACE = 10,
-    REST_US = 500000,
-    RESTS = 4,
+    HALF_SECOND_US = 500000,
+    REST_SECONDS = 2,
+    JOINED_SECONDS = 10, /* so long filters that have joined are spoken of */
     CUT_PACE = 50000,
     HEADERS = 52, /* of a packet: IPv4, and TCP with its time stamps */
     NAME_BYTES = 80,
@@ -139,10 +140,10 @@ static bool wait_for(const struct sites_bench *self, const struct sites_load *lo
 /* ---- before ---- */
 
 /* What has been done before is noted, and told, for some seconds yet. */
-static void rest(void)
+static void rest(int seconds)
 {
-    for (int i = 0; i < RESTS; i++) {
-        hub_nap(REST_US);
+    for (int i = 0; i < 2 * seconds; i++) {
+        hub_nap(HALF_SECOND_US);
     }
 }
 
@@ -198,7 +199,7 @@ bool sites_bench_prepare(struct sites_bench *self)
     if (!create_filters(self) || !fill(self)) {
         return false;
     }
-    rest();
+    rest(REST_SECONDS);
     return true;
 }
 
@@ -344,7 +345,7 @@ void sites_bench_bytes(struct sites_bench *self)
 
 /* ---- idle ---- */
 
-static void idle_with(struct sites_bench *self, uint64_t idle, bool good)
+static void idle_with(struct sites_bench *self, uint64_t idle, int rest_seconds, bool good)
 {
     struct sites_load load = adds(self, 0, SITES_LINKED, IDLE_PACE, part_us(self, 50));
     char name[NAME_BYTES];
@@ -352,7 +353,7 @@ static void idle_with(struct sites_bench *self, uint64_t idle, bool good)
     uint64_t before;
 
     (void)snprintf(name, sizeof name, "one filter with light traffic, %" PRIu64 " without", idle);
-    rest();
+    rest(rest_seconds);
     before = atomic_load(&self->clusters.relay.bytes);
     good = good && run_adds(self, &load);
     row.value = (double)(atomic_load(&self->clusters.relay.bytes) - before) * 1e3 /
@@ -368,7 +369,7 @@ void sites_bench_idle(struct sites_bench *self)
     bool good;
 
     tell(self, "sites at rest");
-    idle_with(self, 1, true);
+    idle_with(self, 1, REST_SECONDS, true);
     if (self->idle == 0) {
         return;
     }
@@ -377,7 +378,7 @@ void sites_bench_idle(struct sites_bench *self)
                                       "idle-NUMBER --capacity 1k --fpr 1% --durability os "
                                       "--timeout 60s --sites site-1,site-2") &&
            sites_clusters_wait_filters(&self->clusters, (int)self->idle + 2);
-    idle_with(self, self->idle + 1, good);
+    idle_with(self, self->idle + 1, JOINED_SECONDS, good);
 }
 
 /* ---- local adds and checks ---- */
