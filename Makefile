@@ -31,7 +31,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson libssl libcrypto
-BARE_GOALS := test test-clients fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp deps clean help layers format format-check models
+BARE_GOALS := test test-clients fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp bench-sites deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -110,7 +110,7 @@ SRC_torture := $(wildcard tests/torture/*.c)
 SRC_torture_sites := $(wildcard tests/torture_sites/*.c)
 SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
-BENCH_MAINS := $(addprefix bench/,disk.c filters.c handshakes.c kernel.c report.c runs.c touch.c unfinished.c watch.c)
+BENCH_MAINS := $(addprefix bench/,disk.c filters.c handshakes.c kernel.c report.c runs.c sites.c touch.c unfinished.c watch.c)
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(call sources_of,bench))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(foreach d,lib proto $(DAEMONS) client cli,$(call sources_of,$(d))) \
@@ -326,11 +326,11 @@ torture-changes: $(PROGRAMS) $(TORTURE) ## Kill each kind of process in each pha
 	@for change in expand drain replace; do \
 	    $(TORTURE) --change $$change --keys $(TORTURE_KEYS) $(if $(TORTURE_SEED),--seed $(TORTURE_SEED)) $(TORTURE_FLAGS) || exit 1; \
 	done
-SITES_SECONDS ?= 600
+SITES_SECONDS ?=
 SITES_SEED    ?=
 SITES_FLAGS   ?=
 torture-sites: $(PROGRAMS) $(TORTURE_SITES) ## Kill, stop and cut off whole linked sites: is any key lost? SITES_SECONDS=600
-	@$(TORTURE_SITES) --seconds $(SITES_SECONDS) $(if $(SITES_SEED),--seed $(SITES_SEED)) $(SITES_FLAGS)
+	@$(TORTURE_SITES) --seconds $(or $(SITES_SECONDS),600) $(if $(SITES_SEED),--seed $(SITES_SEED)) $(SITES_FLAGS)
 mutants: $(SIM) ## Can the simulator fail? Each planted defect must be found
 	@tools/run-mutants.sh
 asan: ## All suites under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -427,7 +427,7 @@ test-asan-run: test-variant
 # Benchmarks and the demonstration.
 
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
-$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench log site) $(LIBORBLOOM)
+$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench cli log site) $(LIBORBLOOM)
 	$(link)
 $(BENCHES): LINK_LIBS = $(BENCH_LIBS)
 
@@ -449,6 +449,11 @@ bench-many: ## The part of it about many filters, and many that were dropped (BE
 bench-large: ## One node with more than 2^30 keys, and its restart; not part of bench (BENCH=quick, LARGE_KEYS=)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=large bench-run
+bench-sites: ## What keys cost between two linked sites, 80 ms apart; not part of bench (SITES_SECONDS=150, SITES_FLAGS=)
+	@tools/install-deps.sh build
+	@$(MAKE) VARIANT=release bench-sites-run
+bench-sites-run: $(PROGRAMS) $(BUILD)/bench/sites
+	@$(BUILD)/bench/sites --seconds $(or $(SITES_SECONDS),150) $(SITES_FLAGS)
 bench-programs: all $(BENCHES) $(SIM)
 bench-run: bench-programs
 	@BENCH=$(call quoted,$(BENCH)) ROUNDS=$(call quoted,$(ROUNDS)) PARTS=$(call quoted,$(PARTS)) \
@@ -515,7 +520,7 @@ help: ## List the targets
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
 .PHONY: all programs check unit property sim models torture torture-changes torture-sites mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
-    bench-durability bench-growth bench-large bench-many bench-resp bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
+    bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-sites-run bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers hardening options house-figures compdb install clean help deps FORCE
 
 -include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ))
