@@ -9,13 +9,11 @@
  *   places.c    ... and how far that is, as this site's nodes remember it
  *   own_boots.c ... in which boots
  *   marked.c    ... and of which moment all of the source is here
- *   ages.c      ... which routers of this site ask for, or how much of this site others have
- *   confirms.c  ... which those then confirm
- *   outflow.c   streams that are sent: who is followed, what readers bring
- *   section.c   ... what was gathered, on its way as batches
- *   marks.c     ... which batch all that was acknowledged is in
- *   fill.c      ... and of copies of replicas
- *   readers.c   the tails of nodes' logs
+ *   ages.c      ... which routers of this site ask for, or how much of this site others have:
+ * ages.h confirms.c  ... which those then confirm outflow.c   streams that are sent: who is
+ * followed, what readers bring section.c   ... what was gathered, on its way as batches marks.c ...
+ * which batch all that was acknowledged is in fill.c      ... and of copies of replicas readers.c
+ * the tails of nodes' logs
  */
 #ifndef ORBLOOM_LINK_PRIVATE_H
 #define ORBLOOM_LINK_PRIVATE_H
@@ -26,6 +24,7 @@
 #include "base/log.h"
 #include "base/number_table.h"
 #include "base/token_bucket.h"
+#include "link/ages.h"
 #include "link/counters.h"
 #include "link/link.h"
 #include "map/document_cache.h"
@@ -38,11 +37,9 @@
 
 enum {
     LINK_MAX_CHANNELS = 64,
-    OUTFLOW_MEMORY = 1 << 14,    /* records of which a stream remembers that they were sent */
-    OUTFLOW_ALIVE_US = 1000000,  /* a stream says so often that it goes on */
-    OUTFLOW_MARKS = 8,           /* under way of one stream; a newer one takes the oldest's place */
-    AGES_MAX_WAITING = 1024,     /* questions; those beyond are not kept waiting */
-    CONFIRMS_MAX_WAITING = 1024, /* ... of other sites; those beyond are refused */
+    OUTFLOW_MEMORY = 1 << 14,   /* records of which a stream remembers that they were sent */
+    OUTFLOW_ALIVE_US = 1000000, /* a stream says so often that it goes on */
+    OUTFLOW_MARKS = 8,          /* under way of one stream; a newer one takes the oldest's place */
 };
 
 /* A connection to a link of another site that has greeted us. */
@@ -233,74 +230,6 @@ struct inflow_wish {
     uint64_t loss;     /* places_loss() of the document */
     uint64_t set_hash; /* of the set of sites */
     bool unsettled;    /* ... in which somebody joins, leaves, is being filled */
-};
-
-/* ---- questions how much of other sites is here ---- */
-
-/* How many marks of an inflow had been begun. */
-struct marks_noted {
-    uint64_t tag; /* since this was drawn */
-    uint64_t begun;
-};
-
-/* The other way round: what one other site is asked. */
-struct confirm_asked {
-    uint64_t again_us; /* it is not asked once more before that */
-    uint32_t times;    /* it was asked */
-    bool confirmed;
-};
-
-/* One that waits for marks that are begun after it has come. */
-struct age_question {
-    TAILQ_ENTRY(age_question) link;
-    struct peer from;
-    uint64_t correlation;
-    uint64_t filter_id;
-    uint64_t until_us;                        /* then it is answered by what there is */
-    struct marks_noted noted[LINK_MAX_SITES]; /* when it came, by peers; 0: nothing was received */
-    bool news;                                /* something has come since it was looked at */
-
-    bool confirms;     /* the marks are those that others begin */
-    uint32_t enough;   /* so many of those that count have to confirm; 0: all */
-    uint64_t number;   /* of what they are asked; 0: nothing yet */
-    uint64_t epoch;    /* ... by this document */
-    uint64_t loss;     /* ... with this newest one that was accepted here ... */
-    bool lost;         /* ... or another one since: of what was acknowledged some may be nowhere */
-    uint64_t again_us; /* the first of them is to be asked once more */
-    struct confirm_asked asked[LINK_MAX_SITES]; /* by peers */
-};
-
-TAILQ_HEAD(age_question_list, age_question);
-
-struct ages {
-    struct age_question_list waiting;
-    size_t nwaiting; /* at most AGES_MAX_WAITING */
-    uint64_t due_us; /* the first of them is to be answered; ACTOR_NEVER: none waits */
-    bool news;       /* of one of them */
-};
-
-/* ---- questions of other sites whether all of theirs is here ---- */
-
-/* One that waits for a mark that is begun after it has come. */
-struct confirm_wait {
-    TAILQ_ENTRY(confirm_wait) link;
-    struct site_confirm question;
-    uint32_t peer;    /* who asks ... */
-    uint64_t channel; /* ... and by which it hears the answer */
-    uint64_t filter_id;
-    uint64_t epoch; /* of the document when it came */
-    uint64_t until_us;
-    struct marks_noted noted; /* when it came */
-    bool news;                /* a mark was confirmed since it was looked at */
-};
-
-TAILQ_HEAD(confirm_list, confirm_wait);
-
-struct confirms {
-    struct confirm_list waiting;
-    size_t nwaiting; /* at most CONFIRMS_MAX_WAITING */
-    uint64_t due_us; /* the first of them is over; ACTOR_NEVER: none waits */
-    bool news;       /* of one of them */
 };
 
 /* ---- tails ---- */
@@ -677,49 +606,6 @@ void marked_confirmed(struct inflow *inflow);
 void marked_stop(struct inflow *inflow);
 void marked_void(struct inflow *inflow);
 void marked_fini(struct inflow *inflow);
-
-/* ---- ages.c ---- */
-
-/* A router asks: SITE_AGE_REQUEST. */
-void ages_on_request(struct link *self, uint64_t now_us, const struct peer *from,
-                     const struct frame *frame);
-
-/* Another site has all that was acknowledged here before it was asked, or says that it has not. */
-void ages_on_confirmed(struct link *self, const struct channel *channel,
-                       const struct site_confirmed *message);
-
-/* How many marks have been begun; NULL: nothing is received. */
-struct marks_noted ages_note(const struct inflow *inflow);
-
-/* What a question is told that has noted that when it came; it is about the document as it is now,
- * and that site in it. Inflow NULL: nothing. */
-struct mark_told ages_told(const struct link *self, struct inflow *inflow,
-                           const struct document_entry *entry, const struct site_entry *site,
-                           const struct marks_noted *noted);
-
-/* A mark of that filter was confirmed, or what was confirmed counts again. */
-void ages_marked(struct link *self, uint64_t filter_id);
-
-/* Answers what is due; after inflows_turn(). */
-void ages_turn(struct link *self, uint64_t now_us);
-uint64_t ages_next_us(const struct link *self);
-void ages_init(struct link *self);
-void ages_fini(struct link *self);
-
-/* ---- confirms.c ---- */
-
-/* Another site asks: is all of it here? */
-void confirms_on_confirm(struct link *self, uint64_t now_us, const struct channel *channel,
-                         const struct site_confirm *message);
-
-/* A mark of what is received was confirmed, or what was confirmed counts again. */
-void confirms_marked(const struct inflow *inflow);
-
-/* Answers what is due; after inflows_turn(). */
-void confirms_turn(struct link *self, uint64_t now_us);
-uint64_t confirms_next_us(const struct link *self);
-void confirms_init(struct link *self);
-void confirms_fini(struct link *self);
 
 /* ---- outflow.c ---- */
 
