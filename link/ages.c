@@ -196,11 +196,6 @@ static void answer(struct link *self, const struct age_question *question,
 
 /* ---- waiting ---- */
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint64_t due_us(const struct age_question *question)
 {
     return least(question->until_us, question->again_us);

@@ -56,11 +56,6 @@ static void answer(struct link *self, const struct confirm_wait *wait, enum stat
 
 /* ---- waiting ---- */
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static struct confirm_wait *find(struct link *self, uint32_t peer, uint64_t number)
 {
     struct confirm_wait *wait;

@@ -565,11 +565,6 @@ void inflows_turn(struct link *self, uint64_t now_us)
     }
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* But for its batches and the opening of its stream. What is due already waits for an answer. */
 static uint64_t due_us(const struct link *self, const struct inflow *inflow)
 {

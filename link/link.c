@@ -416,11 +416,6 @@ static void turn(void *context, uint64_t now_us)
     confirms_turn(self, now_us);
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint64_t next_us(void *context)
 {
     struct link *self = context;

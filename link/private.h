@@ -440,6 +440,11 @@ static inline void link_count(struct link *self, enum link_counter counter, uint
     self->counters[counter] += more;
 }
 
+static inline uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- channels.c ---- */
 
 void channels_tick(struct link *self, uint64_t now_us);

@@ -1,39 +1,10 @@
 /* What a link tells routers of its site that ask how much of other sites' keys is here: two sites
  * of real nodes with their links. */
-#include "link/private.h"
-#include "tests/support/sample_cluster.h"
-#include "tests/support/site_pair.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum {
-    EU = 0,
-    US = 1,
-    AP = 2,
-    SECOND = 1000000,
-    MS = 1000,
-    ROUTER = 99, /* the peer that asks */
-    QUESTIONS = AGES_MAX_WAITING + 8,
-};
+#include "tests/unit/link_questions.h"
 
 TestSuite(link_ages, .timeout = 120);
 
-struct heard {
-    bool answered;
-    uint64_t at_us;
-    uint64_t confirmed; /* the newest mark that was */
-    struct site_age_reply reply;
-    struct site_age sites[SITE_SET_MAX_LIVE];
-};
-
-static struct site_pair *pair;
 static uint64_t nasked; /* marks that US has asked for */
-static uint64_t last;   /* number of the last question */
-static struct heard heard[QUESTIONS];
-static struct codec_arena *arena;
-static enum status (*to_others)(void *context, const struct peer *to, struct span bytes);
 
 static bool watch(struct site_pair *self, uint32_t to, const struct frame *frame)
 {
@@ -49,16 +20,6 @@ static bool is_site(const struct site_age *age, uint32_t site)
     return site_id_equal(&age->id, &id);
 }
 
-static struct link *us(void)
-{
-    return pair->sides[US].link;
-}
-
-static uint64_t now(void)
-{
-    return pair->sides[US].circle.now_us;
-}
-
 static struct inflow *inflow(void)
 {
     struct inflow *one = inflow_find(us(), SITE_PAIR_FILTER, 0);
@@ -67,68 +28,15 @@ static struct inflow *inflow(void)
     return one;
 }
 
-/* link.inner.reply */
-static enum status hear(void *context, const struct peer *to, struct span bytes)
-{
-    struct frame frame;
-    struct heard *one;
-
-    if (to->id[0] != ROUTER) {
-        return to_others(context, to, bytes);
-    }
-    cr_assert_eq(codec_decode(arena, bytes, &frame), STATUS_OK);
-    cr_assert_eq(frame.kind, FRAME_SITE_AGE_REPLY);
-    cr_assert_lt(frame.correlation, QUESTIONS);
-    one = &heard[frame.correlation];
-    cr_assert_not(one->answered);
-    *one = (struct heard){.answered = true, .at_us = now(), .reply = frame.body.site_age_reply};
-    one->confirmed = inflow_find(us(), SITE_PAIR_FILTER, 0) != NULL ? inflow()->marked.confirmed
-                                                                    : 0;
-    memcpy(one->sites, one->reply.sites, one->reply.nsites * sizeof one->sites[0]);
-    return STATUS_OK;
-}
-
 static void begin(void)
 {
-    pair = malloc(sizeof *pair);
-    cr_assert_not_null(pair);
-    cr_assert_eq(codec_arena_create(1 << 20, &arena), STATUS_OK);
-    site_pair_init(pair, 3);
-    pair->spy = watch;
-    nasked = last = 0;
-    memset(heard, 0, sizeof heard);
-    to_others = us()->inner.reply;
-    us()->inner.reply = hear;
-    site_pair_run(pair, 5 * SECOND);
-    cr_assert_eq(site_pair_counter(pair, US, "site_streams_in"), 1);
+    nasked = 0;
+    begin_with(watch);
 }
 
-static void end(void)
-{
-    site_pair_fini(pair);
-    codec_arena_destroy(&arena);
-    free(pair);
-}
-
-static const struct actor *inner(void)
-{
-    return &pair->sides[US].circle.nodes[CIRCLE_GUEST - 1].actor;
-}
-
-/* Its number; an answer is in heard[]. */
 static uint64_t ask_about(uint64_t filter_id, uint32_t wait_ms)
 {
-    const struct peer from = {.size = 1, .id = {ROUTER}, .role = PEER_ROUTER};
-    const struct frame frame = {.correlation = ++last,
-                                .kind = FRAME_SITE_AGE_REQUEST,
-                                .body.site_age_request = {filter_id, wait_ms}};
-    struct buffer bytes;
-
-    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
-    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
-    inner()->on_request(inner()->self, now(), &from, buffer_span(&bytes));
-    buffer_fini(&bytes);
-    return last;
+    return ask_for(&(struct site_age_request){.filter_id = filter_id, .wait_ms = wait_ms});
 }
 
 static uint64_t ask(uint32_t wait_ms)
@@ -145,14 +53,6 @@ static struct site_age tell(void)
     cr_assert_eq(one->reply.status, STATUS_OK);
     cr_assert_eq(one->reply.nsites, 1);
     return one->sites[0];
-}
-
-static void run_until_answered(uint64_t question, uint64_t limit_us)
-{
-    for (uint64_t us = 0; !heard[question].answered; us += MS) {
-        cr_assert_lt(us, limit_us, "no answer");
-        site_pair_run(pair, MS);
-    }
 }
 
 static void cut(bool is_cut)

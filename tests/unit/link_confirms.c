@@ -1,40 +1,14 @@
 /* Whether another site has what is acknowledged here: routers ask a link, that asks the links of
  * other sites. Two sites of real nodes with their links; "us" asks, "eu" confirms. */
-#include "link/private.h"
-#include "tests/support/sample_cluster.h"
-#include "tests/support/site_pair.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/link_questions.h"
 
 enum {
-    EU = 0,
-    US = 1,
-    AP = 2,
-    SECOND = 1000000,
-    MS = 1000,
-    ROUTER = 99, /* the peer that asks */
-    DIALED = 7,  /* by which eu has dialed us */
-    QUESTIONS = 64,
+    DIALED = 7, /* by which eu has dialed us */
     KEYS = 5,
-    BY_HAND = 1000, /* numbers of questions that no router has asked */
+    BY_HAND = 100000, /* numbers of questions that no router has asked */
 };
 
 TestSuite(link_confirms, .timeout = 120);
-
-struct heard {
-    bool answered;
-    uint64_t at_us;
-    struct site_age_reply reply;
-    struct site_age sites[SITE_SET_MAX_LIVE];
-};
-
-static struct site_pair *pair;
-static uint64_t last; /* number of the router's last question */
-static struct heard heard[QUESTIONS];
-static struct codec_arena *arena;
-static enum status (*to_others)(void *context, const struct peer *to, struct span bytes);
 
 static uint64_t nasked;            /* of eu, by us */
 static uint64_t number;            /* ... of the last one */
@@ -87,89 +61,16 @@ static bool watch(struct site_pair *self, uint32_t to, const struct frame *frame
     return true;
 }
 
-static struct link *us(void)
-{
-    return pair->sides[US].link;
-}
-
-static uint64_t now(void)
-{
-    return pair->sides[US].circle.now_us;
-}
-
-/* link.inner.reply */
-static enum status hear(void *context, const struct peer *to, struct span bytes)
-{
-    struct frame frame;
-    struct heard *one;
-
-    if (to->id[0] != ROUTER) {
-        return to_others(context, to, bytes);
-    }
-    cr_assert_eq(codec_decode(arena, bytes, &frame), STATUS_OK);
-    cr_assert_eq(frame.kind, FRAME_SITE_AGE_REPLY);
-    cr_assert_lt(frame.correlation, QUESTIONS);
-    one = &heard[frame.correlation];
-    cr_assert_not(one->answered);
-    *one = (struct heard){.answered = true, .at_us = now(), .reply = frame.body.site_age_reply};
-    memcpy(one->sites, one->reply.sites, one->reply.nsites * sizeof one->sites[0]);
-    return STATUS_OK;
-}
-
 static void begin(void)
 {
-    pair = malloc(sizeof *pair);
-    cr_assert_not_null(pair);
-    cr_assert_eq(codec_arena_create(1 << 20, &arena), STATUS_OK);
-    site_pair_init(pair, 3);
-    pair->spy = watch;
-    memset(heard, 0, sizeof heard);
-    to_others = us()->inner.reply;
-    us()->inner.reply = hear;
-    site_pair_run(pair, 5 * SECOND);
-    cr_assert_eq(site_pair_counter(pair, EU, "site_streams_in"), 1);
+    begin_with(watch);
     pair->sides[EU].link->config.mark_interval_us = 60 * SECOND; /* Only those that are needed. */
 }
 
-static void end(void)
-{
-    site_pair_fini(pair);
-    codec_arena_destroy(&arena);
-    free(pair);
-}
-
-static const struct actor *inner(void)
-{
-    return &pair->sides[US].circle.nodes[CIRCLE_GUEST - 1].actor;
-}
-
-static uint64_t ask_for(const struct site_age_request *request)
-{
-    const struct peer from = {.size = 1, .id = {ROUTER}, .role = PEER_ROUTER};
-    const struct frame frame = {
-        .correlation = ++last, .kind = FRAME_SITE_AGE_REQUEST, .body.site_age_request = *request};
-    struct buffer bytes;
-
-    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
-    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
-    inner()->on_request(inner()->self, now(), &from, buffer_span(&bytes));
-    buffer_fini(&bytes);
-    return last;
-}
-
-/* Its number; an answer is in heard[]. */
 static uint64_t ask(uint32_t wait_ms)
 {
     return ask_for(&(struct site_age_request){
         .filter_id = SITE_PAIR_FILTER, .wait_ms = wait_ms, .confirms = true});
-}
-
-static void run_until_answered(uint64_t question, uint64_t limit_us)
-{
-    for (uint64_t us = 0; !heard[question].answered; us += MS) {
-        cr_assert_lt(us, limit_us, "no answer");
-        site_pair_run(pair, MS);
-    }
 }
 
 /* What us would ask of eu, but with another number. */
