@@ -312,6 +312,18 @@ void outflow_lost(struct reading *reading)
     reader_leave(reading);
 }
 
+void outflow_is_behind(struct reading *reading)
+{
+    struct outflow *outflow = reading->outflow;
+
+    if (put_back_note(outflow->self, outflow, reading->member.node)) {
+        outflow_close(outflow->self, outflow, STATUS_STALE,
+                      "this site was put back to an older copy: it joins anew");
+    } else {
+        outflow_lost(reading);
+    }
+}
+
 /* A replica is copied: from here on its log is read. */
 void outflow_filled(struct link *self, struct outflow *outflow, const struct site_source *source)
 {

@@ -9,11 +9,14 @@
  *   places.c    ... and how far that is, as this site's nodes remember it
  *   own_boots.c ... in which boots
  *   marked.c    ... and of which moment all of the source is here
- *   ages.c      ... which routers of this site ask for, or how much of this site others have:
- * ages.h confirms.c  ... which those then confirm outflow.c   streams that are sent: who is
- * followed, what readers bring section.c   ... what was gathered, on its way as batches marks.c ...
- * which batch all that was acknowledged is in fill.c      ... and of copies of replicas readers.c
- * the tails of nodes' logs
+ *   ages.c      ... which routers of this site ask for: ages.h
+ *   confirms.c  ... or which other sites do
+ *   outflow.c   streams that are sent: who is followed, what readers bring
+ *   section.c   ... what was gathered, on its way as batches
+ *   marks.c     ... which batch all that was acknowledged is in
+ *   fill.c      ... and of copies of replicas
+ *   put_back.c  ... and when others remember more of this site than it has
+ *   readers.c   the tails of nodes' logs
  */
 #ifndef ORBLOOM_LINK_PRIVATE_H
 #define ORBLOOM_LINK_PRIVATE_H
@@ -384,6 +387,24 @@ struct outflow {
 
 TAILQ_HEAD(outflow_list, outflow);
 
+/* A filter of which another site remembers more of a node's log here than that node has. */
+struct put_back {
+    struct filter_uid uid;
+    uint64_t filter_id;
+    uint32_t peer;
+    struct site_life peer_life;
+    struct site_life own_life; /* in which it was found; another one knows of it */
+};
+
+struct put_backs {
+    struct put_back *items;
+    size_t count;
+    size_t room;
+    size_t next; /* they take turns to be told */
+    bool news;
+    uint64_t told_us;
+};
+
 struct link {
     struct link_config config;
     struct effects inner;
@@ -422,6 +443,7 @@ struct link {
 
     struct ages ages;
     struct confirms confirms;
+    struct put_backs put_backs;
 
     struct outflow_list outflows;
     struct number_table outflows_by_stream;
@@ -633,6 +655,9 @@ void outflow_read(struct link *self, uint64_t now_us, struct reading *reading,
 /* Its log does not go on from there; the reading ends. */
 void outflow_lost(struct reading *reading);
 
+/* ... and never was there: the receiver knows more than the node. The stream may be over then. */
+void outflow_is_behind(struct reading *reading);
+
 /* The lowest place of that node's log that is needed; UINT64_MAX: none is. */
 uint64_t outflow_needs(const struct outflow *outflow, uint32_t node);
 
@@ -677,6 +702,23 @@ void outmark_turn(struct link *self, uint64_t now_us, struct outflow *outflow,
                   struct outmark *mark);
 void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel,
                      const struct site_mark *message);
+
+/* ---- put_back.c ---- */
+
+/* A place that another site has of that node's log is one that it never had. False: nothing is lost
+ * by that; or it could not be noted, and is found once more. */
+MUST_USE bool put_back_note(struct link *self, const struct outflow *outflow, uint32_t node);
+
+/* Was this site put back in that life? */
+bool put_back_is(const struct link *self, const struct filter_uid *uid,
+                 const struct site_life *own_life);
+void put_back_tick(struct link *self, uint64_t now_us);
+
+/* To coordinators; returns how many of `room` are filled. */
+bool put_back_has_news(const struct link *self);
+size_t put_back_fill(struct link *self, struct site_evidence *page, size_t room);
+void put_back_heard(struct link *self, uint64_t now_us);
+void put_back_fini(struct link *self);
 
 /* ---- fill.c ---- */
 
