@@ -426,6 +426,7 @@ static void turn(void *context, uint64_t now_us)
 
     self->now_us = now_us;
     evidence_turn(self, now_us);
+    confirms_reach(self, now_us);
     inflows_turn(self, now_us);
     states_turn(self, now_us);
     self->core.turn(self->core.self, now_us);
@@ -434,6 +435,7 @@ static void turn(void *context, uint64_t now_us)
     inflows_turn(self, now_us);
     ages_turn(self, now_us);
     confirms_turn(self, now_us);
+    self->core.turn(self->core.self, now_us); /* What these have asked nodes leaves at once. */
 }
 
 static uint64_t next_us(void *context)

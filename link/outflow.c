@@ -407,7 +407,7 @@ static void forget(struct link *self, struct outflow *outflow)
     fill_forget(outflow);
     number_table_remove(&self->outflows_by_stream, &outflow->entry);
     TAILQ_REMOVE(&self->outflows, outflow, link);
-    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
+    for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
         assert(!outflow->marks[i].asking);
         heap_free(outflow->marks[i].ends);
         heap_free(outflow->marks[i].passed);
@@ -435,7 +435,7 @@ static bool awaits_router(const struct outflow *outflow)
 {
     bool asking = outflow->fill.asking;
 
-    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
+    for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
         asking |= outflow->marks[i].asking;
     }
     return asking;
@@ -574,12 +574,9 @@ static bool refresh(struct link *self, struct outflow *outflow)
 
 static void serve(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
-    section_flush(self, now_us, outflow);
-    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
-        if (outflow->marks[i].used) {
-            outmark_turn(self, now_us, outflow, &outflow->marks[i]);
-        }
-    }
+    outmarks_read(self, now_us, outflow);
+    section_flush(self, now_us, outflow); /* What marks wait for leaves at once. */
+    outmarks_answer(self, now_us, outflow);
     fill_turn(self, now_us, outflow);
     section_say_alive(self, now_us, outflow);
 }
@@ -626,7 +623,7 @@ static uint64_t due_us(const struct link *self, const struct outflow *outflow)
     if (section_may_send(outflow) && outflow->npending > 0) {
         next_us = outflow->since_us + self->config.flush_us;
     }
-    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
+    for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
         const struct outmark *mark = &outflow->marks[i];
 
         if (mark->used && !mark->asking && !mark->read && mark->again_us > self->now_us &&
@@ -667,7 +664,7 @@ void outflows_fini(struct link *self)
         struct outflow *outflow = TAILQ_FIRST(&self->outflows);
 
         outflow->fill.asking = false;
-        for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
+        for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
             outflow->marks[i].asking = false;
         }
         forget(self, outflow);

@@ -40,9 +40,11 @@
 
 enum {
     LINK_MAX_CHANNELS = 64,
-    OUTFLOW_MEMORY = 1 << 14,   /* records of which a stream remembers that they were sent */
-    OUTFLOW_ALIVE_US = 1000000, /* a stream says so often that it goes on */
-    OUTFLOW_MARKS = 8,          /* under way of one stream; a newer one takes the oldest's place */
+    OUTFLOW_MEMORY = 1 << 14,    /* records of which a stream remembers that they were sent */
+    OUTFLOW_ALIVE_US = 1000000,  /* a stream says so often that it goes on */
+    OUTFLOW_MARKS = 8,           /* under way of one stream; a newer one takes the oldest's place */
+    OUTFLOW_OWN = OUTFLOW_MARKS, /* place of the one that somebody here waits for */
+    OUTFLOW_ALL_MARKS,
 };
 
 /* A connection to a link of another site that has greeted us. */
@@ -172,10 +174,14 @@ struct marked {
     struct answered_mark answered[INFLOW_MARKS];
     uint32_t nanswered;
     uint64_t applied;       /* number of the newest that counts ... */
-    uint64_t version;       /* ... which these places hold ... */
     uint64_t confirming;    /* ... of the one that nodes are asked for their boots for ... */
     uint64_t confirming_us; /* ... and when that was begun ... */
     uint64_t confirmed;     /* ... and of the one that counts for more */
+
+    uint64_t reached; /* so many marks, and ends that came with questions, were found applied ... */
+    uint64_t version; /* ... which these places hold ... */
+    uint64_t proving; /* ... for so many nodes are asked for their boots ... */
+    uint64_t proved;  /* ... and so many count for more */
 };
 
 /* A filter that is received from a site, whether a stream is open or not. */
@@ -303,13 +309,13 @@ struct section {
     size_t cursors_room;
 };
 
-/* A mark that was asked for. */
+/* A mark that was asked for; or the ends of this site's logs, for a question that goes there. */
 struct outmark {
     bool used;
     bool asking;
     bool read; /* enough logs are read to their ends; answered once this section is sent: */
     uint64_t section;
-    uint64_t mark;
+    uint64_t mark; /* the other side's number; OUTFLOW_OWN: they are gathered after this */
     uint64_t again_us;
     uint64_t epoch; /* under which the ends were told */
     struct site_source
@@ -377,7 +383,8 @@ struct outflow {
     uint64_t flying; /* bytes of these */
     uint64_t room;
     uint64_t said_us;
-    struct outmark marks[OUTFLOW_MARKS];
+    struct outmark marks[OUTFLOW_ALL_MARKS];
+    bool ends_wanted;                /* those of OUTFLOW_OWN are, once more */
     struct sent_record *memory;      /* OUTFLOW_MEMORY of them; NULL until one is needed */
     struct site_batch_cursor *taken; /* where the logs are applied at the other site */
     size_t ntaken;
@@ -617,6 +624,17 @@ bool inflow_want_marks(struct link *self, uint64_t filter_id, uint32_t peer, uin
 /* Likewise, of what is received; `at_once`: another one is begun whatever is under way. */
 void marked_want(struct inflow *inflow, uint64_t until_us, bool at_once);
 
+/* The source has told ends of its logs. MALFORMED: they can't be those of R replicas of each slot
+ * group; NOMEM. */
+enum status marked_judge_ends(uint32_t ngroups, uint32_t read, const struct site_source *ends,
+                              size_t nends);
+
+/* ... and all below them is applied: which one that is of what is to be proved; 0: there is no room
+ * for them. Until the stream ends, marked_is_proved() tells whether it counts for more than plain
+ * checks: nodes here have noted it, and had the boots after that that they had. */
+uint64_t marked_reach(struct inflow *inflow, const struct site_source *ends, size_t nends);
+bool marked_is_proved(const struct inflow *inflow, uint64_t reached);
+
 /* What a question is told that came when so many had been begun (marks_begun() of its marks), by
  * those that are noted and confirmed. */
 struct mark_told inflow_tell(const struct inflow *inflow, uint64_t begun, uint64_t now_us);
@@ -697,9 +715,17 @@ void outflow_on_applied(struct link *self, struct channel *channel,
 
 /* ---- marks.c ---- */
 
-/* It is used, and is looked at once more. */
-void outmark_turn(struct link *self, uint64_t now_us, struct outflow *outflow,
-                  struct outmark *mark);
+/* Gather the ends of marks that were asked for, and read on to there. After that section_flush().
+ */
+void outmarks_read(struct link *self, uint64_t now_us, struct outflow *outflow);
+
+/* Answer those of which all is sent. */
+void outmarks_answer(struct link *self, uint64_t now_us, struct outflow *outflow);
+
+/* Somebody here is to ask that site whether all is there that is acknowledged here now: ends are
+ * gathered after this and given to ages_on_ends(), if the stream lasts. False: they can't be, or
+ * there is no stream from here. */
+bool outflow_want_ends(struct link *self, uint64_t filter_id, uint32_t peer);
 void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel,
                      const struct site_mark *message);
 

@@ -89,6 +89,11 @@ static const struct binding site_confirm_rows[] = {
     ROW_AS(site_confirm, other_life.tag, other_tag, UINT64),
     ROW(site_confirm, wait_ms, UINT32),
     ROW(site_confirm, set_hash, UINT64),
+    ROW(site_confirm, stream, UINT64),
+    ROW(site_confirm, batch, UINT64),
+    ROW(site_confirm, groups, UINT32),
+    ROW(site_confirm, read, UINT32),
+    LIST(site_confirm, ends, nends, site_source, SITE_MAX_SOURCES, STATUS_TOO_LARGE),
 };
 BINDING_TABLE(site_confirm, site_confirm, NULL);
 

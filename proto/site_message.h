@@ -91,7 +91,7 @@ struct site_close {
 };
 
 /* Has the other site all that the asker's has acknowledged before the question came? It begins a
- * mark for it. */
+ * mark for it, unless the ends of that come along. */
 struct site_confirm {
     uint64_t number; /* random; the same again is the same question, whose answer may be lost */
     struct filter_uid uid;
@@ -99,11 +99,19 @@ struct site_confirm {
     struct site_life other_life;
     uint32_t wait_ms;  /* more than SITE_AGE_MAX_WAIT_MS is as much */
     uint64_t set_hash; /* mark_set_hash() of the asker's set */
+
+    uint64_t stream; /* which brings all of it ... */
+    uint64_t batch;  /* ... with this one; the others as in struct site_marked */
+    uint32_t groups;
+    uint32_t read;
+    const struct site_source *ends;
+    size_t nends; /* 0: a mark is to be begun, and the five before say nothing */
 };
 
 struct site_confirmed {
     uint64_t number;
-    enum status status; /* OK: a mark that was begun after the question came is applied */
+    enum status status; /* OK: a mark that was begun after the question came is applied, or the ends
+                           that came with it */
 };
 
 /* ---- router and link of one site ---- */
