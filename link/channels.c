@@ -153,8 +153,9 @@ struct channel *channel_in_turn(struct link *self, uint32_t peer, const struct f
 /* ---- greeting ---- */
 
 /* An answer repeats the correlation of what it answers; who greets has put its time there, so that
- * it need not remember when it sent which of them. */
-static struct frame greeting(const struct link *self, bool answer, uint64_t correlation)
+ * it need not remember when it sent which of them. Channel NULL: there is none yet. */
+static struct frame greeting(struct link *self, struct channel *channel, bool answer,
+                             uint64_t correlation)
 {
     struct frame frame = {
         .correlation = correlation,
@@ -166,6 +167,10 @@ static struct frame greeting(const struct link *self, bool answer, uint64_t corr
     };
 
     memcpy(frame.body.site_hello.site, self->config.site, sizeof self->config.site);
+    if (channel != NULL) {
+        alive_tell(self, channel, &frame.body.site_hello);
+        rest_tell(self, channel, &frame.body.site_hello);
+    }
     return frame;
 }
 
@@ -269,6 +274,8 @@ static void take(struct link *self, uint64_t now_us, struct channel *place, uint
         place->peer = peer;
         place->boot = hello->boot;
         place->round_trip_us = 0;
+        place->unequal = 0;
+        place->rested_us = now_us;
         log_limited(&self->greeted_log, now_us, LOG_INFO, "a link of site %s is there (%016llx)",
                     channel_site(self, place), (unsigned long long)hello->boot);
     }
@@ -307,7 +314,7 @@ void channel_greeted(struct link *self, uint64_t now_us, const struct frame *fra
 {
     const struct site_hello *hello = &frame->body.site_hello;
     uint32_t peer = self->config.npeers;
-    const struct frame answer = greeting(self, true, frame->correlation);
+    struct frame answer;
     struct channel *place;
     char text[256];
     const char *fault;
@@ -338,7 +345,9 @@ void channel_greeted(struct link *self, uint64_t now_us, const struct frame *fra
     }
     take(self, now_us, place, peer, hello);
     note_round_trip(place, now_us, frame);
+    alive_heard(self, now_us, place, hello);
     if (link == 0) {
+        answer = greeting(self, place, true, frame->correlation);
         (void)channel_send(self, place, &answer);
     }
 }
@@ -376,9 +385,9 @@ void channel_refused(struct link *self, uint64_t now_us, uint32_t link, const ch
 static void greet(struct link *self, uint64_t now_us, uint32_t peer)
 {
     struct dialed *dialed = &self->dialed[peer];
-    struct frame frame = greeting(self, false, now_us);
-    const struct channel *known;
+    struct channel *known;
     struct channel towards;
+    struct frame frame;
 
     if (dialed->link == 0) {
         dialed->link = self->outer.link_open(self->outer.context,
@@ -386,6 +395,7 @@ static void greet(struct link *self, uint64_t now_us, uint32_t peer)
     }
     if (dialed->link != 0) {
         known = channel_of_answer(self, dialed->link);
+        frame = greeting(self, known, false, now_us);
         frame.body.site_hello.round_trip_us = known != NULL ? known->round_trip_us : 0;
         towards = (struct channel){.link = dialed->link};
         (void)channel_send(self, &towards, &frame);

@@ -124,8 +124,10 @@ static void advance(struct link *self, struct inflow *inflow)
             return;
         }
         assert(first->number == inflow->applied + 1);
+        inflow->unplaced |= first->nkeys > 0;
         if (first->ncursors > 0) {
-            places_advanced(inflow, first->nkeys > 0);
+            places_advanced(inflow, inflow->unplaced);
+            inflow->unplaced = false;
         }
         inflow->applied = first->number;
         inflow->held -= first->bytes;

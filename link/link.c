@@ -339,6 +339,8 @@ void link_destroy(struct link **link)
     buffer_fini(&self->out);
     states_destroy(&self->states);
     heap_free(self->evidence_page);
+    heap_free(self->rest_logs);
+    heap_free(self->rest_busy);
     heap_free(self->filters);
     heap_free(self->spare);
     codec_arena_destroy(&self->arena);

@@ -202,6 +202,7 @@ static void add_follow(struct outflow *outflow, uint32_t group, const struct slo
     if (source != NULL) {
         follow->source = *source;
         follow->taken = source->offset;
+        follow->taken_boot = source->boot;
     }
 }
 
@@ -334,8 +335,10 @@ void outflow_filled(struct link *self, struct outflow *outflow, const struct sit
     }
     follow->source = *source;
     follow->taken = source->offset;
+    follow->taken_boot = 0;
     follow->fills = false;
-    outflow->moved = outflow->flush_now = true; /* So that a break does not begin it anew. */
+    outflow->moved = outflow->flush_now = true; /* So that a break does not begin it anew: */
+    outflow->placed_us = 0;                     /* that is told. */
     link_count(self, LINK_site_copies_total, 1);
     if (!read_on(self, outflow, follow)) {
         outflow_close(self, outflow, STATUS_NOMEM, "out of memory");
@@ -618,7 +621,7 @@ void outflows_tick(struct link *self)
 
 static uint64_t due_us(const struct link *self, const struct outflow *outflow)
 {
-    uint64_t next_us = outflow->said_us + OUTFLOW_ALIVE_US;
+    uint64_t next_us = section_alive_us(outflow);
 
     if (section_may_send(outflow) && outflow->npending > 0) {
         next_us = outflow->since_us + self->config.flush_us;

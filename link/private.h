@@ -9,13 +9,15 @@
  *   places.c    ... and how far that is, as this site's nodes remember it
  *   own_boots.c ... in which boots
  *   marked.c    ... and of which moment all of the source is here
- *   ages.c      ... which routers of this site ask for: ages.h
- *   confirms.c  ... or which other sites do
+ *   ages.c      ... which routers of this site ask for, or how much of it others have: ages.h
+ *   confirms.c  ... which those then confirm
  *   outflow.c   streams that are sent: who is followed, what readers bring
  *   section.c   ... what was gathered, on its way as batches
  *   marks.c     ... which batch all that was acknowledged is in
  *   fill.c      ... and of copies of replicas
  *   put_back.c  ... and when others remember more of this site than it has
+ *   alive.c     that streams go on
+ *   rest.c      ... and how far, where they have no traffic
  *   readers.c   the tails of nodes' logs
  */
 #ifndef ORBLOOM_LINK_PRIVATE_H
@@ -40,9 +42,10 @@
 
 enum {
     LINK_MAX_CHANNELS = 64,
-    OUTFLOW_MEMORY = 1 << 14,    /* records of which a stream remembers that they were sent */
-    OUTFLOW_ALIVE_US = 1000000,  /* a stream says so often that it goes on */
-    OUTFLOW_MARKS = 8,           /* under way of one stream; a newer one takes the oldest's place */
+    OUTFLOW_MEMORY = 1 << 14, /* records of which a stream remembers that they were sent */
+    OUTFLOW_ALIVE_US =
+        1000000,       /* so often it is said which batch was the last, until that is applied */
+    OUTFLOW_MARKS = 8, /* under way of one stream; a newer one takes the oldest's place */
     OUTFLOW_OWN = OUTFLOW_MARKS, /* place of the one that somebody here waits for */
     OUTFLOW_ALL_MARKS,
 };
@@ -56,6 +59,8 @@ struct channel {
     uint64_t boot;    /* of the other link */
     uint64_t heard_us;
     uint64_t round_trip_us; /* smoothed; 0: not measured yet */
+    uint64_t rested_us;     /* when places of streams without traffic were told last */
+    uint32_t unequal;       /* so many greetings in a row told of other streams than are received */
 };
 
 struct dialed {
@@ -113,6 +118,7 @@ struct places {
     uint64_t noted;   /* the newest that W replicas of every slot group have noted ... */
     uint64_t noted_epoch;
     uint64_t noted_us; /* ... and when that was begun */
+    uint64_t drift;    /* bytes of logs since then, in which nothing was of this filter */
 };
 
 /* The boots of this site's nodes under which what is known arose. */
@@ -219,6 +225,8 @@ struct inflow {
     uint64_t heard_us;
     uint64_t received; /* number of the last batch that came */
     uint64_t applied;  /* ... up to which all are applied */
+    bool busy;     /* while a greeting is looked at: what it says of places is not of this one */
+    bool unplaced; /* ... keys, of which no batch has said yet how far they go */
     bool untold;
     size_t held;                          /* bytes of batches that wait */
     TAILQ_HEAD(, arrived_batch) arrivals; /* in their order */
@@ -286,8 +294,9 @@ TAILQ_HEAD(reader_list, reader);
 struct follow {
     struct site_source source;
     bool fills;
-    uint64_t taken;    /* what is below is applied at the other site */
-    uint64_t again_us; /* to be copied: it could not, and is not asked before that */
+    uint64_t taken;      /* what is below is applied at the other site ... */
+    uint64_t taken_boot; /* ... which knows the log as of this boot; 0: it does not yet */
+    uint64_t again_us;   /* to be copied: it could not, and is not asked before that */
 };
 
 struct sent_record {
@@ -383,6 +392,8 @@ struct outflow {
     uint64_t flying; /* bytes of these */
     uint64_t room;
     uint64_t said_us;
+    bool alive_asked; /* that it goes on is to be said */
+    bool rests;       /* there is no traffic; as the last greeting said */
     struct outmark marks[OUTFLOW_ALL_MARKS];
     bool ends_wanted;                /* those of OUTFLOW_OWN are, once more */
     struct sent_record *memory;      /* OUTFLOW_MEMORY of them; NULL until one is needed */
@@ -455,6 +466,12 @@ struct link {
     struct outflow_list outflows;
     struct number_table outflows_by_stream;
     struct reader_list readers;
+    struct site_source *rest_logs; /* of one greeting */
+    size_t nrest_logs;
+    size_t rest_logs_room;
+    uint64_t *rest_busy;
+    size_t nrest_busy;
+    size_t rest_busy_room;
     struct site_tail_filter *filters; /* of one question */
     size_t nfilters;
     size_t filters_capacity;
@@ -510,6 +527,23 @@ bool channel_send(struct link *self, struct channel *channel, const struct frame
 
 /* ... and nothing of it stays in this process's own buffers. */
 bool channel_send_secret(struct link *self, struct channel *channel, const struct frame *frame);
+
+/* ---- alive.c ---- */
+
+/* What a greeting by that channel says of the streams that are sent and received by it. */
+void alive_tell(const struct link *self, const struct channel *channel, struct site_hello *hello);
+
+/* ... and what the other side's says. */
+void alive_heard(struct link *self, uint64_t now_us, struct channel *channel,
+                 const struct site_hello *hello);
+
+/* ---- rest.c ---- */
+
+/* Where the logs are by streams without traffic, from time to time. */
+void rest_tell(struct link *self, struct channel *channel, struct site_hello *hello);
+
+/* ... of streams that are those that are received by that channel. */
+void rest_heard(struct link *self, const struct channel *channel, const struct site_hello *hello);
 
 /* ---- report.c ---- */
 
@@ -585,6 +619,9 @@ uint64_t places_next_us(const struct link *self, const struct inflow *inflow);
 
 /* More of the source is applied: by W replicas, without a gap. */
 void places_advanced(struct inflow *inflow, bool keys);
+
+/* So many bytes of its logs have nothing of the filter. */
+void places_drifted(struct inflow *inflow, uint64_t bytes);
 
 /* Has W replicas of each slot group, by the document as it is now, noted that version? */
 bool places_are_noted(const struct inflow *inflow, uint64_t version);
@@ -708,8 +745,10 @@ uint64_t section_next_us(const struct link *self, const struct outflow *outflow)
 /* What is due, as far as the other side has room. */
 void section_flush(struct link *self, uint64_t now_us, struct outflow *outflow);
 
-/* So that the other side knows of a loss of what was sent last, and that it is still there. */
+/* So that the other side knows of a loss of what was sent last, or where it has asked: that the
+ * stream is still there. */
 void section_say_alive(struct link *self, uint64_t now_us, struct outflow *outflow);
+uint64_t section_alive_us(const struct outflow *outflow);
 void outflow_on_applied(struct link *self, struct channel *channel,
                         const struct site_applied *message);
 

@@ -19,16 +19,8 @@
 enum {
     SITE_LINK_VERSION = 1,    /* of what links tell each other */
     SITE_MAX_SOURCES = 16384, /* in one message */
+    SITE_MAX_BUSY = 4096,
     SITE_AGE_MAX_WAIT_MS = 10000,
-};
-
-struct site_hello {
-    uint32_t version;
-    bool answer; /* else one is wanted */
-    char site[SITE_NAME_BYTES];
-    struct site_id id;
-    uint64_t boot;          /* of the link: random, drawn at its start */
-    uint64_t round_trip_us; /* as who greets has measured it by this connection; 0: not yet */
 };
 
 /* All of that node's log of this slot group, both of the source's site, below the offset is with
@@ -40,6 +32,23 @@ struct site_source {
     uint64_t boot; /* that the offset is of */
     uint64_t offset;
     uint64_t epoch; /* under which it began to be followed */
+};
+
+struct site_hello {
+    uint32_t version;
+    bool answer; /* else one is wanted */
+    char site[SITE_NAME_BYTES];
+    struct site_id id;
+    uint64_t boot;          /* of the link: random, drawn at its start */
+    uint64_t round_trip_us; /* as who greets has measured it by this connection; 0: not yet */
+    uint32_t streams;       /* that are sent to the receiver by this connection: so many ... */
+    uint64_t streams_sum;   /* ... and the sum of their names */
+    bool asks_streams;      /* each that the receiver sends is to be told of by itself */
+    const struct site_source *logs; /* groups and epochs are 0: all below is applied, by all of the
+                                       streams, for all slot groups ... */
+    size_t nlogs;
+    const uint64_t *busy; /* ... but for these */
+    size_t nbusy;         /* at most SITE_MAX_BUSY */
 };
 
 /* Send what is acknowledged at your site of this filter, from these places on. */
