@@ -486,6 +486,7 @@ static void drop(struct link *self, struct inflow *inflow)
 static void forget(struct inflow *inflow)
 {
     marked_fini(inflow);
+    vouched_fini(inflow);
     places_fini(inflow);
     heap_free(inflow->sources);
     heap_free(inflow);

@@ -90,6 +90,8 @@ static void enter(struct link *self, struct inflow *inflow)
     if (marked->marks.entered && marked->marks.scope.set_hash != marked->set_hash) {
         marked_stop(inflow);
         marked->applied = marked->confirming = marked->confirmed = marked->marks.begun;
+        marked->vouched = marked->marks.begun;
+        marked->vouched_us = 0;
         inflow->evidence.marked_us = inflow->evidence.noted_us = 0;
     }
     marks_enter(&marked->marks, &scope);
@@ -209,6 +211,8 @@ void inflow_on_marked(struct link *self, struct channel *channel, const struct s
         inflow_close(self, inflow, status, "the answer to a mark makes no sense");
     } else if (status == STATUS_OK && !keep_answer(inflow, message)) {
         inflow_close(self, inflow, STATUS_NOMEM, "out of memory");
+    } else if (status == STATUS_OK) {
+        vouched_take(inflow, message);
     }
 }
 
@@ -306,7 +310,7 @@ uint64_t marked_reach(struct inflow *inflow, const struct site_source *ends, siz
 
 /* ---- confirmed ---- */
 
-void marked_confirmed(struct inflow *inflow)
+void marked_confirmed(struct inflow *inflow, const struct router_ends_told *told)
 {
     struct marked *marked = &inflow->marked;
 
@@ -314,6 +318,10 @@ void marked_confirmed(struct inflow *inflow)
     if (marked->confirming > marked->confirmed) {
         marked->confirmed = marked->confirming;
         inflow->evidence.noted_us = marked->confirming_us;
+    }
+    if (marked->confirming > marked->vouched && vouched_has_all(inflow, told)) {
+        marked->vouched = marked->confirming;
+        marked->vouched_us = marked->confirming_us;
     }
     ages_marked(inflow->self, inflow->filter_id);
     confirms_marked(inflow);
@@ -330,16 +338,17 @@ bool marked_is_proved(const struct inflow *inflow, uint64_t reached)
     return reached != 0 && reached <= inflow->marked.proved && !is_doubted(inflow);
 }
 
-/* By the rule of all marks, of the newest that is confirmed. */
+/* By the rule of all marks, of the newest that is confirmed, and of nodes here that the source
+ * knows as they are; nothing of a site that was put back. */
 struct mark_told inflow_tell(const struct inflow *inflow, uint64_t begun, uint64_t now_us)
 {
     struct marks confirmed = inflow->marked.marks;
 
-    if (is_doubted(inflow)) {
+    if (is_doubted(inflow) || put_back_is(inflow->self, &inflow->uid, &inflow->own_life)) {
         return (struct mark_told){0};
     }
-    confirmed.newest = inflow->evidence.noted_us > 0 ? inflow->marked.confirmed : 0;
-    confirmed.newest_us = inflow->evidence.noted_us;
+    confirmed.newest = inflow->marked.vouched_us > 0 ? inflow->marked.vouched : 0;
+    confirmed.newest_us = inflow->marked.vouched_us;
     return marks_tell(&confirmed, begun, now_us);
 }
 

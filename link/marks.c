@@ -200,7 +200,7 @@ static void await_section(struct outflow *outflow, struct outmark *mark)
 static void answer_mark(struct link *self, struct outflow *outflow, struct outmark *mark)
 {
     struct channel *channel = channel_find(self, outflow->channel);
-    const struct frame frame = {
+    struct frame frame = {
         .kind = FRAME_SITE_MARKED,
         .body.site_marked = {.stream = outflow->stream,
                              .mark = mark->mark,
@@ -211,6 +211,7 @@ static void answer_mark(struct link *self, struct outflow *outflow, struct outma
                              .nends = mark->npassed},
     };
 
+    vouched_fill(self, outflow, &frame.body.site_marked);
     if (channel != NULL && channel_send(self, channel, &frame)) {
         link_count(self, LINK_site_marks_total, 1);
         mark->used = false;

@@ -128,7 +128,7 @@ static bool read_record(struct link *self, struct outflow *outflow, const struct
 }
 
 /* Everything of the answer below `next` is read. Copies are behind their views' ends: what those
- * have is not read again. */
+ * have is not read again. Another boot is told at once, so that it is vouched for (vouched.c). */
 void outflow_read(struct link *self, uint64_t now_us, struct reading *reading,
                   const struct site_tail_reply *reply)
 {
@@ -149,6 +149,10 @@ void outflow_read(struct link *self, uint64_t now_us, struct reading *reading,
             (follow->source.offset < reply->next || follow->source.boot != reply->boot)) {
             follow->source.offset = reply->next > follow->source.offset ? reply->next
                                                                         : follow->source.offset;
+            if (follow->source.boot != reply->boot) {
+                outflow->placed_us = 0;
+                outflow->flush_now = true;
+            }
             follow->source.boot = reply->boot;
             outflow->moved = true;
         }

@@ -151,7 +151,7 @@ static void on_boots(void *owner, const struct router_ends_told *told)
     own->confirm = own->suspect = false;
     own->failures = 0;
     if (!own->doubted) {
-        marked_confirmed(inflow);
+        marked_confirmed(inflow, told);
     }
 }
 

@@ -9,6 +9,7 @@
  *   places.c    ... and how far that is, as this site's nodes remember it
  *   own_boots.c ... in which boots
  *   marked.c    ... and of which moment all of the source is here
+ *   vouched.c   ... at which no node here was put back, as the source knows
  *   ages.c      ... which routers of this site ask for, or how much of it others have: ages.h
  *   confirms.c  ... which those then confirm
  *   outflow.c   streams that are sent: who is followed, what readers bring
@@ -160,6 +161,14 @@ struct inflow_evidence {
     uint64_t noted_us;
 };
 
+/* ... and in which of them the source knows them, as it has said with the last mark. */
+struct vouched {
+    struct site_boot *boots;
+    size_t count;
+    size_t room;
+    bool all; /* it knows none of them */
+};
+
 enum { INFLOW_MARKS = MARK_MAX_PENDING };
 
 /* A mark that is answered, until its batch is applied. */
@@ -183,6 +192,8 @@ struct marked {
     uint64_t confirming;    /* ... of the one that nodes are asked for their boots for ... */
     uint64_t confirming_us; /* ... and when that was begun ... */
     uint64_t confirmed;     /* ... and of the one that counts for more */
+    uint64_t vouched;       /* ... for bounded checks, too */
+    uint64_t vouched_us;    /* ... and when that was begun */
 
     uint64_t reached; /* so many marks, and ends that came with questions, were found applied ... */
     uint64_t version; /* ... which these places hold ... */
@@ -212,6 +223,7 @@ struct inflow {
     size_t sources_capacity;
     struct places places; /* ... and how far the nodes here know that */
     struct own_boots own;
+    struct vouched vouched;
     struct marked marked;
     struct inflow_evidence evidence;
     bool anew;                /* places that are being read are not gone on from */
@@ -459,6 +471,7 @@ struct link {
     struct number_table inflows_by_stream;
     struct number_table relays; /* arrivals, by the number of their relayed add */
 
+    struct site_boot boots[DOCUMENT_MAX_NODES]; /* of one answer */
     struct ages ages;
     struct confirms confirms;
     struct put_backs put_backs;
@@ -652,6 +665,18 @@ uint64_t own_boots_next_us(const struct inflow *inflow);
 void own_boots_void(struct inflow *inflow);
 void own_boots_fini(struct inflow *inflow);
 
+/* ---- vouched.c ---- */
+
+/* What is known here of the logs of the site that asked for the mark. */
+void vouched_fill(struct link *self, const struct outflow *outflow, struct site_marked *message);
+
+void vouched_take(struct inflow *inflow, const struct site_marked *message);
+
+/* Does the source know all of these nodes of this site in the boots that they have told? */
+bool vouched_has_all(const struct inflow *inflow, const struct router_ends_told *told);
+void vouched_void(struct inflow *inflow);
+void vouched_fini(struct inflow *inflow);
+
 /* ---- marked.c ---- */
 
 /* Marks of that filter and site are wanted until then, by somebody in this process; the first one
@@ -682,7 +707,7 @@ void inflow_on_marked(struct link *self, struct channel *channel,
                       const struct site_marked *message);
 
 /* This site's nodes have the boots that they had when the marks were applied. */
-void marked_confirmed(struct inflow *inflow);
+void marked_confirmed(struct inflow *inflow, const struct router_ends_told *told);
 
 /* What was asked by the stream is not answered any more. */
 void marked_stop(struct inflow *inflow);

@@ -64,6 +64,14 @@ static const struct binding site_mark_rows[] = {
 };
 BINDING_TABLE(site_mark, site_mark, NULL);
 
+#define WIRE_site_boot Orbloom__V1__SiteBoot
+static const struct binding site_boot_rows[] = {
+    ROW(site_boot, node, UINT32),
+    ROW(site_boot, incarnation, UINT64),
+    ROW(site_boot, boot, UINT64),
+};
+static BINDING_TABLE(site_boot, site_boot, NULL);
+
 #define WIRE_site_marked Orbloom__V1__SiteMarked
 static const struct binding site_marked_rows[] = {
     ROW(site_marked, stream, UINT64),
@@ -72,6 +80,8 @@ static const struct binding site_marked_rows[] = {
     ROW(site_marked, groups, UINT32),
     ROW(site_marked, read, UINT32),
     LIST(site_marked, ends, nends, site_source, SITE_MAX_SOURCES, STATUS_TOO_LARGE),
+    LIST(site_marked, boots, nboots, site_boot, DOCUMENT_MAX_NODES, STATUS_TOO_LARGE),
+    ROW(site_marked, boots_all, BOOL),
 };
 BINDING_TABLE(site_marked, site_marked, NULL);
 

@@ -63,6 +63,13 @@ struct site_open {
     size_t nsources; /* at most SITE_MAX_SOURCES; what is missing is copied */
 };
 
+/* A node of the asker's site, in a boot that its log is known and gone on from there. */
+struct site_boot {
+    uint32_t node;
+    uint64_t incarnation;
+    uint64_t boot;
+};
+
 struct site_batch_message {
     uint64_t stream;
     uint64_t number;   /* 1, 2, 3 ... of the stream */
@@ -91,6 +98,11 @@ struct site_marked {
     const struct site_source *ends; /* by rising groups and nodes, each once: where those logs ended
                                      * after the question had come */
     size_t nends;                   /* at most SITE_MAX_SOURCES */
+
+    /* Of the asker's site, as far as its logs are known there. */
+    const struct site_boot *boots;
+    size_t nboots;  /* at most DOCUMENT_MAX_NODES */
+    bool boots_all; /* none is: nothing there could tell that one was put back */
 };
 
 struct site_close {

@@ -103,8 +103,8 @@ static void lose_site(struct run *self, uint64_t number, uint64_t between_ms)
     bool wipe = number % 2 == 1;
 
     torture_for(self, between_ms / 2, UINT64_MAX);
-    if (!verdict_failed() && !wipe && (!faults_end(&self->faults) ||
-                                       !older_copy(&self->faults, site))) {
+    if (!verdict_failed() && !wipe &&
+        (!faults_end(&self->faults) || !older_copy(&self->faults, site))) {
         verdict_fail("site-%u could not be copied", site + 1);
     }
     torture_for(self, between_ms / 2, UINT64_MAX);

@@ -1,8 +1,8 @@
 /* older.h - a site that becomes again what it was, or loses all that it had.
  *
- * Before that all sites are equal, so that nothing is lost for good. From then on, also while the site
- * has not noticed yet, no fresh check there may call absent what any site has acknowledged; and in
- * the end it has all of it again.
+ * Before that all sites are equal, so that nothing is lost for good. From then on, also while the
+ * site has not noticed yet, no fresh check there may call absent what any site has acknowledged;
+ * and in the end it has all of it again.
  *
  * Threads: the main thread.
  */
