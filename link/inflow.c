@@ -511,15 +511,20 @@ static void forget_left(struct link *self)
 /* A document that is not known any more is the sweep's to judge. */
 bool inflow_lasts(struct inflow *inflow)
 {
-    const struct document_entry *entry = document_cache_find(router_documents(inflow->self->router),
-                                                             inflow->filter_id);
+    const struct document_cache *documents = router_documents(inflow->self->router);
+    const struct document_entry *entry;
 
+    if (inflow->judged == documents->changes) {
+        return true;
+    }
+    entry = document_cache_find(documents, inflow->filter_id);
     if (entry != NULL && entry->document.epoch != inflow->loss_epoch) {
         if (places_loss(&entry->document) != inflow->loss) {
             return false;
         }
         inflow->loss_epoch = entry->document.epoch;
     }
+    inflow->judged = documents->changes;
     return true;
 }
 

@@ -549,6 +549,12 @@ void outflow_on_open(struct link *self, uint64_t now_us, struct channel *channel
     outflow->said_us = now_us;
 }
 
+/* No document has changed since. */
+static bool is_judged(const struct link *self, const struct outflow *outflow)
+{
+    return outflow->judged == router_documents(self->router)->changes;
+}
+
 /* Another epoch may have other readers, and others may be read since. */
 static bool refresh(struct link *self, struct outflow *outflow)
 {
@@ -561,6 +567,7 @@ static bool refresh(struct link *self, struct outflow *outflow)
         outflow_close(self, outflow, STATUS_NOT_FOUND, "the filter is not in both sites any more");
         return false;
     }
+    outflow->judged = router_documents(self->router)->changes;
     if (entry->document.epoch == outflow->epoch) {
         return true;
     }
@@ -598,7 +605,7 @@ void outflows_turn(struct link *self, uint64_t now_us)
         if (!outflow->over && channel_find(self, outflow->channel) == NULL) {
             retire(outflow);
         }
-        if (!outflow->over && refresh(self, outflow)) {
+        if (!outflow->over && (is_judged(self, outflow) || refresh(self, outflow))) {
             serve(self, now_us, outflow);
         }
         if (outflow->over && !awaits_router(outflow)) {

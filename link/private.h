@@ -214,7 +214,8 @@ struct inflow {
     uint32_t keyset;
     uint64_t epoch;      /* of this site's document, as the last sweep has found it */
     uint64_t loss;       /* the newest one that was accepted here when it was begun */
-    uint64_t loss_epoch; /* ... and none since, by the document of this epoch */
+    uint64_t loss_epoch; /* ... and none since, by the document of this epoch ... */
+    uint64_t judged;     /* ... and by so many changes of documents */
     bool wanted;         /* found in the documents since the last sweep */
     struct proof *proof; /* NULL: nothing is to be proved; see evidence.h */
 
@@ -375,8 +376,9 @@ struct outflow {
     struct site_life own_life;
     struct site_life peer_life;
     uint32_t keyset;
-    uint64_t epoch; /* whose readers are followed */
-    bool over;      /* it goes once the router owes it nothing */
+    uint64_t epoch;  /* whose readers are followed */
+    uint64_t judged; /* by so many changes of documents it is as it should be */
+    bool over;       /* it goes once the router owes it nothing */
 
     struct follow *follows; /* every reader of every slot group */
     size_t nfollows;

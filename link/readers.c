@@ -357,21 +357,44 @@ static void tell(struct link *self, uint64_t now_us, struct reading *reading,
     outflow_read(self, now_us, reading, reply);
 }
 
-/* Who has caught up with another one goes on from that one's place: what is told twice by that is
- * not sent twice. */
+/* Of those that were asked, which all began at one place, one that has moved; NULL: none has. */
+static const struct reading *find_moved(const struct reader *reader)
+{
+    const struct reading *reading;
+
+    TAILQ_FOREACH(reading, &reader->readings, link)
+    {
+        if (reading->asked && reading->at > reading->from) {
+            return reading;
+        }
+    }
+    return NULL;
+}
+
+/* Who has caught up with others goes on from the lowest of their places: what is told twice by that
+ * is not sent twice. */
 static void join_places(struct reader *reader, uint64_t now_us)
 {
-    struct reading *moved;
-    struct reading *other;
+    const struct reading *moved = find_moved(reader);
+    struct reading *reading;
+    uint64_t lowest;
 
-    TAILQ_FOREACH(moved, &reader->readings, link)
+    if (moved == NULL) {
+        return;
+    }
+    lowest = moved->at;
+    TAILQ_FOREACH(reading, &reader->readings, link)
     {
-        TAILQ_FOREACH(other, &reader->readings, link)
-        {
-            if (moved->asked && !other->asked && may_ask(other, now_us) && same_log(moved, other) &&
-                other->at < moved->at && other->at >= moved->from) {
-                moved->at = other->at;
-            }
+        if (!reading->asked && may_ask(reading, now_us) && same_log(moved, reading) &&
+            reading->at >= moved->from && reading->at < lowest) {
+            lowest = reading->at;
+        }
+    }
+    TAILQ_FOREACH(reading, &reader->readings, link)
+    {
+        if (reading->asked && same_log(moved, reading) && reading->from <= lowest &&
+            reading->at > lowest) {
+            reading->at = lowest;
         }
     }
 }

@@ -250,6 +250,7 @@ enum status document_cache_take(struct document_cache *self, struct filter_docum
     if (!MUTANT(ERASE_NO_TOMBSTONE) && id_set_has(&self->dropped.ids, document->id)) {
         return STATUS_OK; /* Of a filter that is gone: older than the record. */
     }
+    self->changes++;
     if (MUTANT(ERASE_NO_TOMBSTONE) && entry != NULL &&
         entry->document.content.state == FILTER_DROPPED &&
         document->revision < entry->document.revision) {
@@ -367,6 +368,7 @@ enum status document_cache_take_dropped(struct document_cache *self, struct drop
     dropped_record_fini(&self->dropped);
     self->dropped = *record;
     *record = (struct dropped_record){0};
+    self->changes++;
     mark_gone(self);
     *changed = true;
     return STATUS_OK;
@@ -385,6 +387,7 @@ void document_cache_sweep(struct document_cache *self, document_release_fn relea
     if (self->ngone == 0) {
         return;
     }
+    self->changes++;
     for (size_t i = 0; i < self->count; i++) {
         struct document_entry *entry = self->by_id[i];
 

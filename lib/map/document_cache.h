@@ -43,6 +43,8 @@ struct document_cache {
     size_t capacity;
     uint64_t inserted; /* entries, so far */
     uint64_t removed;
+    uint64_t changes; /* rises whenever an entry may have become another, or gone; above 0 once
+                         there is one */
     struct node_list nodes;
     uint8_t *nodes_bytes; /* the node list as received */
     size_t nodes_size;

@@ -118,6 +118,23 @@ Test(document_cache, another_content_under_one_revision_is_a_conflict)
     expect_held(3, 2, true);
 }
 
+/* Whoever has judged an entry has to look again. */
+Test(document_cache, what_may_have_changed_an_entry_is_counted)
+{
+    uint64_t before;
+    bool changed;
+
+    cr_assert_eq(take(3, 2, 10000, 2, &changed), STATUS_OK);
+    before = cache.changes;
+    cr_assert_gt(before, 0);
+    cr_assert_eq(take(4, 2, 20000, 2, &changed), STATUS_OK);
+    cr_assert_gt(cache.changes, before);
+    before = cache.changes;
+    cr_assert_eq(take(4, 2, 10000, 2, &changed), STATUS_CONFLICT);
+    cr_assert_gt(cache.changes, before);
+    document_cache_fini(&cache);
+}
+
 Test(document_cache, another_content_under_one_epoch_is_a_conflict_whatever_the_revision)
 {
     bool changed;

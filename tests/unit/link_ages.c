@@ -307,7 +307,7 @@ Test(link_ages, marks_of_other_lives_keysets_or_of_before_a_loss_do_not_count)
     one->keyset++;
     cr_assert_not(tell().known);
     one->keyset--;
-    one->loss_epoch = 0; /* As if a document had just come that has one. */
+    one->loss_epoch = one->judged = 0; /* As if a document had just come that has one. */
     one->loss++;
     cr_assert_not(tell().known);
     one->loss--;
