@@ -18,14 +18,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SECONDS = 150, LEAST_SECONDS = 30, MOST_SECONDS = 300, IDLE = 100, MOST_IDLE = 1000 };
+enum { SECONDS = 150, LEAST_SECONDS = 30, MOST_SECONDS = 300, IDLE = 1000, MOST_IDLE = 1000 };
 enum { ROUND_TRIP_US = 80000, NUMBER_BYTES = 24 };
 
 static const char usage[] =
     "sites [--seconds N] [--filters N]: what keys cost between two sites, how late they are, and\n"
     "what is left of local speed, each beside its goal.\n"
-    "  --seconds N   all of it, about; 30 to 300 (default 150)\n"
-    "  --filters N   without traffic, beside one with; 0 to 1000 (default 100)\n";
+    "  --seconds N   all of it, about, but for the making of filters without traffic; 30 to 300\n"
+    "                (default 150)\n"
+    "  --filters N   without traffic, beside one with; 0 to 1000 (default 1000)\n";
 
 static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
 {
@@ -110,6 +111,7 @@ static void measure(struct sites_bench *bench)
     sites_bench_bytes(bench);
     sites_bench_idle(bench);
     sites_bench_local(bench);
+    sites_bench_narrow(bench);
     sites_bench_cut(bench);
 }
 

@@ -22,8 +22,9 @@ enum {
     HALF_SECOND_US = 500000,
     REST_SECONDS = 2,
     JOINED_SECONDS = 10, /* so long filters that have joined are spoken of */
-    CUT_PACE = 50000,
-    HEADERS = 52, /* of a packet: IPv4, and TCP with its time stamps */
+    CUT_PACE = 100000,
+    NARROW_RATE = 100000000 / 8, /* bytes a second */
+    HEADERS = 52,                /* of a packet: IPv4, and TCP with its time stamps */
     NAME_BYTES = 80,
 };
 
@@ -551,9 +552,39 @@ void sites_bench_catch_up(struct sites_bench *self)
     print_row(self, &row, good);
 }
 
+/* What comes to the relay since the link goes on. What waited in it and behind it is not counted,
+ * and that links find each other again is: so it is no more than it was. */
+void sites_bench_narrow(struct sites_bench *self)
+{
+    struct sites_load load = adds(self, 0, SITES_LINKED, 0, part_us(self, 40));
+    char name[NAME_BYTES];
+    struct sites_row row = {.name = name_at(self, "catching up by 100 Mbit/s, of the line", name),
+                            .unit = "x",
+                            .goal = 0.85,
+                            .at_least = true};
+    struct sites_arrival arrival = {0};
+    uint64_t before = atomic_load(&self->clusters.relay.bytes);
+    uint64_t sent = 0;
+    double passed;
+    bool good;
+
+    tell(self, "catching up by 100 Mbit/s");
+    atomic_store(&self->clusters.relay.rate, NARROW_RATE);
+    good = add_cut_off(self, &load, &arrival, &sent);
+    atomic_store(&self->clusters.relay.rate, 0);
+    passed = (double)(atomic_load(&self->clusters.relay.bytes) - before - sent);
+    row.value = passed * 1e6 / (double)(arrival.all_us + 1) / NARROW_RATE;
+    (void)snprintf(row.note, sizeof row.note,
+                   "%.1f M keys, %.1f MB in %.2f s, the first ones after %.2f s; %.1f MB had left "
+                   "before",
+                   (double)load.result.keys / 1e6, passed / 1e6, (double)arrival.all_us / 1e6,
+                   (double)arrival.first_us / 1e6, (double)sent / 1e6);
+    print_row(self, &row, good);
+}
+
 void sites_bench_cut(struct sites_bench *self)
 {
-    struct sites_load load = adds(self, 0, SITES_LINKED, CUT_PACE, part_us(self, 133));
+    struct sites_load load = adds(self, 0, SITES_LINKED, CUT_PACE, part_us(self, 400));
     char name[NAME_BYTES];
     struct sites_row row = {
         .name = name_at(self, "equal again after a cut", name), .unit = "s", .goal = 15};

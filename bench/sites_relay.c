@@ -17,7 +17,9 @@
 
 enum {
     PIECE_BYTES = 256 << 10,
-    HELD_BYTES = 64 << 20, /* of one way; then nothing more is read */
+    RATED_PIECE_BYTES = 16 << 10, /* with a rate, so that it is a smooth one ... */
+    RATED_HELD_BYTES = 256 << 10, /* ... and little waits, as in a router */
+    HELD_BYTES = 64 << 20,        /* of one way; then nothing more is read */
     SEGMENT_BYTES = 1448,
     LOOK_US = 50000, /* is it to end? */
     ENDS = 2 * SITES_RELAY_PAIRS,
@@ -142,18 +144,34 @@ static bool hold(struct sites_relay_way *way, const uint8_t *bytes, size_t size,
     return true;
 }
 
+/* When a piece that comes now has left the line. */
+static uint64_t passed_us(const struct sites_relay *self, struct sites_relay_way *way, size_t size)
+{
+    uint64_t rate = atomic_load(&self->rate);
+    uint64_t now_us = hub_now_us();
+
+    if (rate == 0) {
+        return now_us;
+    }
+    way->free_us = (way->free_us > now_us ? way->free_us : now_us) + size * 1000000 / rate;
+    return way->free_us;
+}
+
 /* False: that end is closed. */
 static bool take(struct sites_relay *self, struct sites_relay_pair *pair, int end)
 {
     static uint8_t bytes[PIECE_BYTES]; /* one relay reads at a time: there is one */
-    ssize_t size = recv(pair->ends[end], bytes, sizeof bytes, MSG_DONTWAIT);
+    size_t most = atomic_load(&self->rate) > 0 ? RATED_PIECE_BYTES : PIECE_BYTES;
+    ssize_t size = recv(pair->ends[end], bytes, most, MSG_DONTWAIT);
+    uint64_t left_us;
 
     if (size <= 0) {
         return size < 0 && (errno == EAGAIN || errno == EINTR);
     }
     atomic_fetch_add(&self->bytes, (uint64_t)size);
     atomic_fetch_add(&self->packets, ((uint64_t)size + SEGMENT_BYTES - 1) / SEGMENT_BYTES);
-    return hold(&pair->ways[end], bytes, (size_t)size, hub_now_us() + atomic_load(&self->delay_us));
+    left_us = passed_us(self, &pair->ways[end], (size_t)size);
+    return hold(&pair->ways[end], bytes, (size_t)size, left_us + atomic_load(&self->delay_us));
 }
 
 /* Send what is due of what end `from` has sent. False: the other end is closed. */
@@ -209,9 +227,12 @@ static uint64_t pass_all(struct sites_relay *self, uint64_t now_us)
 
 /* ---- the loop ---- */
 
-static short events_of(const struct sites_relay_pair *pair, int end)
+static short events_of(const struct sites_relay *self, const struct sites_relay_pair *pair, int end)
 {
-    bool reads = pair->ways[end].held < HELD_BYTES;
+    uint64_t rate = atomic_load(&self->rate);
+    uint64_t on_its_way = rate * atomic_load(&self->delay_us) / 1000000;
+    uint64_t most = rate > 0 ? RATED_HELD_BYTES + on_its_way : HELD_BYTES;
+    bool reads = pair->ways[end].held < most;
 
     return (short)((reads ? POLLIN : 0) | (pair->ways[1 - end].blocked ? POLLOUT : 0));
 }
@@ -226,7 +247,8 @@ static void wait_until(struct sites_relay *self, struct pollfd polled[ENDS + 1],
     for (int i = 0; i < ENDS; i++) {
         const struct sites_relay_pair *pair = &self->pairs[i / 2];
 
-        polled[i] = (struct pollfd){.fd = pair->ends[i % 2], .events = events_of(pair, i % 2)};
+        polled[i] = (struct pollfd){.fd = pair->ends[i % 2],
+                                    .events = events_of(self, pair, i % 2)};
     }
     polled[ENDS] = (struct pollfd){.fd = self->listener, .events = POLLIN};
     if (ppoll(polled, ENDS + 1, &left, NULL) < 0) {
