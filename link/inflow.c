@@ -17,6 +17,8 @@ enum {
     OPEN_MAX_US = 16000000,
     HELD_USUAL = 2, /* keys that are hashes take less than twice the bytes of a batch */
     HELD_WINDOWS = 2 * HELD_USUAL,
+    HELD_SHARES = 2, /* one for those of which batches come, one for the others */
+    RECEIVING_US = 2000000,
 };
 
 /* ---- batches ---- */
@@ -43,9 +45,20 @@ static void forget_batches(struct link *self, struct inflow *inflow)
     inflow->held = 0;
 }
 
+static void note_receiving(struct link *self, struct inflow *inflow, uint64_t batch_us)
+{
+    if (inflow->batch_us == 0 && batch_us != 0) {
+        self->nreceiving++;
+    } else if (inflow->batch_us != 0 && batch_us == 0) {
+        self->nreceiving--;
+    }
+    inflow->batch_us = batch_us;
+}
+
 /* Of what was received and is not applied nothing is lost: the source's logs have it. */
 static void stop(struct link *self, struct inflow *inflow)
 {
+    note_receiving(self, inflow, 0);
     if (inflow->stream != 0) {
         number_table_remove(&self->inflows_by_stream, &inflow->entry);
         inflow->stream = 0;
@@ -291,20 +304,23 @@ static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow
     inflow->held += arrival->bytes;
     self->held += arrival->bytes;
     inflow->received = arrival->number;
+    note_receiving(self, inflow, now_us);
     TAILQ_INSERT_TAIL(&inflow->arrivals, arrival, link);
     apply(self, now_us, inflow, arrival);
     advance(self, inflow);
 }
 
 /* What a stream may be sent: so that all of them together, filled, are no more than may wait; each
- * goes on with the least, which is what it may always have. */
-static uint64_t room_of(const struct link *self)
+ * goes on with the least, which is what it may always have. Half of it is for those of which
+ * batches come: a thousand without traffic should not slow one down. */
+static uint64_t room_of(const struct link *self, const struct inflow *inflow)
 {
     uint64_t spare = self->held < self->config.held ? self->config.held - self->held : 0;
+    size_t sharing = inflow->batch_us != 0 ? self->nreceiving : self->ninflows;
     uint64_t room;
 
-    assert(self->ninflows > 0); /* One is opened after the tick that it was wanted in. */
-    room = spare / HELD_USUAL / self->ninflows;
+    assert(sharing > 0); /* One is opened after the tick that it was wanted in. */
+    room = spare / HELD_USUAL / HELD_SHARES / sharing;
     room = room > LINK_WINDOW_MIN ? room : LINK_WINDOW_MIN;
     return room < self->config.window ? room : self->config.window;
 }
@@ -399,7 +415,7 @@ static void open_stream(struct link *self, uint64_t now_us, struct inflow *inflo
         .source_life = inflow->source_life,
         .own_life = inflow->own_life,
         .keyset = inflow->keyset,
-        .room = room_of(self),
+        .room = room_of(self, inflow),
         .sources = inflow->sources,
         .nsources = inflow->nsources,
     };
@@ -426,7 +442,7 @@ static void tell_applied(struct link *self, struct inflow *inflow)
         .kind = FRAME_SITE_APPLIED,
         .body.site_applied = {.stream = inflow->stream,
                               .number = inflow->applied,
-                              .room = room_of(self)},
+                              .room = room_of(self, inflow)},
     };
 
     if (channel != NULL && channel_send(self, channel, &frame)) {
@@ -620,6 +636,11 @@ void inflows_tick(struct link *self, uint64_t now_us)
         if (inflow->stream != 0 && (channel_find(self, inflow->channel) == NULL ||
                                     now_us - inflow->heard_us > LINK_SILENT_US)) {
             inflow_close(self, inflow, STATUS_DEADLINE, "nothing was heard for a while");
+        }
+        if (inflow->batch_us != 0 && TAILQ_EMPTY(&inflow->arrivals) &&
+            now_us - inflow->batch_us > RECEIVING_US) {
+            note_receiving(self, inflow, 0);
+            inflow->untold = true; /* It may be sent less than while batches came. */
         }
         streams += inflow->stream != 0;
     }

@@ -236,7 +236,8 @@ struct inflow {
     unsigned failures; /* streams that ended since a batch was applied */
     uint64_t channel;
     uint64_t heard_us;
-    uint64_t received; /* number of the last batch that came */
+    uint64_t received; /* number of the last batch that came ... */
+    uint64_t batch_us; /* ... and when; 0: none has for a while */
     uint64_t applied;  /* ... up to which all are applied */
     bool busy;     /* while a greeting is looked at: what it says of places is not of this one */
     bool unplaced; /* ... keys, of which no batch has said yet how far they go */
@@ -467,7 +468,8 @@ struct link {
 
     struct inflow_list inflows;
     unsigned place_questions;   /* about places, that nodes have not answered */
-    size_t ninflows;            /* that the last tick has wanted */
+    size_t ninflows;            /* that the last tick has wanted ... */
+    size_t nreceiving;          /* ... and those of which batches come */
     size_t held;                /* bytes of their batches that wait */
     struct inflow_list leaving; /* dropped; they go once the router owes them nothing */
     struct number_table inflows_by_stream;

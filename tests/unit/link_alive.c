@@ -15,6 +15,7 @@ static struct site_pair *pair;
 static uint64_t nbatches[2]; /* to that site, also those that only say that a stream goes on */
 static uint64_t napplied[2];
 static uint64_t nrested[2]; /* greetings that tell places */
+static uint64_t room_told;  /* by eu, with what it has applied */
 static uint64_t lose_opens; /* of eu */
 static bool lose_closes;
 
@@ -23,6 +24,9 @@ static bool watch(struct site_pair *self, uint32_t to, const struct frame *frame
     (void)self;
     nbatches[to] += frame->kind == FRAME_SITE_BATCH;
     napplied[to] += frame->kind == FRAME_SITE_APPLIED;
+    if (frame->kind == FRAME_SITE_APPLIED && to == US) {
+        room_told = frame->body.site_applied.room;
+    }
     nrested[to] += frame->kind == FRAME_SITE_HELLO && frame->body.site_hello.nlogs > 0;
     if (frame->kind == FRAME_SITE_OPEN && to == US && lose_opens > 0) {
         lose_opens--;
@@ -137,6 +141,39 @@ Test(link_alive, a_stream_that_nobody_receives_is_told_so)
     site_pair_run(pair, 5 * SECOND);
     cr_assert_geq(nbatches[EU], 1, "it says that it goes on");
     cr_assert(TAILQ_EMPTY(&pair->sides[US].link->outflows));
+    end();
+}
+
+/* As if there were a thousand of them. */
+static void run_beside_many(uint64_t us)
+{
+    for (uint64_t i = 0; i < us / MS; i++) {
+        pair->sides[EU].link->ninflows = 1000;
+        site_pair_run(pair, MS);
+    }
+}
+
+Test(link_alive, others_without_traffic_do_not_slow_a_stream_down)
+{
+    struct link *eu;
+
+    begin();
+    eu = pair->sides[EU].link;
+    eu->config.window = LINK_WINDOW_MAX;
+    eu->config.held = 256 << 20;
+    add_keys(US);
+    run_beside_many(500 * MS);
+    cr_assert_eq(eu->nreceiving, 1);
+    cr_assert_gt(room_told, 60 << 20);
+    forget_counts();
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(eu->nreceiving, 0);
+    cr_assert_eq(napplied[US], 1, "it is told its part of what all may be sent");
+    add_keys(US);
+    run_beside_many(500 * MS);
+    cr_assert_eq(eu->nreceiving, 1);
+    inflow_close(eu, inflow(EU), STATUS_STALE, "a test");
+    cr_assert_eq(eu->nreceiving, 0);
     end();
 }
 

@@ -711,7 +711,7 @@ Test(link_stream, what_waits_of_all_streams_is_bounded)
     }
     pair->spy = watch_room;
     connect_both();
-    cr_assert_eq(room_told, HELD / 2);
+    cr_assert_eq(room_told, HELD / 4);
     for (uint64_t i = 0; i < COUNT; i++) {
         keys[i] = (i + 1) << 48;
     }
