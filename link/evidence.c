@@ -479,10 +479,10 @@ bool evidence_has_news(const struct link *self)
 
 static void say(const struct link *link, const struct inflow *inflow, struct site_evidence *out)
 {
-    out->uid = inflow->uid;
-    out->site = link->config.peers[inflow->peer].id;
-    out->source_life = inflow->source_life;
-    out->own_life = inflow->own_life;
+    *out = (struct site_evidence){.uid = inflow->uid,
+                                  .site = link->config.peers[inflow->peer].id,
+                                  .source_life = inflow->source_life,
+                                  .own_life = inflow->own_life};
     expand(inflow->proof->marked, &out->marked);
     expand(inflow->proof->compared, &out->compared);
     expand(inflow->proof->compared_here, &out->compared_here);

@@ -40,9 +40,10 @@ void marked_void(struct inflow *inflow)
     struct marked *marked = &inflow->marked;
 
     marked_fini(inflow);
-    marked->applied = marked->confirming = marked->confirmed = 0;
+    marked->applied = marked->confirming = marked->confirmed = marked->vouched = 0;
     marked->reached = marked->proving = marked->proved = 0;
-    marked->confirming_us = 0;
+    marked->confirming_us = marked->vouched_us = 0;
+    vouched_void(inflow);
     inflow->evidence = (struct inflow_evidence){0};
 }
 
@@ -335,7 +336,8 @@ static bool is_doubted(const struct inflow *inflow)
 
 bool marked_is_proved(const struct inflow *inflow, uint64_t reached)
 {
-    return reached != 0 && reached <= inflow->marked.proved && !is_doubted(inflow);
+    return reached != 0 && reached <= inflow->marked.proved && !is_doubted(inflow) &&
+           !put_back_is(inflow->self, &inflow->uid, &inflow->own_life);
 }
 
 /* By the rule of all marks, of the newest that is confirmed, and of nodes here that the source

@@ -191,8 +191,8 @@ static bool take_own(struct link *self, uint64_t now_us, const struct site_filte
     return status != STATUS_NOMEM;
 }
 
-/* Those of the page that concern the site, and for one that joins the secret, if it is known here
- * yet. Returns how many. */
+/* Those of the page that concern the site, and for one that may have to make it (one that counts
+ * may have lost all that it had) the secret, if it is known here yet. Returns how many. */
 static size_t cut_page(struct link *self, uint32_t peer, size_t count)
 {
     struct states *states = self->states;
@@ -208,7 +208,7 @@ static size_t cut_page(struct link *self, uint32_t peer, size_t count)
             continue;
         }
         state->sealed_secret = span_text("");
-        filter = entry != NULL && entry->state == SITE_JOINING ? site_filter_of(self, &state->uid)
+        filter = entry != NULL && entry->state <= SITE_COUNTED ? site_filter_of(self, &state->uid)
                                                                : NULL;
         if (filter != NULL &&
             router_secret(self->router, filter->document.id, &states->secrets[kept])) {
