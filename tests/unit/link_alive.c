@@ -304,3 +304,13 @@ Test(link_alive, what_waits_here_is_left_out)
     cr_assert_eq(inflow(EU)->sources[0].offset, log.offset);
     end();
 }
+
+/* By another stream than this one. */
+Test(link_alive, a_site_that_was_put_back_sends_by_no_stream)
+{
+    begin();
+    cr_assert(put_back_note(pair->sides[US].link, outflow(US), 1));
+    site_pair_run(pair, MS);
+    cr_assert(TAILQ_EMPTY(&pair->sides[US].link->outflows));
+    end();
+}
