@@ -195,6 +195,8 @@ struct listing {
     size_t ntexts;
     struct site_refusal refusals[NEWCOMERS_MAX];
     size_t nrefusals;
+    struct link_place links[COORDINATOR_MAX_LINKS];
+    size_t nlinks;
 };
 
 /* NULL: there is no room for one more. */
@@ -342,6 +344,7 @@ static void list_all(const struct coordinator *self, uint64_t now_us, const char
         }
     }
     list_refusals(self, listing);
+    listing->nlinks = links_places(self, now_us, listing->links);
 }
 
 /* One filter is asked about: is it there? */
@@ -383,7 +386,9 @@ void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct
                       .nfilters = listing->nfilters,
                       .filters_left = listing->left,
                       .refusals = listing->refusals,
-                      .nrefusals = listing->nrefusals},
+                      .nrefusals = listing->nrefusals,
+                      .links = listing->links,
+                      .nlinks = listing->nlinks},
         };
         coordinator_reply(self, from, &answer);
     }

@@ -132,6 +132,7 @@ static void advance(struct link *self, struct inflow *inflow)
         self->held -= first->bytes;
         inflow->untold = true;
         inflow->failures = 0;
+        inflow->taken_keys += first->nkeys;
         link_count(self, LINK_site_applied_keys_total, first->nkeys);
         TAILQ_REMOVE(&inflow->arrivals, first, link);
         forget_batch(self, first);
@@ -286,6 +287,7 @@ static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow
     arrival->number = message->number;
     arrival->bytes = sizeof *arrival + arrival->nkeys * sizeof *arrival->keys +
                      arrival->ncursors * sizeof *arrival->cursors;
+    inflow->pace.bytes += message->batch.size;
     inflow->held += arrival->bytes;
     self->held += arrival->bytes;
     inflow->received = arrival->number;
@@ -413,6 +415,7 @@ static void open_stream(struct link *self, uint64_t now_us, struct inflow *inflo
     inflow->channel = channel->number;
     inflow->heard_us = now_us;
     inflow->received = inflow->applied = 0;
+    inflow->taken_keys = 0;
     inflow->untold = false;
     number_table_put(&self->inflows_by_stream, &inflow->entry, inflow->stream);
 }
@@ -665,6 +668,7 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
         inflow->own_life = wish->own_life;
         inflow->keyset = wish->keyset;
         inflow->loss = wish->loss;
+        inflow->served_us = self->now_us;
         TAILQ_INIT(&inflow->arrivals);
         TAILQ_INSERT_TAIL(&self->inflows, inflow, link);
     }

@@ -376,7 +376,7 @@ static void on_inner_request(void *context, uint64_t now_us, const struct peer *
 
     self->now_us = now_us;
     if (kind != FRAME_STATS_REQUEST && kind != FRAME_CLIENT_REQUEST && kind != FRAME_INFO_REQUEST &&
-        kind != FRAME_SITE_AGE_REQUEST) {
+        kind != FRAME_SITE_AGE_REQUEST && kind != FRAME_SITE_LAG_REQUEST) {
         self->core.on_request(self->core.self, now_us, from, bytes);
     } else if (codec_decode(self->arena, bytes, &frame) != STATUS_OK) {
         self->core.on_request(self->core.self, now_us, from, bytes); /* It says what is wrong. */
@@ -384,6 +384,8 @@ static void on_inner_request(void *context, uint64_t now_us, const struct peer *
         report_on_stats(self, from, &frame);
     } else if (frame.kind == FRAME_SITE_AGE_REQUEST) {
         ages_on_request(self, now_us, from, &frame);
+    } else if (frame.kind == FRAME_SITE_LAG_REQUEST) {
+        lag_on_request(self, now_us, from, &frame);
     } else {
         report_refuse_client(self, from, &frame);
     }
@@ -442,6 +444,7 @@ static void on_time(void *context, uint64_t now_us)
         evidence_tick(self, now_us);
         outflows_tick(self);
         readers_tick(self);
+        lag_tick(self, now_us);
         report_tick(self);
     }
     if (self->core.next_us(self->core.self) <= now_us) {

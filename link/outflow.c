@@ -596,15 +596,12 @@ void outflows_tick(struct link *self)
 {
     const struct outflow *outflow;
     uint64_t streams = 0;
-    uint64_t keys = 0;
 
     TAILQ_FOREACH(outflow, &self->outflows, link)
     {
         streams++;
-        keys += outflow->npending;
     }
     self->counters[LINK_site_streams_out] = streams;
-    self->counters[LINK_site_pending_keys] = keys;
 }
 
 static uint64_t due_us(const struct link *self, const struct outflow *outflow)

@@ -5,6 +5,7 @@
  *   states.c    what sites say of their filters: states.h; state_board.c: what is held of it
  *   evidence.c  what streams have brought, as proof: evidence.h
  *   report.c    what is told of the link: counters, and to which sites it is connected
+ *   lag.c       ... and how far sites are from each other
  *   inflow.c    streams that are received: batches applied in order, as far as all is here
  *   places.c    ... and how far that is, as this site's nodes remember it
  *   own_boots.c ... in which boots
@@ -55,6 +56,14 @@ struct channel {
 
 struct dialed {
     uint32_t link; /* 0: not opened yet, or the other side dials */
+};
+
+/* Bytes of batches, and how many of them in a second, by the last tick. */
+struct pace {
+    uint64_t bytes;
+    uint64_t before;
+    uint64_t per_s;
+    uint64_t at_us;
 };
 
 /* ---- streams that are received ---- */
@@ -203,6 +212,10 @@ struct inflow {
     uint64_t from_nothing_us; /* when the first stream was opened, if it was with no place; 0: some
                                  were read */
 
+    struct pace pace;
+    uint64_t taken_keys; /* applied since the stream was opened */
+    uint64_t served_us;  /* when the other site could last take what is here */
+
     uint64_t stream;   /* 0: none is open, and then: */
     uint64_t open_us;  /* not before that */
     unsigned failures; /* streams that ended since a batch was applied */
@@ -287,6 +300,13 @@ struct sent_record {
     uint64_t digest;
 };
 
+/* A batch on its way; of no keys: it tells places. */
+struct sent_batch {
+    size_t bytes;
+    uint32_t keys;
+    uint64_t read_us; /* since when they were to be sent, or before */
+};
+
 /* What was gathered up to a moment, on its way. */
 struct section {
     uint64_t number; /* of this one or, unless it is active, the last one */
@@ -295,6 +315,7 @@ struct section {
     size_t nkeys;
     size_t room;
     size_t at;                         /* so many are sent */
+    uint64_t read_us;                  /* when the first of them was read */
     struct site_batch_cursor *cursors; /* how far the logs were read then */
     size_t ncursors;
     size_t cursors_room;
@@ -365,13 +386,14 @@ struct outflow {
     uint64_t placed_us; /* when places were told last */
     struct section section;
 
-    uint64_t number;    /* of the last batch */
-    struct buffer kept; /* ... which could not be sent yet */
-    size_t *sent;       /* bytes of those that are not applied */
+    uint64_t number;         /* of the last batch */
+    struct buffer kept;      /* ... which could not be sent yet */
+    struct sent_batch *sent; /* those that are not applied */
     size_t nsent;
     size_t sent_capacity;
     uint64_t applied;
     uint64_t flying; /* bytes of these */
+    struct pace pace;
     uint64_t room;
     uint64_t said_us;
     struct outmark marks[OUTFLOW_MARKS];
@@ -489,6 +511,12 @@ void report_on_stats(struct link *self, const struct peer *from, const struct fr
 /* That it is a link, no router. */
 void report_refuse_client(struct link *self, const struct peer *from, const struct frame *frame);
 void report_tick(struct link *self);
+
+/* ---- lag.c ---- */
+
+void lag_on_request(struct link *self, uint64_t now_us, const struct peer *from,
+                    const struct frame *frame);
+void lag_tick(struct link *self, uint64_t now_us);
 
 /* ---- link.c ---- */
 

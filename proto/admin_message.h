@@ -417,6 +417,14 @@ struct site_refusal {
     const char *reason;
 };
 
+/* Where a link is reached. */
+struct link_place {
+    const char *endpoint;
+    bool curve;
+};
+
+enum { SITE_PAGE_MAX_LINKS = 16 };
+
 struct site_page {
     const char *site; /* which one the cluster is; "": it has no name; NULL: it is not told */
     const struct site_summary *sites;
@@ -426,6 +434,8 @@ struct site_page {
     uint64_t filters_left; /* that are not told, as they are too many */
     const struct site_refusal *refusals;
     size_t nrefusals;
+    const struct link_place *links; /* this site's, that live: whom to ask how far the others are */
+    size_t nlinks;                  /* at most SITE_PAGE_MAX_LINKS */
 };
 
 struct admin_reply {

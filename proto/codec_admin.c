@@ -469,6 +469,7 @@ static const struct binding site_page_rows[] = {
     LIST(site_page, filters, nfilters, filter_sites, UNBOUNDED, STATUS_OK),
     ROW(site_page, filters_left, UINT64),
     LIST(site_page, refusals, nrefusals, site_refusal, UNBOUNDED, STATUS_OK),
+    LIST(site_page, links, nlinks, link_place, SITE_PAGE_MAX_LINKS, STATUS_MALFORMED),
 };
 static BINDING_TABLE(site_page, site_page, NULL);
 

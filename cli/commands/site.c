@@ -3,6 +3,7 @@
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/commands/site_change.h"
+#include "cli/commands/site_lag.h"
 #include "cli/output.h"
 
 #include <inttypes.h>
@@ -56,7 +57,7 @@ static const struct option_table table = {
     .notes =
         "A site is one cluster; links connect it to others. Without add or remove: the sites that\n"
         "links of this one know, and the filters that are in several, or NAME; for what each of\n"
-        "them waits, and which can't come here, and why.\n\n"
+        "them waits, how far behind it is, and which can't come here, and why.\n\n"
         "add     SITE is to have filter NAME, too: it makes its own, takes adds, copies what the\n"
         "        others have, and then answers as they do. Adds and checks here go on.\n"
         "remove  SITE gives NAME up. Given at SITE itself, which takes no adds of it any more; it\n"
@@ -136,7 +137,17 @@ static const char *absent_text(const struct site_set *sites)
                                  : "says \"absent\", but to no check with a bound";
 }
 
-static void show_filter(const struct filter_sites *filter)
+static void show_lag(const struct site_lag *lag)
+{
+    char text[SITE_LAG_TEXT_BYTES];
+
+    if (lag != NULL) {
+        (void)printf("      from it: %s\n", site_lag_show_in(lag, text));
+        (void)printf("      to it: %s\n", site_lag_show_out(lag, text));
+    }
+}
+
+static void show_filter(const struct filter_sites *filter, const struct site_lags *lags)
 {
     const struct site_set *sites = &filter->sites;
 
@@ -146,6 +157,7 @@ static void show_filter(const struct filter_sites *filter)
         (void)printf("    %-32s %s%s%s\n", sites->entries[i].name,
                      site_state_name(sites->entries[i].state), i == sites->own ? ", this site" : "",
                      standing_text(standing_of(filter, &sites->entries[i].id)));
+        show_lag(site_lags_find(lags, filter->filter_id, &sites->entries[i].id));
     }
     if (filter->awaited[0] != '\0') {
         (void)printf("    waits for %s\n", filter->awaited);
@@ -157,7 +169,7 @@ static void show_refusal(const struct site_refusal *refusal)
     (void)printf("  %s, of site %s: %s\n", refusal->name, refusal->site, refusal->reason);
 }
 
-static void show_page(const struct site_page *page)
+static void show_page(const struct site_page *page, const struct site_lags *lags)
 {
     (void)printf("sites%s%s\n", page->site[0] != '\0' ? "; this one is " : "", page->site);
     for (size_t i = 0; i < page->nsites; i++) {
@@ -168,7 +180,7 @@ static void show_page(const struct site_page *page)
     }
     (void)printf("filters\n");
     for (size_t i = 0; i < page->nfilters; i++) {
-        show_filter(&page->filters[i]);
+        show_filter(&page->filters[i], lags);
     }
     if (page->nfilters == 0) {
         (void)printf("  none is in several sites\n");
@@ -215,7 +227,7 @@ static void put_standing(struct json *json, const struct site_standing *standing
 }
 
 static void put_entry(struct json *json, const struct site_entry *entry, bool own,
-                      const struct site_standing *standing)
+                      const struct site_standing *standing, const struct site_lag *lag)
 {
     json_begin(json, NULL, '{');
     json_text(json, "name", entry->name);
@@ -225,6 +237,9 @@ static void put_entry(struct json *json, const struct site_entry *entry, bool ow
     json_bool(json, "own", own);
     if (standing != NULL) {
         put_standing(json, standing);
+    }
+    if (lag != NULL) {
+        site_lag_json(json, lag);
     }
     json_end(json, '}');
 }
@@ -238,7 +253,8 @@ static void put_refusal(struct json *json, const struct site_refusal *refusal)
     json_end(json, '}');
 }
 
-static void put_filter(struct json *json, const struct filter_sites *filter)
+static void put_filter(struct json *json, const struct filter_sites *filter,
+                       const struct site_lags *lags)
 {
     const struct site_set *sites = &filter->sites;
 
@@ -251,14 +267,15 @@ static void put_filter(struct json *json, const struct filter_sites *filter)
     json_begin(json, "sites", '[');
     for (uint32_t i = 0; i < sites->count; i++) {
         put_entry(json, &sites->entries[i], i == sites->own,
-                  standing_of(filter, &sites->entries[i].id));
+                  standing_of(filter, &sites->entries[i].id),
+                  site_lags_find(lags, filter->filter_id, &sites->entries[i].id));
     }
     json_end(json, ']');
     json_text(json, "awaited", filter->awaited);
     json_end(json, '}');
 }
 
-static void put_page(const struct site_page *page)
+static void put_page(const struct site_page *page, const struct site_lags *lags)
 {
     struct json json;
 
@@ -272,7 +289,7 @@ static void put_page(const struct site_page *page)
     json_end(&json, ']');
     json_begin(&json, "filters", '[');
     for (size_t i = 0; i < page->nfilters; i++) {
-        put_filter(&json, &page->filters[i]);
+        put_filter(&json, &page->filters[i], lags);
     }
     json_end(&json, ']');
     json_count(&json, "filters_left", page->filters_left);
@@ -288,12 +305,15 @@ static int show(void *context, const struct frame *frame)
 {
     const struct site_settings *settings = context;
     const struct site_page *page = &frame->body.admin_reply.sites;
+    struct site_lags lags;
 
     if (page->site == NULL) {
         return cmd_fail(STATUS_VERSION, "the coordinator tells nothing of sites: it is of an "
                                         "earlier version; upgrade it");
     }
-    (settings->json ? put_page : show_page)(page);
+    site_lags_ask(&settings->common, page, &lags);
+    (settings->json ? put_page : show_page)(page, &lags);
+    site_lags_fini(&lags);
     return CMD_OK;
 }
 

@@ -355,6 +355,26 @@ Test(sites, two_sites_acknowledge_what_is_added_to_a_filter_that_says_so)
     }
 }
 
+/* ---- how far ---- */
+
+/* A link that stands still keeps its connection for a while. */
+Test(sites, what_another_site_lacks_is_told_with_what_is_at_risk)
+{
+    join();
+    wait_until_says(1, "from it: all up to ");
+    wait_until_says(1, "to it: nothing is pending");
+    playground_signal(&playground, "site-2/link", SIGSTOP);
+    add(1, "at-risk");
+    wait_until_says(1, " behind, about 3,000 keys at risk");
+    cr_assert_gt(playground_counter(&playground, "site-1/link", "site_pending_keys"), 0);
+    wait_until_says(1, "not connected, all up to ");
+    wait_until_says(1, "to it: nothing is sent");
+    playground_wait_counter(&playground, "site-1/link", "site_lag_us", 1000000);
+    playground_signal(&playground, "site-2/link", SIGCONT);
+    wait_until_says(1, "to it: nothing is pending");
+    wait_until_present(2, "at-risk", false);
+}
+
 /* Each site serves while it is cut off, and takes over what the other one has once it is back. */
 Test(sites, sites_that_are_cut_off_serve_and_are_equal_again)
 {

@@ -669,6 +669,47 @@ Test(golden, site_age_reply)
                           "210a00000000000000");
 }
 
+Test(golden, site_lag_request)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_LAG_REQUEST};
+
+    frame.body.site_lag_request = (struct site_lag_request){.filter_id = 2};
+    assert_golden(&frame, "0801110100000000000000b20309090200000000000000");
+}
+
+Test(golden, site_lag_reply)
+{
+    static const struct site_lag lags[] = {
+        {
+            .filter_id = 2,
+            .id = {3, 4},
+            .paused_here = true,
+            .paused_there = true,
+            .waits = SITE_WAIT_APPLY,
+            .marked = true,
+            .age_us = 300,
+            .in_keys = 5,
+            .in_per_s = 6,
+            .resync = 7,
+            .copied = true,
+            .sends = true,
+            .holds = SITE_WAIT_RATE,
+            .pending_keys = 8,
+            .pending_us = 9,
+            .out_per_s = 10,
+            .copies = 11,
+        },
+        {.filter_id = 2, .id = {12, 13}, .waits = SITE_WAIT_CONNECTION},
+    };
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_LAG_REPLY};
+
+    frame.body.site_lag_reply = (struct site_lag_reply){.lags = lags, .nlags = 2};
+    assert_golden(&frame, "0801110100000000000000ba035e0a3d09020000000000000011030000000000"
+                          "0000190400000000000000200128013007380140ac0248055006580760016801"
+                          "7009780880010988010a90010b0a1d090200000000000000110c000000000000"
+                          "00190d000000000000003002");
+}
+
 /* What says no more than before looks as before, above. */
 Test(golden, site_age_request_that_wants_confirmations)
 {
