@@ -154,7 +154,8 @@ struct channel *channel_in_turn(struct link *self, uint32_t peer, const struct f
 
 /* An answer repeats the correlation of what it answers; who greets has put its time there, so that
  * it need not remember when it sent which of them. */
-static struct frame greeting(const struct link *self, bool answer, uint64_t correlation)
+static struct frame greeting(const struct link *self, uint32_t peer, bool answer,
+                             uint64_t correlation)
 {
     struct frame frame = {
         .correlation = correlation,
@@ -162,7 +163,8 @@ static struct frame greeting(const struct link *self, bool answer, uint64_t corr
         .body.site_hello = {.version = SITE_LINK_VERSION,
                             .answer = answer,
                             .id = self->config.id,
-                            .boot = self->boot},
+                            .boot = self->boot,
+                            .paused = pause_greets(self, peer)},
     };
 
     memcpy(frame.body.site_hello.site, self->config.site, sizeof self->config.site);
@@ -273,6 +275,7 @@ static void take(struct link *self, uint64_t now_us, struct channel *place, uint
                     channel_site(self, place), (unsigned long long)hello->boot);
     }
     place->heard_us = now_us;
+    place->pauses = hello->paused;
 }
 
 /* The first measurement counts at once, later ones by an eighth: one that waited for a slice of a
@@ -307,7 +310,7 @@ void channel_greeted(struct link *self, uint64_t now_us, const struct frame *fra
 {
     const struct site_hello *hello = &frame->body.site_hello;
     uint32_t peer = self->config.npeers;
-    const struct frame answer = greeting(self, true, frame->correlation);
+    struct frame answer;
     struct channel *place;
     char text[256];
     const char *fault;
@@ -339,6 +342,7 @@ void channel_greeted(struct link *self, uint64_t now_us, const struct frame *fra
     take(self, now_us, place, peer, hello);
     note_round_trip(place, now_us, frame);
     if (link == 0) {
+        answer = greeting(self, peer, true, frame->correlation);
         (void)channel_send(self, place, &answer);
     }
 }
@@ -376,7 +380,7 @@ void channel_refused(struct link *self, uint64_t now_us, uint32_t link, const ch
 static void greet(struct link *self, uint64_t now_us, uint32_t peer)
 {
     struct dialed *dialed = &self->dialed[peer];
-    struct frame frame = greeting(self, false, now_us);
+    struct frame frame = greeting(self, peer, false, now_us);
     const struct channel *known;
     struct channel towards;
 

@@ -91,6 +91,9 @@ static bool is_put_off(const struct inflow *inflow)
 
 static enum site_wait wait_of(struct link *self, const struct inflow *inflow)
 {
+    if (pause_is_on(inflow)) {
+        return SITE_WAIT_PAUSED;
+    }
     if (inflow->stream != 0) {
         return is_put_off(inflow)      ? SITE_WAIT_APPLY
                : inflow->nsources == 0 ? SITE_WAIT_COPY
@@ -127,9 +130,12 @@ static struct site_lag lag_of(struct link *self, struct inflow *inflow)
     struct site_lag lag = {
         .filter_id = inflow->filter_id,
         .id = self->config.peers[inflow->peer].id,
+        .paused_here = inflow->paused_here,
+        .paused_there = inflow->paused_there,
         .waits = wait_of(self, inflow),
         .in_keys = inflow->taken_keys,
         .in_per_s = inflow->pace.per_s,
+        .resync = inflow->resync,
         .copied = inflow->evidence.copied,
     };
 
@@ -214,8 +220,8 @@ static void measure(struct pace *pace, uint64_t now_us)
     pace->at_us = now_us;
 }
 
-/* A site of which no link is heard is behind by the time since one was: what is added meanwhile is
- * not read here. */
+/* A site of which no link is heard, or that is paused, is behind by the time since it was not: what
+ * is added meanwhile is not read here. */
 static uint64_t cut_since(struct link *self, uint64_t now_us)
 {
     struct inflow *inflow;
@@ -224,7 +230,7 @@ static uint64_t cut_since(struct link *self, uint64_t now_us)
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
         measure(&inflow->pace, now_us);
-        if (channel_for(self, inflow->peer, &inflow->uid) != NULL) {
+        if (channel_for(self, inflow->peer, &inflow->uid) != NULL && !pause_is_on(inflow)) {
             inflow->served_us = now_us;
         }
         lag_us = lag_us > now_us - inflow->served_us ? lag_us : now_us - inflow->served_us;

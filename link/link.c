@@ -97,6 +97,10 @@ static const char *fault_of(const struct link *self, uint32_t peer,
         *status = STATUS_STALE;
         fault = "another keyset serves the filter here";
     }
+    if (fault == NULL && pause_is_here(self, entry, peer)) {
+        *status = STATUS_NOT_READY;
+        fault = "it is paused there by an operator";
+    }
     return fault;
 }
 
@@ -110,13 +114,11 @@ const struct document_entry *site_filter_find(struct link *self, uint32_t peer,
     return *cause == NULL ? entry : NULL;
 }
 
-bool site_filter_lasts(const struct link *self, const struct outflow *outflow,
-                       const struct document_entry *entry)
+const char *site_filter_over(const struct link *self, const struct outflow *outflow,
+                             const struct document_entry *entry, enum status *status)
 {
-    enum status status;
-
     return fault_of(self, outflow->peer, entry, &outflow->own_life, &outflow->peer_life,
-                    outflow->keyset, &status) == NULL;
+                    outflow->keyset, status);
 }
 
 /* Who joins, leaves or is being filled waits for marks. */
@@ -154,6 +156,8 @@ static void want(struct link *self, const struct document_entry *entry)
 
         if (other != NULL) {
             wish.source_life = other->life;
+            wish.resync = other->resync;
+            wish.paused = pause_is_here(self, entry, wish.peer);
             inflow_want(self, &wish);
         }
     }
@@ -163,6 +167,7 @@ static void look_through(struct link *self)
 {
     const struct document_cache *documents = router_documents(self->router);
 
+    memset(self->pauses, 0, sizeof self->pauses);
     for (size_t i = 0; i < documents->count; i++) {
         want(self, documents->by_id[i]);
     }

@@ -535,11 +535,14 @@ static bool refresh(struct link *self, struct outflow *outflow)
 {
     const struct document_entry *entry = outflow_document(self, outflow);
     struct site_source *sources;
+    enum status status;
+    const char *fault = site_filter_over(self, outflow, entry, &status);
     size_t count = 0;
     bool done;
 
-    if (entry == NULL || !site_filter_lasts(self, outflow, entry)) {
-        outflow_close(self, outflow, STATUS_NOT_FOUND, "the filter is not in both sites any more");
+    if (fault != NULL) {
+        self->pauses[outflow->peer] |= status == STATUS_NOT_READY; /* Before others tell of it. */
+        outflow_close(self, outflow, status, fault);
         return false;
     }
     if (entry->document.epoch == outflow->epoch) {

@@ -163,6 +163,10 @@ enum site_step {
     SITE_STEP_ADD = 2,    /* changes: that site is to have the filter, too ... */
     SITE_STEP_LEAVE = 3,  /* ... to give it up, once the others have all that it acknowledged */
     SITE_STEP_REMOVE = 4, /* ... is off for good, with what nobody else has */
+    SITE_STEP_PAUSE =
+        5, /* nothing of the filter, or of all, is sent there or taken from there ... */
+    SITE_STEP_RESUME = 6, /* ... any more ... */
+    SITE_STEP_RESYNC = 7, /* all that it has of the filter is to be compared once more */
 };
 
 struct site_parameters {
@@ -389,6 +393,7 @@ struct site_summary {
     bool own;
     uint32_t links;         /* that live; of another site: that are connected to it */
     uint64_t round_trip_us; /* the shortest that one of them has measured; 0: none has */
+    bool paused;            /* for all filters, by this site's operator */
 };
 
 /* What another site has told of itself. */

@@ -53,7 +53,7 @@ static BINDING_TABLE(expiry_wish, expire_parameters, NULL);
 
 #define WIRE_site_parameters Orbloom__V1__SiteParameters
 static const struct binding site_parameters_rows[] = {
-    ENUM(site_parameters, step, SITE_STEP_LIST, SITE_STEP_REMOVE),
+    ENUM(site_parameters, step, SITE_STEP_LIST, SITE_STEP_RESYNC),
     ROW(site_parameters, site, TEXT),
 };
 static BINDING_TABLE(site_parameters, site_parameters, NULL);
@@ -424,6 +424,7 @@ static const struct binding site_summary_rows[] = {
     ROW(site_summary, own, BOOL),
     ROW(site_summary, links, UINT32),
     ROW(site_summary, round_trip_us, UINT64),
+    ROW(site_summary, paused, BOOL),
 };
 static BINDING_TABLE(site_summary, site_summary, NULL);
 

@@ -10,6 +10,7 @@ static const struct binding site_hello_rows[] = {
     ROW_AS(site_hello, id.low, site_low, UINT64),
     ROW(site_hello, boot, UINT64),
     ROW(site_hello, round_trip_us, UINT64),
+    ROW(site_hello, paused, BOOL),
 };
 BINDING_TABLE(site_hello, site_hello, NULL);
 
@@ -117,6 +118,7 @@ static const struct binding site_age_rows[] = {
     ROW(site_age, known, BOOL),
     ROW(site_age, after, BOOL),
     ROW(site_age, age_us, UINT64),
+    ROW(site_age, paused, BOOL),
 };
 static BINDING_TABLE(site_age, site_age, NULL);
 

@@ -29,6 +29,7 @@ struct site_hello {
     struct site_id id;
     uint64_t boot;          /* of the link: random, drawn at its start */
     uint64_t round_trip_us; /* as who greets has measured it by this connection; 0: not yet */
+    bool paused;            /* its operator has paused the site that is greeted, for all filters */
 };
 
 /* All of that node's log of this slot group, both of the source's site, below the offset is with
@@ -125,6 +126,7 @@ struct site_age {
     bool known; /* else nothing is, whatever the others say */
     bool after; /* it was begun after the question had come, by the order of events */
     uint64_t age_us;
+    bool paused; /* by an operator, here or there: more will not be known soon */
 };
 
 /* With `confirms`: known and after say that the site has applied all that was acknowledged here

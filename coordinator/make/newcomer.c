@@ -95,6 +95,7 @@ static enum status fill_sites(struct coordinator *self, const struct site_filter
 
     sites.own = (uint32_t)(site_set_find(&told->fenced, own) - told->fenced.entries);
     sites.takes_adds = sites.says_absent = sites.settled = false;
+    site_set_forget_orders(&sites);
     entry = &sites.entries[sites.own];
     entry->life.number++;
     entry->life.tag = self->effects.random(self->effects.context);
