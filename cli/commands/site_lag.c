@@ -60,26 +60,29 @@ static int pass(void *context, const struct frame *frame)
 
 /* Marks of a filter run where somebody wants them: so one is begun, and awaited if it takes no
  * longer than that. */
-static void await_mark(const struct flags_common *link, uint64_t filter_id)
+static void await_mark(const struct flags_common *link, uint64_t filter_id,
+                       struct cmd_outcome *outcome)
 {
     const struct frame frame = {
         .kind = FRAME_SITE_AGE_REQUEST,
         .body.site_age_request = {.filter_id = filter_id, .wait_ms = MARK_WAIT_MS}};
-    struct cmd_outcome outcome;
 
-    (void)cmd_ask_quietly(link, &frame, pass, NULL, &outcome);
+    (void)cmd_ask_quietly(link, &frame, pass, NULL, outcome);
 }
 
+/* Whoever is silent is asked once; a link that has just started may not know the filter yet. */
 static void ask_link(const struct flags_common *link, uint64_t filter_id, struct site_lags *out)
 {
     const struct frame frame = {.kind = FRAME_SITE_LAG_REQUEST,
                                 .body.site_lag_request = {.filter_id = filter_id}};
-    struct cmd_outcome outcome;
+    struct cmd_outcome outcome = {.status = STATUS_OK};
 
     if (filter_id != 0) {
-        await_mark(link, filter_id);
+        await_mark(link, filter_id, &outcome);
     }
-    (void)cmd_ask_quietly(link, &frame, take, out, &outcome);
+    if (outcome.status == STATUS_OK || outcome.status == STATUS_NOT_FOUND) {
+        (void)cmd_ask_quietly(link, &frame, take, out, &outcome);
+    }
     if (outcome.status != STATUS_OK) {
         (void)fprintf(stderr, "the link at %s does not tell how far sites are: %s\n", link->routers,
                       outcome.message);
