@@ -279,6 +279,7 @@ Test(router_bounds, that_the_site_is_paused_is_told)
         expect_behind(paused ? "5 s; it is paused by an operator, see `orbloom site urls`"
                              : "5 s; retry, see `orbloom site urls`");
     }
+    router_stage_fini(&stage);
     paused = true;
     open_stage(WHEN_UNAVAILABLE_ERROR, BOUND(5), 1);
     send(NO_BOUND);
