@@ -59,7 +59,8 @@ struct site_entry {
     /* What the operators of the site whose set it is have ordered about this one. It is told with
      * the set, but is no part of what sites merge, agree on, or fence. */
     bool paused;     /* nothing is sent there, nor taken from there */
-    uint64_t resync; /* all of it is to be compared once more: the epoch of that order; 0: none */
+    uint64_t resync; /* all of it is to be compared once more: the epoch of that order, which voids
+                        site cursors of before it; 0: none */
 };
 
 struct site_set {
