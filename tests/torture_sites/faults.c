@@ -27,8 +27,8 @@ static const char *const names[FAULTS] = {
 
 /* Of 100. */
 static const uint32_t odds[FAULTS] = {
-    [FAULT_KILL] = 36,     [FAULT_STOP] = 30, [FAULT_KILL_PAIR] = 8, [FAULT_STOP_PAIR] = 8,
-    [FAULT_KILL_SITE] = 8, [FAULT_PAUSE] = 6, [FAULT_RESYNC] = 4};
+    [FAULT_KILL] = 32,     [FAULT_STOP] = 28,  [FAULT_KILL_PAIR] = 8, [FAULT_STOP_PAIR] = 8,
+    [FAULT_KILL_SITE] = 8, [FAULT_PAUSE] = 10, [FAULT_RESYNC] = 6};
 static const uint32_t role_odds[ROLES] = {
     [ROLE_LINK] = 40, [ROLE_NODE] = 30, [ROLE_ROUTER] = 15, [ROLE_COORDINATOR] = 15};
 
