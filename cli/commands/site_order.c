@@ -140,6 +140,7 @@ static int watch(const struct flags_common *common, const struct site_wish *wish
 
 static int take(void *context, const struct frame *frame)
 {
+    const struct admin_reply *reply = &frame->body.admin_reply;
     const struct site_wish *wish = context;
     bool all = wish->name[0] == '\0';
 
@@ -147,7 +148,10 @@ static int take(void *context, const struct frame *frame)
                   wish->step == SITE_STEP_PAUSE    ? "nothing is sent or taken any more"
                   : wish->step == SITE_STEP_RESUME ? "what was paused goes on"
                                                    : "all is compared once more",
-                  frame->body.admin_reply.created ? "" : ", as was so before");
+                  reply->created ? "" : ", as was so before");
+    if (reply->message[0] != '\0') {
+        (void)fprintf(stderr, "%s\n", reply->message);
+    }
     return CMD_OK;
 }
 

@@ -243,6 +243,30 @@ static enum status attempt_all(struct coordinator *self, uint64_t now_us, void *
     return status;
 }
 
+/* What was ordered of single filters stays so. */
+static void tell_left(const struct coordinator *self, struct order_command *command)
+{
+    const char *first = "";
+    size_t count = 0;
+
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+        struct site_set sites = *document_sites(document);
+        const struct site_entry *entry = find_live(&sites, command->request->site.site);
+
+        if (entry != NULL && entry->paused && document->content.state == FILTER_ACTIVE) {
+            first = count == 0 ? document->content.name : first;
+            count++;
+        }
+    }
+    if (count > 0) {
+        (void)snprintf(command->message, sizeof command->message,
+                       "%zu filter%s paused by orders of their own, %.128s among them; "
+                       "`orbloom site resume %.32s NAME`",
+                       count, count == 1 ? " stays" : "s stay", first, command->request->site.site);
+    }
+}
+
 /* ---- the command ---- */
 
 static const char *words_of(enum site_step step)
@@ -268,6 +292,9 @@ void sites_order_command(struct coordinator *self, uint64_t now_us, const struct
     }
     if (status != STATUS_OK && command.message[0] == '\0') {
         records_tell(self, status, "written", command.message, sizeof command.message);
+    }
+    if (status == STATUS_OK && all && !pauses(&command)) {
+        tell_left(self, &command);
     }
     if (status == STATUS_OK && command.changed) {
         log_line(LOG_INFO, "%s%s, site %s: %s, as an operator asked",

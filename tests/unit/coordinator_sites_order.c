@@ -142,6 +142,21 @@ Test(coordinator_order, all_filters_are_paused_in_the_list_of_nodes)
     expect_done(order_all(EU, SITE_STEP_RESUME, "us"), false);
 }
 
+Test(coordinator_order, filters_that_stay_paused_are_told_when_all_are_resumed)
+{
+    struct coordinator_told told;
+
+    join(EU, US);
+    expect_done(order_all(EU, SITE_STEP_PAUSE, "us"), true);
+    told = order_all(EU, SITE_STEP_RESUME, "us");
+    cr_assert_str_eq(told.message, "");
+    expect_done(site_stages_change(EU, SITE_STEP_PAUSE, "us"), true);
+    told = order_all(EU, SITE_STEP_RESUME, "us");
+    expect_done(told, false);
+    cr_assert_str_eq(told.message, "1 filter stays paused by orders of their own, urls among them; "
+                                   "`orbloom site resume us NAME`");
+}
+
 /* A node that registers is written into the same list. */
 Test(coordinator_order, what_is_paused_stays_so_when_nodes_come)
 {
