@@ -50,7 +50,7 @@ void sites_drop_everywhere(struct filter_document *document, const void *context
     for (uint32_t i = 0; i < sites->count; i++) {
         sites->entries[i].state = SITE_GONE;
     }
-    sites->takes_adds = sites->says_absent = sites->settled = false;
+    sites->takes_adds = sites->says_absent = sites->settled = sites->joins_anew = false;
     document->content.state = FILTER_DROPPING;
     document_epoch_advance(document);
 }

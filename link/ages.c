@@ -8,8 +8,10 @@
  * of sites, and what the marks are about, are judged when the answer is given.
  *
  * Or the other way round: which of the others have what is acknowledged here now? They are asked,
- * again and again, begin marks for it, and answer once those count there (confirms.c). That is
- * about the document as it was then: with another epoch they are asked anew. */
+ * again and again, and answer once it counts there (confirms.c). That is about the document as it
+ * was then: with another epoch they are asked anew. Whoever this link sends the filter to is told
+ * with the question where the logs here end (marks.c), by what is gathered after the question has
+ * come; the others begin marks for it. */
 #include "link/private.h"
 #include "map/rebuild.h"
 
@@ -55,8 +57,8 @@ static uint32_t peer_of(const struct link *self, const struct site_id *id)
 /* ---- telling ---- */
 
 /* The document may be newer than what the last sweep has found. */
-static bool is_about(struct inflow *inflow, const struct document_entry *entry,
-                     const struct site_entry *site)
+bool ages_is_about(struct inflow *inflow, const struct document_entry *entry,
+                   const struct site_entry *site)
 {
     const struct site_set *set = document_sites(&entry->document);
     const struct marks *marks = &inflow->marked.marks;
@@ -90,7 +92,7 @@ struct mark_told ages_told(const struct link *self, struct inflow *inflow,
                            const struct document_entry *entry, const struct site_entry *site,
                            const struct marks_noted *noted)
 {
-    return inflow != NULL && is_about(inflow, entry, site)
+    return inflow != NULL && ages_is_about(inflow, entry, site)
                ? inflow_tell(inflow, begun_before(noted, inflow), time_of_answer(self))
                : (struct mark_told){0};
 }
@@ -211,20 +213,20 @@ static uint64_t due_us(const struct age_question *question)
     return least(question->until_us, question->again_us);
 }
 
-/* False: too many wait, or memory is out. */
-static bool keep(struct link *self, const struct age_question *question)
+/* NULL: too many wait, or memory is out. */
+static struct age_question *keep(struct link *self, const struct age_question *question)
 {
     struct age_question *kept = self->ages.nwaiting < AGES_MAX_WAITING ? heap_alloc(1, sizeof *kept)
                                                                        : NULL;
 
     if (kept == NULL) {
-        return false;
+        return NULL;
     }
     *kept = *question;
     TAILQ_INSERT_TAIL(&self->ages.waiting, kept, link);
     self->ages.nwaiting++;
     self->ages.due_us = least(self->ages.due_us, due_us(kept));
-    return true;
+    return kept;
 }
 
 static void forget(struct link *self, struct age_question *question)
@@ -247,30 +249,6 @@ static void note_marks(struct link *self, struct age_question *question, bool wa
             question->noted[peer] = ages_note(inflow);
             marked_want(inflow, question->until_us + AGES_WANTED_US, waits);
         }
-    }
-}
-
-void ages_on_request(struct link *self, uint64_t now_us, const struct peer *from,
-                     const struct frame *frame)
-{
-    const struct site_age_request *request = &frame->body.site_age_request;
-    uint32_t wait_ms = request->wait_ms < SITE_AGE_MAX_WAIT_MS ? request->wait_ms
-                                                               : SITE_AGE_MAX_WAIT_MS;
-    struct age_question question = {.from = *from,
-                                    .correlation = frame->correlation,
-                                    .filter_id = request->filter_id,
-                                    .until_us = now_us + wait_ms * UINT64_C(1000),
-                                    .confirms = request->confirms,
-                                    .enough = request->confirms ? request->enough : 0,
-                                    .again_us = request->confirms ? now_us : ACTOR_NEVER};
-    struct telling telling;
-
-    if (!request->confirms) {
-        note_marks(self, &question, wait_ms > 0);
-    }
-    tell(self, &question, &telling);
-    if (wait_ms == 0 || !telling.lacks || !keep(self, &question)) {
-        answer(self, &question, &telling);
     }
 }
 
@@ -304,30 +282,49 @@ static void follow(struct link *self, struct age_question *question,
     memset(question->asked, 0, sizeof question->asked);
 }
 
-/* Where no link of that site is there now, one may be soon. Those that are take turns: one that has
- * just started may take long until it has anything to confirm. */
+/* Of a document in which the site is; without ends. */
+static struct site_confirm question_of(const struct age_question *question, uint64_t now_us,
+                                       const struct document_entry *entry,
+                                       const struct site_entry *site)
+{
+    const struct site_set *set = document_sites(&entry->document);
+    uint64_t left_us = question->until_us > now_us ? question->until_us - now_us : 0;
+
+    return (struct site_confirm){
+        .number = question->number,
+        .uid = entry->document.content.uid,
+        .asker_life = site_set_own(set)->life,
+        .other_life = site->life,
+        .wait_ms = (uint32_t)((left_us + 999) / 1000),
+        .set_hash = mark_set_hash(set),
+    };
+}
+
+/* The first time by the stream that this link sends there, if it does, with the ends that a mark
+ * would be answered with: that saves the mark. Else, and from then on, by its links as they take
+ * turns: where none is there now, one may be soon, and one that has just started may take long
+ * until it has anything to confirm. */
 static void ask_site(struct link *self, uint64_t now_us, struct age_question *question,
                      const struct document_entry *entry, const struct site_entry *site,
                      uint32_t peer)
 {
-    const struct site_set *set = document_sites(&entry->document);
     struct confirm_asked *asked = &question->asked[peer];
-    struct channel *channel = channel_in_turn(self, peer, &entry->document.content.uid,
-                                              asked->times++);
     const struct frame frame = {
         .kind = FRAME_SITE_CONFIRM,
-        .body.site_confirm = {.number = question->number,
-                              .uid = entry->document.content.uid,
-                              .asker_life = site_set_own(set)->life,
-                              .other_life = site->life,
-                              .wait_ms = (uint32_t)((question->until_us - now_us + 999) / 1000),
-                              .set_hash = mark_set_hash(set)},
+        .body.site_confirm = question_of(question, now_us, entry, site),
     };
+    struct channel *channel;
 
+    asked->again_us = now_us + CONFIRM_AGAIN_US;
+    if (asked->times == 0 && outflow_want_ends(self, question->filter_id, peer)) {
+        asked->times++;
+        asked->ends_since = ++self->last_number;
+        return;
+    }
+    channel = channel_in_turn(self, peer, &entry->document.content.uid, asked->times++);
     if (channel != NULL) {
         (void)channel_send(self, channel, &frame);
     }
-    asked->again_us = now_us + CONFIRM_AGAIN_US;
 }
 
 static void ask_others(struct link *self, uint64_t now_us, struct age_question *question)
@@ -357,6 +354,53 @@ static void ask_others(struct link *self, uint64_t now_us, struct age_question *
     }
 }
 
+/* With the ends of another epoch nobody is asked. */
+static void ask_with_ends(struct link *self, uint64_t now_us, struct age_question *question,
+                          const struct outflow *outflow, const struct outmark *ends)
+{
+    const struct document_entry *entry = document_cache_find(router_documents(self->router),
+                                                             question->filter_id);
+    const struct site_entry *site = entry != NULL && site_filter_own(self, entry) != NULL
+                                        ? site_set_find(document_sites(&entry->document),
+                                                        &self->config.peers[outflow->peer].id)
+                                        : NULL;
+    struct channel *channel = channel_find(self, outflow->channel);
+    struct frame frame = {.kind = FRAME_SITE_CONFIRM};
+    struct site_confirm *confirm = &frame.body.site_confirm;
+
+    if (site == NULL || site->state == SITE_GONE || channel == NULL ||
+        entry->document.epoch != question->epoch || ends->epoch != question->epoch) {
+        return;
+    }
+    *confirm = question_of(question, now_us, entry, site);
+    confirm->stream = outflow->stream;
+    confirm->batch = outflow->number;
+    confirm->groups = ends->groups;
+    confirm->read = ends->needed;
+    confirm->ends = ends->passed;
+    confirm->nends = ends->npassed;
+    if (channel_send(self, channel, &frame)) {
+        question->asked[outflow->peer].ends_since = 0;
+        question->asked[outflow->peer].again_us = now_us + CONFIRM_AGAIN_US;
+    }
+}
+
+void ages_on_ends(struct link *self, uint64_t now_us, const struct outflow *outflow,
+                  const struct outmark *ends)
+{
+    struct age_question *question;
+
+    TAILQ_FOREACH(question, &self->ages.waiting, link)
+    {
+        const struct confirm_asked *asked = &question->asked[outflow->peer];
+
+        if (question->filter_id == outflow->filter_id && asked->ends_since != 0 &&
+            asked->ends_since < ends->mark && !asked->confirmed && !question->lost) {
+            ask_with_ends(self, now_us, question, outflow, ends);
+        }
+    }
+}
+
 void ages_on_confirmed(struct link *self, const struct channel *channel,
                        const struct site_confirmed *message)
 {
@@ -372,7 +416,37 @@ void ages_on_confirmed(struct link *self, const struct channel *channel,
     }
 }
 
-/* ---- answering ---- */
+/* ---- questions and answers ---- */
+
+void ages_on_request(struct link *self, uint64_t now_us, const struct peer *from,
+                     const struct frame *frame)
+{
+    const struct site_age_request *request = &frame->body.site_age_request;
+    uint32_t wait_ms = request->wait_ms < SITE_AGE_MAX_WAIT_MS ? request->wait_ms
+                                                               : SITE_AGE_MAX_WAIT_MS;
+    struct age_question question = {.from = *from,
+                                    .correlation = frame->correlation,
+                                    .filter_id = request->filter_id,
+                                    .until_us = now_us + wait_ms * UINT64_C(1000),
+                                    .confirms = request->confirms,
+                                    .enough = request->confirms ? request->enough : 0,
+                                    .again_us = request->confirms ? now_us : ACTOR_NEVER};
+    struct age_question *kept = NULL;
+    struct telling telling;
+
+    if (!request->confirms) {
+        note_marks(self, &question, wait_ms > 0);
+    }
+    tell(self, &question, &telling);
+    if (wait_ms > 0 && telling.lacks) {
+        kept = keep(self, &question);
+    }
+    if (kept == NULL) {
+        answer(self, &question, &telling);
+    } else if (kept->confirms) {
+        ask_others(self, now_us, kept); /* This turn does what it takes. */
+    }
+}
 
 /* True: it is answered. */
 static bool look(struct link *self, uint64_t now_us, struct age_question *question)

@@ -20,10 +20,13 @@
 enum {
     AGES_MAX_WAITING = 1024,     /* questions; those beyond are not kept waiting */
     CONFIRMS_MAX_WAITING = 1024, /* ... of other sites; those beyond are refused */
+    CONFIRMS_MAX_ENDS = 1 << 16, /* that wait with these; marks are begun for those beyond */
 };
 
 struct channel;
 struct inflow;
+struct outflow;
+struct outmark;
 
 /* ---- questions how much of other sites is here ---- */
 
@@ -35,8 +38,10 @@ struct marks_noted {
 
 /* The other way round: what one other site is asked. */
 struct confirm_asked {
-    uint64_t again_us; /* it is not asked once more before that */
-    uint32_t times;    /* it was asked */
+    uint64_t again_us;   /* it is not asked once more before that */
+    uint64_t ends_since; /* ends that are gathered after this go with the question; 0: none do, or
+                            they have */
+    uint32_t times;      /* it was asked */
     bool confirmed;
 };
 
@@ -71,10 +76,20 @@ struct ages {
 
 /* ---- questions of other sites whether all of theirs is here ---- */
 
-/* One that waits for a mark that is begun after it has come. */
+/* Ends that came with a question. */
+struct confirm_ends {
+    uint64_t stream;          /* by which all below them comes ... */
+    uint64_t batch;           /* ... up to this one; then: */
+    uint64_t reached;         /* what marked_reach() has said; 0: not yet */
+    struct site_source *ends; /* ... until then; NULL: none are waited for */
+    size_t nends;
+};
+
+/* One that waits for its ends, or for a mark that is begun after it has come. */
 struct confirm_wait {
     TAILQ_ENTRY(confirm_wait) link;
-    struct site_confirm question;
+    struct site_confirm question; /* without its ends */
+    struct confirm_ends ends;
     uint32_t peer;    /* who asks ... */
     uint64_t channel; /* ... and by which it hears the answer */
     uint64_t filter_id;
@@ -89,6 +104,7 @@ TAILQ_HEAD(confirm_list, confirm_wait);
 struct confirms {
     struct confirm_list waiting;
     size_t nwaiting; /* at most CONFIRMS_MAX_WAITING */
+    size_t nends;    /* of all of them; at most CONFIRMS_MAX_ENDS */
     uint64_t due_us; /* the first of them is over; ACTOR_NEVER: none waits */
     bool news;       /* of one of them */
 };
@@ -99,12 +115,20 @@ struct confirms {
 void ages_on_request(struct link *self, uint64_t now_us, const struct peer *from,
                      const struct frame *frame);
 
+/* The ends of this site's logs, and all below them is sent by the stream to another site. */
+void ages_on_ends(struct link *self, uint64_t now_us, const struct outflow *outflow,
+                  const struct outmark *ends);
+
 /* Another site has all that was acknowledged here before it was asked, or says that it has not. */
 void ages_on_confirmed(struct link *self, const struct channel *channel,
                        const struct site_confirmed *message);
 
 /* How many marks have been begun; NULL: nothing is received. */
 struct marks_noted ages_note(const struct inflow *inflow);
+
+/* Is what is received about that site and keyset as the document has them now? */
+bool ages_is_about(struct inflow *inflow, const struct document_entry *entry,
+                   const struct site_entry *site);
 
 /* What a question is told that has noted that when it came; it is about the document as it is now,
  * and that site in it. Inflow NULL: nothing. */
@@ -126,6 +150,9 @@ void ages_fini(struct link *self);
 /* Another site asks: is all of it here? */
 void confirms_on_confirm(struct link *self, uint64_t now_us, const struct channel *channel,
                          const struct site_confirm *message);
+
+/* Ends that came with questions are taken once all below them is applied; before inflows_turn(). */
+void confirms_reach(struct link *self, uint64_t now_us);
 
 /* A mark of what is received was confirmed, or what was confirmed counts again. */
 void confirms_marked(const struct inflow *inflow);

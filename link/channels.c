@@ -153,8 +153,8 @@ struct channel *channel_in_turn(struct link *self, uint32_t peer, const struct f
 /* ---- greeting ---- */
 
 /* An answer repeats the correlation of what it answers; who greets has put its time there, so that
- * it need not remember when it sent which of them. */
-static struct frame greeting(const struct link *self, uint32_t peer, bool answer,
+ * it need not remember when it sent which of them. Channel NULL: there is none yet. */
+static struct frame greeting(struct link *self, uint32_t peer, struct channel *channel, bool answer,
                              uint64_t correlation)
 {
     struct frame frame = {
@@ -168,6 +168,10 @@ static struct frame greeting(const struct link *self, uint32_t peer, bool answer
     };
 
     memcpy(frame.body.site_hello.site, self->config.site, sizeof self->config.site);
+    if (channel != NULL) {
+        alive_tell(self, channel, &frame.body.site_hello);
+        rest_tell(self, channel, &frame.body.site_hello);
+    }
     return frame;
 }
 
@@ -271,6 +275,8 @@ static void take(struct link *self, uint64_t now_us, struct channel *place, uint
         place->peer = peer;
         place->boot = hello->boot;
         place->round_trip_us = 0;
+        place->unequal = 0;
+        place->rested_us = now_us;
         log_limited(&self->greeted_log, now_us, LOG_INFO, "a link of site %s is there (%016llx)",
                     channel_site(self, place), (unsigned long long)hello->boot);
     }
@@ -341,8 +347,9 @@ void channel_greeted(struct link *self, uint64_t now_us, const struct frame *fra
     }
     take(self, now_us, place, peer, hello);
     note_round_trip(place, now_us, frame);
+    alive_heard(self, now_us, place, hello);
     if (link == 0) {
-        answer = greeting(self, peer, true, frame->correlation);
+        answer = greeting(self, peer, place, true, frame->correlation);
         (void)channel_send(self, place, &answer);
     }
 }
@@ -380,9 +387,9 @@ void channel_refused(struct link *self, uint64_t now_us, uint32_t link, const ch
 static void greet(struct link *self, uint64_t now_us, uint32_t peer)
 {
     struct dialed *dialed = &self->dialed[peer];
-    struct frame frame = greeting(self, peer, false, now_us);
-    const struct channel *known;
+    struct channel *known;
     struct channel towards;
+    struct frame frame;
 
     if (dialed->link == 0) {
         dialed->link = self->outer.link_open(self->outer.context,
@@ -390,6 +397,7 @@ static void greet(struct link *self, uint64_t now_us, uint32_t peer)
     }
     if (dialed->link != 0) {
         known = channel_of_answer(self, dialed->link);
+        frame = greeting(self, peer, known, false, now_us);
         frame.body.site_hello.round_trip_us = known != NULL ? known->round_trip_us : 0;
         towards = (struct channel){.link = dialed->link};
         (void)channel_send(self, &towards, &frame);

@@ -6,11 +6,34 @@
  * noted it, and have the boots that they had. The lives and the set of sites that the question
  * names have to be those of the document here, when it comes and when it is answered: who was put
  * back names an older set. With the document's epoch the question ends. Whoever asks repeats it
- * until it is answered, so one that ended, or whose answer is lost, is simply asked anew. */
+ * until it is answered, so one that ended, or whose answer is lost, is simply asked anew.
+ *
+ * The question may bring what the source would answer to that mark: the ends of its logs, which it
+ * has gathered after it was asked itself, and by which batch of the stream all below them comes.
+ * That is half a round trip sooner, twice, and says the same. The models begin a mark when R
+ * replicas are asked for their ends (tests/models/site_mark.pml), whoever had them asked; and what
+ * it takes for a mark to be confirmed, it takes here. Only the time is missing at which it began by
+ * the clock here (site_fresh.pml, ENDS_BEFORE and B0_LATE): so such ends answer their question, and
+ * count for no age, no fresh check and no evidence. They hold while the stream does that brought
+ * them. Where it ends before, and where there is no room for them, a mark is begun. */
 #include "link/private.h"
 
 /* Marks go on for so long; each repetition of the question wants them anew. */
 enum { CONFIRM_WANTED_US = 1000000 };
+
+/* NULL: it is not received any more. */
+static struct inflow *inflow_for(const struct link *self, const struct confirm_wait *wait)
+{
+    return inflow_find(self, wait->filter_id, wait->peer);
+}
+
+/* Do the ends that it has brought count? */
+static bool are_ends_proved(const struct confirm_wait *wait, struct inflow *inflow,
+                            const struct document_entry *entry, const struct site_entry *asker)
+{
+    return inflow != NULL && inflow->stream != 0 && inflow->stream == wait->ends.stream &&
+           marked_is_proved(inflow, wait->ends.reached) && ages_is_about(inflow, entry, asker);
+}
 
 /* STATUS_OK: it has; STATUS_NOT_READY: that is not known yet; else it is refused. */
 static enum status judge(const struct link *self, const struct confirm_wait *wait)
@@ -20,6 +43,7 @@ static enum status judge(const struct link *self, const struct confirm_wait *wai
                                                              wait->filter_id);
     enum status status = site_filter_shared(self, wait->peer, entry, &question->other_life,
                                             &question->asker_life);
+    struct inflow *inflow = inflow_for(self, wait);
     const struct site_set *set;
     const struct site_entry *asker;
 
@@ -31,9 +55,8 @@ static enum status judge(const struct link *self, const struct confirm_wait *wai
     if (entry->document.epoch != wait->epoch || mark_set_hash(set) != question->set_hash) {
         return STATUS_STALE;
     }
-    return ages_told(self, inflow_find(self, wait->filter_id, wait->peer), entry, asker,
-                     &wait->noted)
-                   .after
+    return are_ends_proved(wait, inflow, entry, asker) ||
+                   ages_told(self, inflow, entry, asker, &wait->noted).after
                ? STATUS_OK
                : STATUS_NOT_READY;
 }
@@ -69,8 +92,17 @@ static struct confirm_wait *find(struct link *self, uint32_t peer, uint64_t numb
     return NULL;
 }
 
+static void drop_ends(struct link *self, struct confirm_wait *wait)
+{
+    self->confirms.nends -= wait->ends.nends;
+    heap_free(wait->ends.ends);
+    wait->ends.ends = NULL;
+    wait->ends.nends = 0;
+}
+
 static void forget(struct link *self, struct confirm_wait *wait)
 {
+    drop_ends(self, wait);
     TAILQ_REMOVE(&self->confirms.waiting, wait, link);
     self->confirms.nwaiting--;
     heap_free(wait);
@@ -150,7 +182,9 @@ static struct confirm_wait *begin(struct link *self, uint64_t now_us, const stru
     };
     enum status status;
 
-    wait.noted = ages_note(inflow_find(self, wait.filter_id, wait.peer));
+    wait.question.ends = NULL;
+    wait.question.nends = 0;
+    wait.noted = ages_note(inflow_for(self, &wait));
     status = judge(self, &wait);
     if (status == STATUS_NOT_READY) {
         return keep(self, &wait);
@@ -159,19 +193,102 @@ static struct confirm_wait *begin(struct link *self, uint64_t now_us, const stru
     return NULL;
 }
 
+/* ---- with ends ---- */
+
+static void want_mark(struct link *self, uint64_t now_us, const struct confirm_wait *wait,
+                      bool at_once)
+{
+    struct inflow *inflow = inflow_for(self, wait);
+
+    if (inflow != NULL) {
+        marked_want(inflow, now_us + CONFIRM_WANTED_US, at_once);
+    }
+}
+
+/* Two times the same question is about the same. */
+static bool has_ends(const struct confirm_wait *wait, uint64_t stream)
+{
+    return wait->ends.stream == stream && (wait->ends.ends != NULL || wait->ends.reached != 0);
+}
+
+/* True: it waits for its ends. They are of a stream that is received here, by the same channel. */
+static bool keep_ends(struct link *self, const struct channel *channel, struct confirm_wait *wait,
+                      const struct site_confirm *message)
+{
+    struct confirms *confirms = &self->confirms;
+    const struct inflow *inflow = inflow_of(self, channel, message->stream);
+    struct site_source *ends;
+
+    if (message->nends == 0 || inflow == NULL || inflow->filter_id != wait->filter_id) {
+        return false;
+    }
+    if (has_ends(wait, message->stream)) {
+        return true;
+    }
+    if (message->nends > CONFIRMS_MAX_ENDS - confirms->nends ||
+        marked_judge_ends(message->groups, message->read, message->ends, message->nends) !=
+            STATUS_OK) {
+        return false;
+    }
+    ends = heap_alloc(message->nends, sizeof *ends);
+    if (ends == NULL) {
+        return false;
+    }
+    memcpy(ends, message->ends, message->nends * sizeof *ends);
+    drop_ends(self, wait);
+    wait->ends = (struct confirm_ends){
+        .stream = message->stream, .batch = message->batch, .ends = ends, .nends = message->nends};
+    confirms->nends += message->nends;
+    return true;
+}
+
+/* True: all below the ends is here now, or will not be by that stream. */
+static bool reach(struct link *self, uint64_t now_us, struct confirm_wait *wait)
+{
+    struct confirm_ends *ends = &wait->ends;
+    struct inflow *inflow = inflow_for(self, wait);
+    bool lasts = inflow != NULL && inflow->stream == ends->stream;
+
+    if (lasts && inflow->applied < ends->batch) {
+        return false;
+    }
+    if (lasts) {
+        ends->reached = marked_reach(inflow, ends->ends, ends->nends);
+    }
+    if (ends->reached == 0) {
+        want_mark(self, now_us, wait, true);
+    }
+    return true;
+}
+
+void confirms_reach(struct link *self, uint64_t now_us)
+{
+    struct confirm_wait *wait;
+
+    if (self->confirms.nends == 0) {
+        return;
+    }
+    TAILQ_FOREACH(wait, &self->confirms.waiting, link)
+    {
+        if (wait->ends.ends != NULL && reach(self, now_us, wait)) {
+            drop_ends(self, wait);
+        }
+    }
+}
+
+/* ---- a question ---- */
+
 void confirms_on_confirm(struct link *self, uint64_t now_us, const struct channel *channel,
                          const struct site_confirm *message)
 {
     struct confirm_wait *wait = repeated(self, now_us, channel, message);
     bool first = wait == NULL;
-    struct inflow *inflow;
 
     if (first) {
         wait = begin(self, now_us, channel, message);
     }
-    inflow = wait != NULL ? inflow_find(self, wait->filter_id, wait->peer) : NULL;
-    if (inflow != NULL) {
-        marked_want(inflow, now_us + CONFIRM_WANTED_US, first);
+    if (wait != NULL && !keep_ends(self, channel, wait, message)) {
+        want_mark(self, now_us, wait, first);
     }
 }
 

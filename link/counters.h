@@ -15,6 +15,7 @@
     X(site_applied_keys_total, "keys", "fingerprints of other sites applied here")                \
     X(site_repeats_total, "records", "records of replicas not sent, as they had been")            \
     X(site_copies_total, "copies", "replicas of slot groups whose keys were sent as a whole")     \
+    X(site_put_backs_total, "filters", "of which another site remembered more than this one has") \
     X(site_full_total, "batches", "batches that wait, as the filter here is full")                \
     X(site_pending_keys, "keys", "fingerprints read that are not applied elsewhere (a gauge)")    \
     X(site_lag_us, "us", "how far another site is behind, at most; 0: by nothing (a gauge)")      \

@@ -152,6 +152,24 @@ static bool knows_gone(const struct noted_set *noted, const struct site_set *doc
     return noted != NULL;
 }
 
+/* Does it have each site in its present life? */
+static bool knows_lives(const struct noted_set *noted, const struct site_set *document)
+{
+    struct site_set set;
+
+    expand(noted, &set);
+    for (uint32_t i = 0; noted != NULL && i < document->count; i++) {
+        const struct site_entry *entry = &document->entries[i];
+        const struct site_entry *known = site_set_find(&set, &entry->id);
+
+        if (entry->state != SITE_GONE &&
+            (known == NULL || site_life_compare(&known->life, &entry->life) != 0)) {
+            return false;
+        }
+    }
+    return noted != NULL;
+}
+
 /* ---- what was heard ---- */
 
 static const struct heard *last_heard(const struct proof *self)
@@ -266,6 +284,10 @@ static bool copy_helps(const struct proof *self, const struct site_set *document
     }
     if (site_set_own(document)->state == SITE_JOINING && now->here->takes_adds &&
         (here == NULL || !here->takes_adds)) {
+        return true;
+    }
+    if (site_set_heals(document) && knows_lives(now->there, document) &&
+        !knows_lives(there, document)) {
         return true;
     }
     return !document->settled && !(knows_gone(there, document) && knows_gone(here, document)) &&
@@ -452,7 +474,7 @@ void evidence_tick(struct link *self, uint64_t now_us)
 
 bool evidence_has_news(const struct link *self)
 {
-    return self->evidence_news;
+    return self->evidence_news || put_back_has_news(self);
 }
 
 static void say(const struct link *link, const struct inflow *inflow, struct site_evidence *out)
@@ -489,11 +511,11 @@ static void empty_page(struct link *self)
     }
 }
 
-static size_t fill_page(struct link *self)
+/* Behind the first `count` of the page; returns how many there are then. */
+static size_t fill_page(struct link *self, size_t count)
 {
     struct inflow *first = following(self, self->evidence_last);
     struct inflow *inflow = first;
-    size_t count = 0;
 
     do {
         if (is_news(inflow->proof)) {
@@ -512,9 +534,14 @@ void evidence_fill(struct link *self, struct sync_request *request)
 {
     size_t count = 0;
 
-    if (self->nproofs > 0) {
+    if (self->nproofs > 0 || put_back_has_news(self)) {
         empty_page(self);
-        count = self->evidence_page != NULL ? fill_page(self) : 0;
+    }
+    if (self->evidence_page != NULL && put_back_has_news(self)) {
+        count = put_back_fill(self, self->evidence_page, PAGE_EVIDENCE);
+    }
+    if (self->evidence_page != NULL && self->nproofs > 0) {
+        count = fill_page(self, count);
     }
     request->evidence = self->evidence_page;
     request->nevidence = count;
@@ -525,6 +552,7 @@ void evidence_heard(struct link *self, uint64_t now_us)
     struct inflow *inflow;
 
     self->evidence_news = false;
+    put_back_heard(self, now_us);
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
         struct proof *proof = inflow->proof;

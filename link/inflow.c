@@ -131,8 +131,10 @@ static void advance(struct link *self, struct inflow *inflow)
             return;
         }
         assert(first->number == inflow->applied + 1);
+        inflow->unplaced |= first->nkeys > 0;
         if (first->ncursors > 0) {
-            places_advanced(inflow, first->nkeys > 0);
+            places_advanced(inflow, inflow->unplaced);
+            inflow->unplaced = false;
         }
         inflow->applied = first->number;
         inflow->held -= first->bytes;
@@ -551,7 +553,7 @@ static void end_by_loss(struct link *self, struct inflow *inflow)
 }
 
 /* Whether a stream was open or not: once it may be, it is at once. */
-static void rest(struct link *self, struct inflow *inflow)
+static void hold(struct link *self, struct inflow *inflow)
 {
     if (inflow->stream != 0) {
         end_stream(self, inflow, STATUS_NOT_READY, "it is paused by an operator");
@@ -566,7 +568,7 @@ static void inflow_turn(struct link *self, uint64_t now_us, struct inflow *inflo
         begin_anew(self, inflow);
     }
     if (pause_is_on(inflow)) {
-        rest(self, inflow);
+        hold(self, inflow);
     }
     places_turn(self, now_us, inflow);
     marked_turn(self, now_us, inflow);

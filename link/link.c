@@ -72,6 +72,9 @@ static const char *not_shared(const struct link *self, uint32_t peer,
         return "one of the two sites has another life by what is known here: it was put back, or "
                "that is not known yet";
     }
+    if (put_back_is(self, &entry->document.content.uid, own_life)) {
+        return "this site was put back to an older copy: it joins anew";
+    }
     *status = STATUS_OK;
     return NULL;
 }
@@ -104,6 +107,18 @@ static const char *fault_of(const struct link *self, uint32_t peer,
     return fault;
 }
 
+/* What heals a site that joins anew is not logged as its own, so it reaches others by the whole
+ * copy that their first stream of its new life begins with: not before it counts, then. Who joins
+ * anew as well copies all others itself. */
+static bool may_be_told(struct link *self, uint32_t peer, const struct document_entry *entry)
+{
+    struct site_filter told;
+
+    return !site_set_heals(document_sites(&entry->document)) ||
+           (states_of_peer(self, peer, &entry->document.content.uid, &told) && !told.dropped &&
+            told.document.joins_anew);
+}
+
 const struct document_entry *site_filter_find(struct link *self, uint32_t peer,
                                               const struct site_open *open, enum status *status,
                                               const char **cause)
@@ -111,6 +126,10 @@ const struct document_entry *site_filter_find(struct link *self, uint32_t peer,
     const struct document_entry *entry = site_filter_of(self, &open->uid);
 
     *cause = fault_of(self, peer, entry, &open->source_life, &open->own_life, open->keyset, status);
+    if (*cause == NULL && !may_be_told(self, peer, entry)) {
+        *status = STATUS_NOT_READY;
+        *cause = "this site joins anew, and has not taken over yet what others have of its keys";
+    }
     return *cause == NULL ? entry : NULL;
 }
 
@@ -320,10 +339,13 @@ void link_destroy(struct link **link)
         readers_fini(self);
         ages_fini(self);
         confirms_fini(self);
+        put_back_fini(self);
     }
     buffer_fini(&self->out);
     states_destroy(&self->states);
     heap_free(self->evidence_page);
+    heap_free(self->rest_logs);
+    heap_free(self->rest_busy);
     heap_free(self->filters);
     heap_free(self->spare);
     codec_arena_destroy(&self->arena);
@@ -413,6 +435,7 @@ static void turn(void *context, uint64_t now_us)
 
     self->now_us = now_us;
     evidence_turn(self, now_us);
+    confirms_reach(self, now_us);
     inflows_turn(self, now_us);
     states_turn(self, now_us);
     self->core.turn(self->core.self, now_us);
@@ -421,6 +444,7 @@ static void turn(void *context, uint64_t now_us)
     inflows_turn(self, now_us);
     ages_turn(self, now_us);
     confirms_turn(self, now_us);
+    self->core.turn(self->core.self, now_us); /* What these have asked nodes leaves at once. */
 }
 
 static uint64_t next_us(void *context)
@@ -447,6 +471,7 @@ static void on_time(void *context, uint64_t now_us)
         inflows_tick(self, now_us);
         states_tick(self, now_us);
         evidence_tick(self, now_us);
+        put_back_tick(self, now_us);
         outflows_tick(self);
         readers_tick(self);
         lag_tick(self, now_us);

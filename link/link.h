@@ -21,7 +21,8 @@
  *          ends of their logs, and answers with them once the stream has passed those. When that
  *          batch is applied, every plain check at the receiver finds all of it.
  * Confirm: a link asks another site's whether all is there that is acknowledged here now. That one
- *          begins a mark, and answers once it counts.
+ *          begins a mark, unless the ends that it would be answered with come along, and answers
+ *          once it counts.
  * Place:   how far a log of the source's nodes is applied. W nodes of the receiver note it behind
  *          the keys, about once a second; a link that begins reads it from R of them.
  * Channel: links greet each other every LINK_HELLO_US. Either side may dial.

@@ -2,7 +2,9 @@
  * are asked for: the source answers how far its nodes' logs went, and by which batch that is here.
  * When that batch is applied the mark counts (site/mark.h) for plain checks, and for more once
  * these ends are noted by nodes here, so that the source can't be put back behind them unnoticed,
- * and nodes here have told once more the boots that they had. */
+ * and nodes here have told once more the boots that they had. Ends that the source tells unasked
+ * (confirms.c) are proved in the same way, and are no mark: nobody here knows when they were
+ * gathered. */
 #include "link/private.h"
 
 #include <assert.h>
@@ -39,6 +41,7 @@ void marked_void(struct inflow *inflow)
 
     marked_fini(inflow);
     marked->applied = marked->confirming = marked->confirmed = 0;
+    marked->reached = marked->proving = marked->proved = 0;
     marked->confirming_us = 0;
     inflow->evidence = (struct inflow_evidence){0};
 }
@@ -149,20 +152,45 @@ static struct mark_log log_of(const struct site_source *end)
                              .offset = end->offset};
 }
 
+/* The caller frees what it gets, also what makes no sense. */
+static enum status logs_of(const struct site_source *ends, size_t nends, struct mark_log **logs)
+{
+    enum status status = STATUS_OK;
+
+    *logs = heap_alloc(nends + 1, sizeof **logs);
+    if (*logs == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (size_t i = 0; i < nends && status == STATUS_OK; i++) {
+        (*logs)[i] = log_of(&ends[i]);
+        status = is_log_place(&ends[i]) ? STATUS_OK : STATUS_MALFORMED;
+    }
+    return status;
+}
+
 static enum status judge(struct inflow *inflow, const struct site_marked *message)
 {
     struct marked *marked = &inflow->marked;
     const struct mark_id id = {.tag = marked->marks.tag, .number = message->mark};
-    struct mark_log *logs = heap_alloc(message->nends + 1, sizeof *logs);
-    enum status status = logs != NULL ? STATUS_OK : STATUS_NOMEM;
+    struct mark_log *logs;
+    enum status status = logs_of(message->ends, message->nends, &logs);
 
-    for (size_t i = 0; i < message->nends && status == STATUS_OK; i++) {
-        logs[i] = log_of(&message->ends[i]);
-        status = is_log_place(&message->ends[i]) ? STATUS_OK : STATUS_MALFORMED;
-    }
     if (status == STATUS_OK) {
         status = marks_answered(&marked->marks, &id, message->groups, message->read, logs,
                                 message->nends);
+    }
+    heap_free(logs);
+    return status;
+}
+
+enum status marked_judge_ends(uint32_t ngroups, uint32_t read, const struct site_source *ends,
+                              size_t nends)
+{
+    struct mark_log *logs;
+    enum status status = logs_of(ends, nends, &logs);
+
+    if (status == STATUS_OK && !mark_ends_are_whole(ngroups, read, logs, nends)) {
+        status = STATUS_MALFORMED;
     }
     heap_free(logs);
     return status;
@@ -223,6 +251,13 @@ static bool take_place(struct inflow *inflow, const struct site_source *end, boo
     return true;
 }
 
+/* What the places now hold is to be proved. */
+static uint64_t note_reached(struct inflow *inflow)
+{
+    inflow->marked.version = inflow->places.version;
+    return ++inflow->marked.reached;
+}
+
 /* A newer mark counts for plain checks. */
 static void look(struct inflow *inflow)
 {
@@ -230,31 +265,43 @@ static void look(struct inflow *inflow)
 
     if (marked->marks.newest > marked->applied) {
         marked->applied = marked->marks.newest;
-        marked->version = inflow->places.version;
         inflow->evidence.marked_us = marked->marks.newest_us;
+        (void)note_reached(inflow);
     }
 }
 
-static void apply_first(struct inflow *inflow)
+/* All below these ends is applied. False: there was no room for all of them. */
+static bool take_ends(struct inflow *inflow, const struct site_source *ends, size_t nends)
 {
-    struct marked *marked = &inflow->marked;
-    const struct answered_mark *answered = &marked->answered[0];
     bool moved = false;
+    bool taken = true;
 
-    for (size_t i = 0; i < answered->nends; i++) {
-        const struct mark_log log = log_of(&answered->ends[i]);
+    for (size_t i = 0; i < nends && taken; i++) {
+        const struct mark_log log = log_of(&ends[i]);
 
-        if (!take_place(inflow, &answered->ends[i], &moved) ||
-            marks_applied(&marked->marks, &log) != STATUS_OK) {
-            break; /* It does not count: only a later one will. */
-        }
+        taken = take_place(inflow, &ends[i], &moved) &&
+                marks_applied(&inflow->marked.marks, &log) == STATUS_OK;
     }
     if (moved) {
         places_advanced(inflow, false);
     }
+    return taken;
+}
+
+/* A mark that lacks an end does not count: only a later one will. */
+static void apply_first(struct inflow *inflow)
+{
+    struct marked *marked = &inflow->marked;
+
+    (void)take_ends(inflow, marked->answered[0].ends, marked->answered[0].nends);
     inflow->evidence.copied = true;
     inflow->evidence.whole_us = inflow->from_nothing_us;
     forget_first(marked);
+}
+
+uint64_t marked_reach(struct inflow *inflow, const struct site_source *ends, size_t nends)
+{
+    return take_ends(inflow, ends, nends) ? note_reached(inflow) : 0;
 }
 
 /* ---- confirmed ---- */
@@ -263,6 +310,7 @@ void marked_confirmed(struct inflow *inflow)
 {
     struct marked *marked = &inflow->marked;
 
+    marked->proved = marked->proving;
     if (marked->confirming > marked->confirmed) {
         marked->confirmed = marked->confirming;
         inflow->evidence.noted_us = marked->confirming_us;
@@ -271,13 +319,23 @@ void marked_confirmed(struct inflow *inflow)
     confirms_marked(inflow);
 }
 
-/* By the rule of all marks, of the newest that is confirmed; nothing while a node here is said to
- * have started again, as it may have lost what the mark counted for. */
+/* A node here that is said to have started again may have lost what was here. */
+static bool is_doubted(const struct inflow *inflow)
+{
+    return inflow->own.doubted || inflow->own.suspect;
+}
+
+bool marked_is_proved(const struct inflow *inflow, uint64_t reached)
+{
+    return reached != 0 && reached <= inflow->marked.proved && !is_doubted(inflow);
+}
+
+/* By the rule of all marks, of the newest that is confirmed. */
 struct mark_told inflow_tell(const struct inflow *inflow, uint64_t begun, uint64_t now_us)
 {
     struct marks confirmed = inflow->marked.marks;
 
-    if (inflow->own.doubted || inflow->own.suspect) {
+    if (is_doubted(inflow)) {
         return (struct mark_told){0};
     }
     confirmed.newest = inflow->evidence.noted_us > 0 ? inflow->marked.confirmed : 0;
@@ -294,6 +352,7 @@ static void confirm(struct inflow *inflow)
         return;
     }
     if (places_are_noted(inflow, marked->version)) {
+        marked->proving = marked->reached;
         marked->confirming = marked->applied;
         marked->confirming_us = inflow->evidence.marked_us;
         own_boots_confirm(inflow);
@@ -316,7 +375,7 @@ void marked_turn(struct link *self, uint64_t now_us, struct inflow *inflow)
         apply_first(inflow);
     }
     look(inflow);
-    if (marked->applied > marked->confirmed) {
+    if (marked->reached > marked->proved) {
         confirm(inflow);
     }
     if (is_wanted(inflow, now_us) && (marked->at_once || now_us >= marked->next_us)) {

@@ -1,6 +1,10 @@
 /* Marks that the other side asks for. R replicas of each slot group tell where their logs end; once
  * enough of these are read to there, and what was read is sent, the mark is the number of the last
- * batch. The ends stay what they were told first, however many adds come meanwhile. */
+ * batch. The ends stay what they were told first, however many adds come meanwhile.
+ *
+ * Who asks the other side whether it has all that is acknowledged here would be asked for a mark in
+ * turn. What that one would be answered is gathered in the same way before the question leaves, and
+ * goes along with it (ages.c): one at a time, for all who ask meanwhile. */
 #include "base/heap.h"
 #include "link/private.h"
 
@@ -213,6 +217,20 @@ static void answer_mark(struct link *self, struct outflow *outflow, struct outma
     }
 }
 
+static void begin_own(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    struct outmark *own = &outflow->marks[OUTFLOW_OWN];
+
+    if (outflow->ends_wanted && !own->used && !own->asking) {
+        outflow->ends_wanted = false;
+        own->used = true;
+        own->read = false;
+        own->mark = ++self->last_number;
+        own->nends = 0;
+        own->again_us = now_us;
+    }
+}
+
 static bool is_sent(const struct outflow *outflow, uint64_t section)
 {
     return outflow->section.number > section ||
@@ -248,17 +266,48 @@ static void read_on(struct link *self, uint64_t now_us, struct outflow *outflow,
     }
 }
 
-void outmark_turn(struct link *self, uint64_t now_us, struct outflow *outflow, struct outmark *mark)
+void outmarks_read(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
-    if (mark->asking || outflow->over) {
-        return;
+    begin_own(self, now_us, outflow);
+    for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
+        struct outmark *mark = &outflow->marks[i];
+
+        if (mark->used && !mark->read && !mark->asking && !outflow->over) {
+            read_on(self, now_us, outflow, mark);
+        }
     }
-    if (!mark->read) {
-        read_on(self, now_us, outflow, mark);
+}
+
+void outmarks_answer(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
+        struct outmark *mark = &outflow->marks[i];
+
+        if (!mark->used || !mark->read || !is_sent(outflow, mark->section)) {
+            continue;
+        }
+        if (i == OUTFLOW_OWN) {
+            mark->used = false;
+            ages_on_ends(self, now_us, outflow, mark);
+        } else {
+            answer_mark(self, outflow, mark);
+        }
     }
-    if (mark->used && mark->read && is_sent(outflow, mark->section)) {
-        answer_mark(self, outflow, mark);
+}
+
+bool outflow_want_ends(struct link *self, uint64_t filter_id, uint32_t peer)
+{
+    struct outflow *outflow;
+
+    TAILQ_FOREACH(outflow, &self->outflows, link)
+    {
+        if (!outflow->over && outflow->filter_id == filter_id && outflow->peer == peer &&
+            may_ask(self, outflow)) {
+            outflow->ends_wanted = true;
+            return true;
+        }
     }
+    return false;
 }
 
 /* Whoever asks for more than there is room for has given the oldest one up. NULL: nodes are being

@@ -202,6 +202,7 @@ static void add_follow(struct outflow *outflow, uint32_t group, const struct slo
     if (source != NULL) {
         follow->source = *source;
         follow->taken = source->offset;
+        follow->taken_boot = source->boot;
     }
 }
 
@@ -312,6 +313,18 @@ void outflow_lost(struct reading *reading)
     reader_leave(reading);
 }
 
+void outflow_is_behind(struct reading *reading)
+{
+    struct outflow *outflow = reading->outflow;
+
+    if (put_back_note(outflow->self, outflow, reading->member.node)) {
+        outflow_close(outflow->self, outflow, STATUS_STALE,
+                      "this site was put back to an older copy: it joins anew");
+    } else {
+        outflow_lost(reading);
+    }
+}
+
 /* A replica is copied: from here on its log is read. */
 void outflow_filled(struct link *self, struct outflow *outflow, const struct site_source *source)
 {
@@ -322,8 +335,10 @@ void outflow_filled(struct link *self, struct outflow *outflow, const struct sit
     }
     follow->source = *source;
     follow->taken = source->offset;
+    follow->taken_boot = 0;
     follow->fills = false;
-    outflow->moved = outflow->flush_now = true; /* So that a break does not begin it anew. */
+    outflow->moved = outflow->flush_now = true; /* So that a break does not begin it anew: */
+    outflow->placed_us = 0;                     /* that is told. */
     link_count(self, LINK_site_copies_total, 1);
     if (!read_on(self, outflow, follow)) {
         outflow_close(self, outflow, STATUS_NOMEM, "out of memory");
@@ -395,7 +410,7 @@ static void forget(struct link *self, struct outflow *outflow)
     fill_forget(outflow);
     number_table_remove(&self->outflows_by_stream, &outflow->entry);
     TAILQ_REMOVE(&self->outflows, outflow, link);
-    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
+    for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
         assert(!outflow->marks[i].asking);
         heap_free(outflow->marks[i].ends);
         heap_free(outflow->marks[i].passed);
@@ -423,7 +438,7 @@ static bool awaits_router(const struct outflow *outflow)
 {
     bool asking = outflow->fill.asking;
 
-    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
+    for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
         asking |= outflow->marks[i].asking;
     }
     return asking;
@@ -565,12 +580,9 @@ static bool refresh(struct link *self, struct outflow *outflow)
 
 static void serve(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
-    section_flush(self, now_us, outflow);
-    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
-        if (outflow->marks[i].used) {
-            outmark_turn(self, now_us, outflow, &outflow->marks[i]);
-        }
-    }
+    outmarks_read(self, now_us, outflow);
+    section_flush(self, now_us, outflow); /* What marks wait for leaves at once. */
+    outmarks_answer(self, now_us, outflow);
     fill_turn(self, now_us, outflow);
     section_say_alive(self, now_us, outflow);
 }
@@ -609,12 +621,12 @@ void outflows_tick(struct link *self)
 
 static uint64_t due_us(const struct link *self, const struct outflow *outflow)
 {
-    uint64_t next_us = outflow->said_us + OUTFLOW_ALIVE_US;
+    uint64_t next_us = section_alive_us(outflow);
 
     if (section_may_send(outflow) && outflow->npending > 0) {
         next_us = outflow->since_us + self->config.flush_us;
     }
-    for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
+    for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
         const struct outmark *mark = &outflow->marks[i];
 
         if (mark->used && !mark->asking && !mark->read && mark->again_us > self->now_us &&
@@ -655,7 +667,7 @@ void outflows_fini(struct link *self)
         struct outflow *outflow = TAILQ_FIRST(&self->outflows);
 
         outflow->fill.asking = false;
-        for (size_t i = 0; i < OUTFLOW_MARKS; i++) {
+        for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
             outflow->marks[i].asking = false;
         }
         forget(self, outflow);

@@ -14,8 +14,10 @@
 #include <string.h>
 
 enum {
-    PLACES_EVERY_US = 1000000, /* so often what was applied is noted */
-    PLACES_IDLE_US = 60000000, /* ... if no keys have come: then it only saves reading */
+    PLACES_EVERY_US = 1000000,    /* so often what was applied is noted */
+    PLACES_IDLE_US = 60000000,    /* ... if no keys have come: then it only saves reading ... */
+    PLACES_DRIFT_BYTES = 1 << 20, /* ... of so much at least, ... */
+    PLACES_DRIFT_US = 600000000,  /* ... or so seldom */
     PLACES_AGAIN_US = 100000,
     PLACES_AGAIN_DOUBLINGS = 6,
     PLACES_MS = 2000,
@@ -425,6 +427,7 @@ static void finish_writing(struct inflow *inflow)
 
     if (places->failed || document == NULL || document->epoch != places->epoch) {
         put_off(inflow);
+        places->drift = PLACES_DRIFT_BYTES;
         own_boots_confirm(inflow); /* They may have started again, and refuse for that. */
     } else {
         places->noted = places->written;
@@ -512,6 +515,7 @@ static void begin_writing(struct link *self, uint64_t now_us, struct inflow *inf
 
     places->noted_us = now_us;
     places->failed = places->hurried = false;
+    places->drift = 0;
     if (document == NULL || !make_cursors(inflow)) {
         put_off(inflow);
         return;
@@ -534,6 +538,13 @@ void places_advanced(struct inflow *inflow, bool keys)
 
     places->version++;
     places->keyed = keys ? places->version : places->keyed;
+    places->drift = PLACES_DRIFT_BYTES;
+}
+
+void places_drifted(struct inflow *inflow, uint64_t bytes)
+{
+    inflow->places.version++;
+    inflow->places.drift += bytes;
 }
 
 /* When what is applied is to be noted, if it is not. */
@@ -547,7 +558,8 @@ static uint64_t write_due_us(const struct inflow *inflow)
         return ACTOR_NEVER;
     }
     if (places->noted != 0 && places->keyed <= places->noted && !moved) {
-        due_us = places->noted_us + PLACES_IDLE_US;
+        due_us = places->noted_us +
+                 (places->drift >= PLACES_DRIFT_BYTES ? PLACES_IDLE_US : PLACES_DRIFT_US);
     }
     due_us = places->hurried ? 0 : due_us;
     return due_us > places->again_us ? due_us : places->again_us;

@@ -11,11 +11,16 @@
  *   places.c    ... and how far that is, as this site's nodes remember it
  *   own_boots.c ... in which boots
  *   marked.c    ... and of which moment all of the source is here
- *   ages.c      ... which routers of this site ask for, or how much of this site others have:
- * ages.h confirms.c  ... which those then confirm outflow.c   streams that are sent: who is
- * followed, what readers bring section.c   ... what was gathered, on its way as batches marks.c ...
- * which batch all that was acknowledged is in fill.c      ... and of copies of replicas readers.c
- * the tails of nodes' logs
+ *   ages.c      ... which routers of this site ask for, or how much of it others have: ages.h
+ *   confirms.c  ... which those then confirm
+ *   outflow.c   streams that are sent: who is followed, what readers bring
+ *   section.c   ... what was gathered, on its way as batches
+ *   marks.c     ... which batch all that was acknowledged is in
+ *   fill.c      ... and of copies of replicas
+ *   put_back.c  ... and when others remember more of this site than it has
+ *   alive.c     that streams go on
+ *   rest.c      ... and how far, where they have no traffic
+ *   readers.c   the tails of nodes' logs
  */
 #ifndef ORBLOOM_LINK_PRIVATE_H
 #define ORBLOOM_LINK_PRIVATE_H
@@ -39,9 +44,12 @@
 
 enum {
     LINK_MAX_CHANNELS = 64,
-    OUTFLOW_MEMORY = 1 << 14,   /* records of which a stream remembers that they were sent */
-    OUTFLOW_ALIVE_US = 1000000, /* a stream says so often that it goes on */
-    OUTFLOW_MARKS = 8,          /* under way of one stream; a newer one takes the oldest's place */
+    OUTFLOW_MEMORY = 1 << 14, /* records of which a stream remembers that they were sent */
+    OUTFLOW_ALIVE_US =
+        1000000,       /* so often it is said which batch was the last, until that is applied */
+    OUTFLOW_MARKS = 8, /* under way of one stream; a newer one takes the oldest's place */
+    OUTFLOW_OWN = OUTFLOW_MARKS, /* place of the one that somebody here waits for */
+    OUTFLOW_ALL_MARKS,
 };
 
 /* A connection to a link of another site that has greeted us. */
@@ -54,6 +62,8 @@ struct channel {
     uint64_t heard_us;
     uint64_t round_trip_us; /* smoothed; 0: not measured yet */
     bool pauses;            /* its site has paused this one, for all filters */
+    uint64_t rested_us;     /* when places of streams without traffic were told last */
+    uint32_t unequal;       /* so many greetings in a row told of other streams than are received */
 };
 
 struct dialed {
@@ -119,6 +129,7 @@ struct places {
     uint64_t noted;   /* the newest that W replicas of every slot group have noted ... */
     uint64_t noted_epoch;
     uint64_t noted_us; /* ... and when that was begun */
+    uint64_t drift;    /* bytes of logs since then, in which nothing was of this filter */
 };
 
 /* The boots of this site's nodes under which what is known arose. */
@@ -180,10 +191,14 @@ struct marked {
     struct answered_mark answered[INFLOW_MARKS];
     uint32_t nanswered;
     uint64_t applied;       /* number of the newest that counts ... */
-    uint64_t version;       /* ... which these places hold ... */
     uint64_t confirming;    /* ... of the one that nodes are asked for their boots for ... */
     uint64_t confirming_us; /* ... and when that was begun ... */
     uint64_t confirmed;     /* ... and of the one that counts for more */
+
+    uint64_t reached; /* so many marks, and ends that came with questions, were found applied ... */
+    uint64_t version; /* ... which these places hold ... */
+    uint64_t proving; /* ... for so many nodes are asked for their boots ... */
+    uint64_t proved;  /* ... and so many count for more */
 };
 
 /* A filter that is received from a site, whether a stream is open or not. */
@@ -231,6 +246,8 @@ struct inflow {
     uint64_t heard_us;
     uint64_t received; /* number of the last batch that came */
     uint64_t applied;  /* ... up to which all are applied */
+    bool busy;     /* while a greeting is looked at: what it says of places is not of this one */
+    bool unplaced; /* ... keys, of which no batch has said yet how far they go */
     bool untold;
     size_t held;                          /* bytes of batches that wait */
     TAILQ_HEAD(, arrived_batch) arrivals; /* in their order */
@@ -300,8 +317,9 @@ TAILQ_HEAD(reader_list, reader);
 struct follow {
     struct site_source source;
     bool fills;
-    uint64_t taken;    /* what is below is applied at the other site */
-    uint64_t again_us; /* to be copied: it could not, and is not asked before that */
+    uint64_t taken;      /* what is below is applied at the other site ... */
+    uint64_t taken_boot; /* ... which knows the log as of this boot; 0: it does not yet */
+    uint64_t again_us;   /* to be copied: it could not, and is not asked before that */
 };
 
 struct sent_record {
@@ -331,13 +349,13 @@ struct section {
     size_t cursors_room;
 };
 
-/* A mark that was asked for. */
+/* A mark that was asked for; or the ends of this site's logs, for a question that goes there. */
 struct outmark {
     bool used;
     bool asking;
     bool read; /* enough logs are read to their ends; answered once this section is sent: */
     uint64_t section;
-    uint64_t mark;
+    uint64_t mark; /* the other side's number; OUTFLOW_OWN: they are gathered after this */
     uint64_t again_us;
     uint64_t epoch; /* under which the ends were told */
     struct site_source
@@ -406,7 +424,10 @@ struct outflow {
     struct pace pace;
     uint64_t room;
     uint64_t said_us;
-    struct outmark marks[OUTFLOW_MARKS];
+    bool alive_asked; /* that it goes on is to be said */
+    bool rests;       /* there is no traffic; as the last greeting said */
+    struct outmark marks[OUTFLOW_ALL_MARKS];
+    bool ends_wanted;                /* those of OUTFLOW_OWN are, once more */
     struct sent_record *memory;      /* OUTFLOW_MEMORY of them; NULL until one is needed */
     struct site_batch_cursor *taken; /* where the logs are applied at the other site */
     size_t ntaken;
@@ -415,6 +436,24 @@ struct outflow {
 };
 
 TAILQ_HEAD(outflow_list, outflow);
+
+/* A filter of which another site remembers more of a node's log here than that node has. */
+struct put_back {
+    struct filter_uid uid;
+    uint64_t filter_id;
+    uint32_t peer;
+    struct site_life peer_life;
+    struct site_life own_life; /* in which it was found; another one knows of it */
+};
+
+struct put_backs {
+    struct put_back *items;
+    size_t count;
+    size_t room;
+    size_t next; /* they take turns to be told */
+    bool news;
+    uint64_t told_us;
+};
 
 struct link {
     struct link_config config;
@@ -455,10 +494,17 @@ struct link {
 
     struct ages ages;
     struct confirms confirms;
+    struct put_backs put_backs;
 
     struct outflow_list outflows;
     struct number_table outflows_by_stream;
     struct reader_list readers;
+    struct site_source *rest_logs; /* of one greeting */
+    size_t nrest_logs;
+    size_t rest_logs_room;
+    uint64_t *rest_busy;
+    size_t nrest_busy;
+    size_t rest_busy_room;
     struct site_tail_filter *filters; /* of one question */
     size_t nfilters;
     size_t filters_capacity;
@@ -514,6 +560,23 @@ bool channel_send(struct link *self, struct channel *channel, const struct frame
 
 /* ... and nothing of it stays in this process's own buffers. */
 bool channel_send_secret(struct link *self, struct channel *channel, const struct frame *frame);
+
+/* ---- alive.c ---- */
+
+/* What a greeting by that channel says of the streams that are sent and received by it. */
+void alive_tell(const struct link *self, const struct channel *channel, struct site_hello *hello);
+
+/* ... and what the other side's says. */
+void alive_heard(struct link *self, uint64_t now_us, struct channel *channel,
+                 const struct site_hello *hello);
+
+/* ---- rest.c ---- */
+
+/* Where the logs are by streams without traffic, from time to time. */
+void rest_tell(struct link *self, struct channel *channel, struct site_hello *hello);
+
+/* ... of streams that are those that are received by that channel. */
+void rest_heard(struct link *self, const struct channel *channel, const struct site_hello *hello);
 
 /* ---- report.c ---- */
 
@@ -609,6 +672,9 @@ uint64_t places_next_us(const struct link *self, const struct inflow *inflow);
 /* More of the source is applied: by W replicas, without a gap. */
 void places_advanced(struct inflow *inflow, bool keys);
 
+/* So many bytes of its logs have nothing of the filter. */
+void places_drifted(struct inflow *inflow, uint64_t bytes);
+
 /* Has W replicas of each slot group, by the document as it is now, noted that version? */
 bool places_are_noted(const struct inflow *inflow, uint64_t version);
 
@@ -646,6 +712,17 @@ bool inflow_want_marks(struct link *self, uint64_t filter_id, uint32_t peer, uin
 
 /* Likewise, of what is received; `at_once`: another one is begun whatever is under way. */
 void marked_want(struct inflow *inflow, uint64_t until_us, bool at_once);
+
+/* The source has told ends of its logs. MALFORMED: they can't be those of R replicas of each slot
+ * group; NOMEM. */
+enum status marked_judge_ends(uint32_t ngroups, uint32_t read, const struct site_source *ends,
+                              size_t nends);
+
+/* ... and all below them is applied: which one that is of what is to be proved; 0: there is no room
+ * for them. Until the stream ends, marked_is_proved() tells whether it counts for more than plain
+ * checks: nodes here have noted it, and had the boots after that that they had. */
+uint64_t marked_reach(struct inflow *inflow, const struct site_source *ends, size_t nends);
+bool marked_is_proved(const struct inflow *inflow, uint64_t reached);
 
 /* What a question is told that came when so many had been begun (marks_begun() of its marks), by
  * those that are noted and confirmed. */
@@ -685,6 +762,9 @@ void outflow_read(struct link *self, uint64_t now_us, struct reading *reading,
 /* Its log does not go on from there; the reading ends. */
 void outflow_lost(struct reading *reading);
 
+/* ... and never was there: the receiver knows more than the node. The stream may be over then. */
+void outflow_is_behind(struct reading *reading);
+
 /* The lowest place of that node's log that is needed; UINT64_MAX: none is. */
 uint64_t outflow_needs(const struct outflow *outflow, uint32_t node);
 
@@ -717,18 +797,45 @@ uint64_t section_next_us(const struct link *self, const struct outflow *outflow)
 /* What is due, as far as the other side has room. */
 void section_flush(struct link *self, uint64_t now_us, struct outflow *outflow);
 
-/* So that the other side knows of a loss of what was sent last, and that it is still there. */
+/* So that the other side knows of a loss of what was sent last, or where it has asked: that the
+ * stream is still there. */
 void section_say_alive(struct link *self, uint64_t now_us, struct outflow *outflow);
+uint64_t section_alive_us(const struct outflow *outflow);
 void outflow_on_applied(struct link *self, struct channel *channel,
                         const struct site_applied *message);
 
 /* ---- marks.c ---- */
 
-/* It is used, and is looked at once more. */
-void outmark_turn(struct link *self, uint64_t now_us, struct outflow *outflow,
-                  struct outmark *mark);
+/* Gather the ends of marks that were asked for, and read on to there. After that section_flush().
+ */
+void outmarks_read(struct link *self, uint64_t now_us, struct outflow *outflow);
+
+/* Answer those of which all is sent. */
+void outmarks_answer(struct link *self, uint64_t now_us, struct outflow *outflow);
+
+/* Somebody here is to ask that site whether all is there that is acknowledged here now: ends are
+ * gathered after this and given to ages_on_ends(), if the stream lasts. False: they can't be, or
+ * there is no stream from here. */
+bool outflow_want_ends(struct link *self, uint64_t filter_id, uint32_t peer);
 void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel,
                      const struct site_mark *message);
+
+/* ---- put_back.c ---- */
+
+/* A place that another site has of that node's log is one that it never had. False: nothing is lost
+ * by that; or it could not be noted, and is found once more. */
+MUST_USE bool put_back_note(struct link *self, const struct outflow *outflow, uint32_t node);
+
+/* Was this site put back in that life? */
+bool put_back_is(const struct link *self, const struct filter_uid *uid,
+                 const struct site_life *own_life);
+void put_back_tick(struct link *self, uint64_t now_us);
+
+/* To coordinators; returns how many of `room` are filled. */
+bool put_back_has_news(const struct link *self);
+size_t put_back_fill(struct link *self, struct site_evidence *page, size_t room);
+void put_back_heard(struct link *self, uint64_t now_us);
+void put_back_fini(struct link *self);
 
 /* ---- fill.c ---- */
 

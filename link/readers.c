@@ -390,6 +390,8 @@ static void take(struct link *self, uint64_t now_us, struct reader *reader,
             tell(self, now_us, reading, reply);
         } else if (reading->asked && reply->status == STATUS_STALE) {
             outflow_lost(reading);
+        } else if (reading->asked && reply->status == STATUS_CONFLICT) {
+            outflow_is_behind(reading);
         }
         reading = next;
     }
@@ -424,7 +426,8 @@ bool readers_on_answer(struct link *self, uint64_t now_us, uint32_t link, struct
     }
     if (reply->status == STATUS_NOT_FOUND) {
         reader->list_lost = true;
-    } else if (reply->status != STATUS_OK && reply->status != STATUS_STALE) {
+    } else if (reply->status != STATUS_OK && reply->status != STATUS_STALE &&
+               reply->status != STATUS_CONFLICT) {
         reader->again_us = now_us + AGAIN_US;
     }
     take(self, now_us, reader, reply);

@@ -1,6 +1,7 @@
 /* Sections: what was gathered up to a moment, sorted, and sent as batches with rising numbers, as
  * far as the other side has room. The last batch of a section says how far each log was read when
- * it began, so that nobody goes on behind keys that are not all there. */
+ * it began, so that nobody goes on behind keys that are not all there. For a few keys that would be
+ * most of the batch: such sections say it about once a second, as often as it is noted. */
 #include "base/heap.h"
 #include "link/private.h"
 #include "log/run_merge.h"
@@ -8,7 +9,11 @@
 #include <assert.h>
 #include <string.h>
 
-enum { PLACES_US = 10000000 /* places that have moved are told so often, if no keys are */ };
+enum {
+    PLACES_US = 1000000,        /* places are told so often with keys ... */
+    PLACES_ALONE_US = 30000000, /* ... and without, if they have moved: where rest.c does not */
+    PLACES_KEYS = 4096,         /* with so many they cost little */
+};
 
 static size_t list_cursors(const struct outflow *outflow, struct site_batch_cursor *cursors)
 {
@@ -93,9 +98,15 @@ uint64_t section_next_us(const struct link *self, const struct outflow *outflow)
                                                            : UINT64_MAX;
 }
 
+static bool tells_places(const struct outflow *outflow, uint64_t now_us)
+{
+    return outflow->npending == 0 || outflow->npending >= PLACES_KEYS ||
+           now_us - outflow->placed_us >= PLACES_US;
+}
+
 /* What was gathered, sorted, each once; and where the logs are read to. False: memory is out, and
  * it is tried again. */
-static bool begin_section(struct link *self, struct outflow *outflow)
+static bool begin_section(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
     struct section *section = &outflow->section;
     uint64_t *keys = section->keys;
@@ -106,7 +117,12 @@ static bool begin_section(struct link *self, struct outflow *outflow)
                    sizeof *section->cursors)) {
         return false;
     }
-    section->ncursors = list_cursors(outflow, section->cursors);
+    section->ncursors = 0;
+    if (tells_places(outflow, now_us)) {
+        section->ncursors = list_cursors(outflow, section->cursors);
+        outflow->placed_us = now_us;
+        outflow->moved = false;
+    }
     if (section->ncursors > 1) {
         qsort(section->cursors, section->ncursors, sizeof *section->cursors, by_node);
     }
@@ -123,7 +139,7 @@ static bool begin_section(struct link *self, struct outflow *outflow)
     outflow->pending_capacity = room;
     outflow->npending = 0;
     outflow->since_us = 0;
-    outflow->moved = outflow->flush_now = false;
+    outflow->flush_now = false;
     return true;
 }
 
@@ -132,13 +148,12 @@ static void note_places(struct outflow *outflow)
 {
     const struct section *section = &outflow->section;
 
-    if (outflow->taken_number != 0 || !heap_grow(&outflow->taken, &outflow->taken_room,
-                                                 section->ncursors + 1, sizeof *outflow->taken)) {
+    if (section->ncursors == 0 || outflow->taken_number != 0 ||
+        !heap_grow(&outflow->taken, &outflow->taken_room, section->ncursors + 1,
+                   sizeof *outflow->taken)) {
         return; /* Those before are waited for; the next section tells more. */
     }
-    if (section->ncursors > 0) {
-        memcpy(outflow->taken, section->cursors, section->ncursors * sizeof *outflow->taken);
-    }
+    memcpy(outflow->taken, section->cursors, section->ncursors * sizeof *outflow->taken);
     outflow->ntaken = section->ncursors;
     outflow->taken_number = outflow->number;
 }
@@ -189,7 +204,7 @@ static bool is_due(const struct link *self, const struct outflow *outflow, uint6
 {
     return outflow->flush_now || outflow->npending >= SITE_BATCH_MAX_KEYS ||
            (outflow->npending > 0 && now_us - outflow->since_us >= self->config.flush_us) ||
-           (outflow->moved && now_us - outflow->placed_us >= PLACES_US);
+           (outflow->moved && now_us - outflow->placed_us >= PLACES_ALONE_US);
 }
 
 /* Is a batch to leave that the rate does not let go yet? */
@@ -211,10 +226,9 @@ void section_flush(struct link *self, uint64_t now_us, struct outflow *outflow)
     send_kept(self, now_us, outflow);
     while (section_may_send(outflow) && !holds_back(self, now_us, outflow)) {
         if (!outflow->section.active) {
-            if (!is_due(self, outflow, now_us) || !begin_section(self, outflow)) {
+            if (!is_due(self, outflow, now_us) || !begin_section(self, now_us, outflow)) {
                 break;
             }
-            outflow->placed_us = now_us;
         }
         if (!send_batch(self, now_us, outflow)) {
             break;
@@ -223,11 +237,19 @@ void section_flush(struct link *self, uint64_t now_us, struct outflow *outflow)
     outflow_stall_if_full(outflow);
 }
 
+uint64_t section_alive_us(const struct outflow *outflow)
+{
+    bool awaited = outflow->applied < outflow->number;
+
+    return outflow->alive_asked ? 0 : awaited ? outflow->said_us + OUTFLOW_ALIVE_US : ACTOR_NEVER;
+}
+
 void section_say_alive(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
-    if (outflow->kept.size == 0 && now_us - outflow->said_us >= OUTFLOW_ALIVE_US &&
+    if (outflow->kept.size == 0 && now_us >= section_alive_us(outflow) &&
         send_bytes(self, outflow, span_of(NULL, 0))) {
         outflow->said_us = now_us;
+        outflow->alive_asked = false;
     }
 }
 
@@ -261,6 +283,7 @@ void outflow_on_applied(struct link *self, struct channel *channel,
 
             if (follow != NULL && follow->source.incarnation == outflow->taken[i].incarnation) {
                 follow->taken = outflow->taken[i].offset;
+                follow->taken_boot = outflow->taken[i].boot;
             }
         }
         outflow->taken_number = 0;

@@ -106,12 +106,25 @@ static uint64_t draw(struct node *self)
     return self->effects.random(self->effects.context) | 1; /* 0 means "any" or "none" */
 }
 
+static void put_former(struct record_identity *identity, const struct record_identity *last,
+                       uint32_t at)
+{
+    uint32_t room = identity->nbefore + identity->nformer;
+
+    if (room < RECORD_MAX_BOOTS) {
+        identity->before[room] = last->before[at];
+        identity->ends[room] = last->ends[at];
+        identity->nformer++;
+    }
+}
+
 /* The store names one of the boots that came before: the last one that it confirmed, or one that
- * asked it to and did not live to hear the answer. */
+ * asked it to and did not live to hear the answer. Those before are remembered for other sites,
+ * which may know how far one of them was. */
 static void follow_boots(const struct record_identity *last, uint64_t end,
                          struct record_identity *identity)
 {
-    identity->nbefore = 0;
+    identity->nbefore = identity->nformer = 0;
     if (!last->confirmed) {
         identity->nbefore = last->nbefore < RECORD_MAX_BOOTS ? last->nbefore : RECORD_MAX_BOOTS - 1;
         memcpy(identity->before, last->before, identity->nbefore * sizeof *last->before);
@@ -119,6 +132,12 @@ static void follow_boots(const struct record_identity *last, uint64_t end,
     }
     identity->ends[identity->nbefore] = end;
     identity->before[identity->nbefore++] = last->boot;
+    for (uint32_t i = last->confirmed ? last->nbefore : 0; i > 0; i--) {
+        put_former(identity, last, i - 1);
+    }
+    for (uint32_t i = 0; i < last->nformer; i++) {
+        put_former(identity, last, last->nbefore + i);
+    }
 }
 
 /* None comes before the first boot of an incarnation, and only that boot may say so: an
@@ -127,7 +146,7 @@ static void follow_boots(const struct record_identity *last, uint64_t end,
 static void begin_incarnation(struct node *self)
 {
     self->life.identity.incarnation = draw(self);
-    self->life.identity.nbefore = 0;
+    self->life.identity.nbefore = self->life.identity.nformer = 0;
     node_pull_forget(self->exchange);
     node_site_cursors_forget(self);
 }

@@ -264,6 +264,7 @@ static const struct binding site_set_rows[] = {
     ROW(site_set, takes_adds, BOOL),
     ROW(site_set, says_absent, BOOL),
     ROW(site_set, settled, BOOL),
+    ROW(site_set, joins_anew, BOOL),
 };
 BINDING_TABLE(site_set, site_set, NULL);
 

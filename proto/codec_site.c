@@ -1,6 +1,14 @@
 /* What links of two sites tell each other, and what routers ask the links of their own. */
 #include "proto/codec_body.h"
 
+#define WIRE_site_source Orbloom__V1__SiteSource
+static const struct binding site_source_rows[] = {
+    ROW(site_source, group, UINT32),       ROW(site_source, node, UINT32),
+    ROW(site_source, incarnation, UINT64), ROW(site_source, boot, UINT64),
+    ROW(site_source, offset, UINT64),      ROW(site_source, epoch, UINT64),
+};
+static BINDING_TABLE(site_source, site_source, NULL);
+
 #define WIRE_site_hello Orbloom__V1__SiteHello
 static const struct binding site_hello_rows[] = {
     ROW(site_hello, version, UINT32),
@@ -10,17 +18,14 @@ static const struct binding site_hello_rows[] = {
     ROW_AS(site_hello, id.low, site_low, UINT64),
     ROW(site_hello, boot, UINT64),
     ROW(site_hello, round_trip_us, UINT64),
+    ROW(site_hello, streams, UINT32),
+    ROW(site_hello, streams_sum, UINT64),
+    ROW(site_hello, asks_streams, BOOL),
+    LIST(site_hello, logs, nlogs, site_source, SITE_MAX_SOURCES, STATUS_TOO_LARGE),
+    NUMBERS(site_hello, busy, nbusy, uint64_t, SITE_MAX_BUSY, STATUS_TOO_LARGE),
     ROW(site_hello, paused, BOOL),
 };
 BINDING_TABLE(site_hello, site_hello, NULL);
-
-#define WIRE_site_source Orbloom__V1__SiteSource
-static const struct binding site_source_rows[] = {
-    ROW(site_source, group, UINT32),       ROW(site_source, node, UINT32),
-    ROW(site_source, incarnation, UINT64), ROW(site_source, boot, UINT64),
-    ROW(site_source, offset, UINT64),      ROW(site_source, epoch, UINT64),
-};
-static BINDING_TABLE(site_source, site_source, NULL);
 
 #define WIRE_site_open Orbloom__V1__SiteOpen
 static const struct binding site_open_rows[] = {
@@ -90,6 +95,11 @@ static const struct binding site_confirm_rows[] = {
     ROW_AS(site_confirm, other_life.tag, other_tag, UINT64),
     ROW(site_confirm, wait_ms, UINT32),
     ROW(site_confirm, set_hash, UINT64),
+    ROW(site_confirm, stream, UINT64),
+    ROW(site_confirm, batch, UINT64),
+    ROW(site_confirm, groups, UINT32),
+    ROW(site_confirm, read, UINT32),
+    LIST(site_confirm, ends, nends, site_source, SITE_MAX_SOURCES, STATUS_TOO_LARGE),
 };
 BINDING_TABLE(site_confirm, site_confirm, NULL);
 

@@ -83,6 +83,7 @@ static const struct binding site_evidence_rows[] = {
     OPTIONAL(site_evidence, marked, site_set, has_marked, NULL),
     OPTIONAL(site_evidence, compared, site_set, has_compared, NULL),
     OPTIONAL(site_evidence, compared_here, site_set, has_compared_here, NULL),
+    ROW(site_evidence, put_back, BOOL),
 };
 BINDING_TABLE(site_evidence, site_evidence, NULL);
 

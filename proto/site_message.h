@@ -19,17 +19,8 @@
 enum {
     SITE_LINK_VERSION = 1,    /* of what links tell each other */
     SITE_MAX_SOURCES = 16384, /* in one message */
+    SITE_MAX_BUSY = 4096,
     SITE_AGE_MAX_WAIT_MS = 10000,
-};
-
-struct site_hello {
-    uint32_t version;
-    bool answer; /* else one is wanted */
-    char site[SITE_NAME_BYTES];
-    struct site_id id;
-    uint64_t boot;          /* of the link: random, drawn at its start */
-    uint64_t round_trip_us; /* as who greets has measured it by this connection; 0: not yet */
-    bool paused;            /* its operator has paused the site that is greeted, for all filters */
 };
 
 /* All of that node's log of this slot group, both of the source's site, below the offset is with
@@ -41,6 +32,24 @@ struct site_source {
     uint64_t boot; /* that the offset is of */
     uint64_t offset;
     uint64_t epoch; /* under which it began to be followed */
+};
+
+struct site_hello {
+    uint32_t version;
+    bool answer; /* else one is wanted */
+    char site[SITE_NAME_BYTES];
+    struct site_id id;
+    uint64_t boot;          /* of the link: random, drawn at its start */
+    uint64_t round_trip_us; /* as who greets has measured it by this connection; 0: not yet */
+    uint32_t streams;       /* that are sent to the receiver by this connection: so many ... */
+    uint64_t streams_sum;   /* ... and the sum of their names */
+    bool asks_streams;      /* each that the receiver sends is to be told of by itself */
+    const struct site_source *logs; /* groups and epochs are 0: all below is applied, by all of the
+                                       streams, for all slot groups ... */
+    size_t nlogs;
+    const uint64_t *busy; /* ... but for these */
+    size_t nbusy;         /* at most SITE_MAX_BUSY */
+    bool paused;          /* its operator has paused the site that is greeted, for all filters */
 };
 
 /* Send what is acknowledged at your site of this filter, from these places on. */
@@ -92,7 +101,7 @@ struct site_close {
 };
 
 /* Has the other site all that the asker's has acknowledged before the question came? It begins a
- * mark for it. */
+ * mark for it, unless the ends of that come along. */
 struct site_confirm {
     uint64_t number; /* random; the same again is the same question, whose answer may be lost */
     struct filter_uid uid;
@@ -100,11 +109,19 @@ struct site_confirm {
     struct site_life other_life;
     uint32_t wait_ms;  /* more than SITE_AGE_MAX_WAIT_MS is as much */
     uint64_t set_hash; /* mark_set_hash() of the asker's set */
+
+    uint64_t stream; /* which brings all of it ... */
+    uint64_t batch;  /* ... with this one; the others as in struct site_marked */
+    uint32_t groups;
+    uint32_t read;
+    const struct site_source *ends;
+    size_t nends; /* 0: a mark is to be begun, and the five before say nothing */
 };
 
 struct site_confirmed {
     uint64_t number;
-    enum status status; /* OK: a mark that was begun after the question came is applied */
+    enum status status; /* OK: a mark that was begun after the question came is applied, or the ends
+                           that came with it */
 };
 
 /* ---- router and link of one site ---- */

@@ -207,6 +207,9 @@ const char *site_evidence_fault(const struct site_evidence *self)
         !is_life(&self->own_life)) {
         return "it names no filter, no site or no life";
     }
+    if (self->put_back && (self->marked.count > 0 || self->compared.count > 0)) {
+        return "of a site that was put back nothing is proved";
+    }
     if ((self->compared.count == 0) != (self->compared_here.count == 0)) {
         return "a comparison tells of one of both sites only";
     }

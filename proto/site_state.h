@@ -79,6 +79,9 @@ struct site_evidence {
     struct site_set marked;   /* by that site, when the last whole mark began that is applied */
     struct site_set compared; /* ... when the last whole copy began that is done */
     struct site_set compared_here; /* ... and what was fenced here then */
+
+    /* Nothing of this, but: that site remembers more of a node's log here than that node has. */
+    bool put_back;
 };
 
 /* NULL, or what is wrong with it. */

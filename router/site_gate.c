@@ -36,7 +36,8 @@ bool site_gate_withholds(const struct filter_document *document)
 bool site_gate_lacks(const struct filter_document *document)
 {
     return site_gate_withholds(document) &&
-           !(site_gate_left(document) && document_sites(document)->settled);
+           !(site_gate_left(document) && document_sites(document)->settled &&
+             !document_sites(document)->joins_anew);
 }
 
 size_t site_gate_withhold(struct router *self, struct part *part)

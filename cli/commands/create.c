@@ -425,7 +425,7 @@ static const struct option_table table = {
         "trip between sites. What can't be told within the bound is unknown (BEHIND), or maybe.\n"
         "Acks: in several sites an add is acknowledged by its own site. With --acks 2 (to 8) so\n"
         "many that count have it by then, its own too; with each all that count, so that no site\n"
-        "says absent of what any acknowledged. It takes two round trips between sites. What is\n"
+        "says absent of what any acknowledged. It takes a round trip between sites. What is\n"
         "not confirmed before the timeout is not acknowledged (BEHIND); adding it again is safe.\n"
         "Sites that join take bound and acks over.\n\n"
         "Waits until all replicas can serve, and shows how far they are: as long as they get on\n"

@@ -26,7 +26,8 @@ enum { SITES_MAX_STEPS = 4 /* written in one turn */ };
 static bool is_same(const struct site_set *a, const struct site_set *b)
 {
     return site_set_agrees(a, b) && a->takes_adds == b->takes_adds &&
-           a->says_absent == b->says_absent && a->settled == b->settled;
+           a->says_absent == b->says_absent && a->settled == b->settled &&
+           a->joins_anew == b->joins_anew;
 }
 
 static uint8_t fences_wanted(const struct coordinator *self, const struct filter_document *document,
@@ -67,6 +68,8 @@ static void fence(struct coordinator *self, uint64_t now_us, struct in_sites *no
 static const char *step_name(enum sites_step step)
 {
     switch (step) {
+    case SITES_JOIN_ANEW:
+        return "this one was put back to an older copy, and joins anew";
     case SITES_MERGE:
         return "it knows what the others know";
     case SITES_OPEN:
@@ -131,6 +134,7 @@ static bool step(struct coordinator *self, uint64_t now_us, struct in_sites *not
     struct sites_view view = in_sites_view(self, now_us, note, document_sites(document), peers);
     struct sites_decision decision;
 
+    view.tag = self->effects.random(self->effects.context);
     sites_decide(&view, &decision);
     if (decision.action != SITES_WRITE) {
         note->next_us = 0;

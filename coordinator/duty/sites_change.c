@@ -144,7 +144,8 @@ static enum status check_own(struct command *self)
 /* A newcomer takes a higher one when it makes the filter. */
 static struct site_life first_life(struct coordinator *self)
 {
-    return (struct site_life){.number = 1, .tag = self->effects.random(self->effects.context)};
+    return (struct site_life){.number = SITE_FIRST_LIFE,
+                              .tag = self->effects.random(self->effects.context)};
 }
 
 static enum status check_entry(struct command *self)
@@ -194,8 +195,7 @@ static enum status begin_set(struct coordinator *self, struct command *command)
         return coordinator_refuse(
             command->message, STATUS_CONFLICT,
             "filter %.128s is in sites already, as the others tell, and was put back here "
-            "to before that: drop it here, `orbloom drop %.128s`; it is made anew then, "
-            "see `orbloom site`",
+            "to before that: it joins them anew by itself, see `orbloom site %.128s`",
             name_of(command), name_of(command));
     }
     next->entries[0] = (struct site_entry){

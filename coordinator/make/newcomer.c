@@ -12,25 +12,6 @@
 
 /* ---- may it be made? ---- */
 
-/* This site's data are gone, or were dropped here: by its old life it would be taken for one that
- * has all keys. */
-static enum status check_entry(const struct site_filter *told, const struct site_id *own,
-                               char *reason)
-{
-    const struct site_entry *entry = site_set_find(&told->fenced, own);
-
-    assert(entry != NULL);
-    if (entry->state == SITE_JOINING && entry->life.number < UINT64_MAX) {
-        return STATUS_OK;
-    }
-    (void)snprintf(reason, COORDINATOR_MESSAGE_BYTES,
-                   "this site is in its set already, and has nothing of it: it was dropped here, "
-                   "or the store was put back. If that is for good, at site %.*s: `orbloom site "
-                   "remove %.128s SITE --now --confirmed-off SITE`, with this one as SITE",
-                   SITE_NAME_BYTES - 1, site_set_own(&told->fenced)->name, told->filter);
-    return STATUS_STALE;
-}
-
 static enum status check_name(const struct coordinator *self, const struct site_filter *told,
                               char *reason)
 {
@@ -86,7 +67,8 @@ static enum status plan(const struct site_filter *told, struct create *create)
 /* ---- making it ---- */
 
 /* With a life of its own: what an earlier filter of that uid had here, if there was one, is no
- * longer what others go by. They merge it as they merge all that is later. */
+ * longer what others go by. They merge it as they merge all that is later. There was one if it
+ * counts, or has a life that it has taken itself: all that it had here is lost. */
 static enum status fill_sites(struct coordinator *self, const struct site_filter *told,
                               const struct site_id *own, struct filter_document *document)
 {
@@ -97,6 +79,8 @@ static enum status fill_sites(struct coordinator *self, const struct site_filter
     sites.takes_adds = sites.says_absent = sites.settled = false;
     site_set_forget_orders(&sites);
     entry = &sites.entries[sites.own];
+    sites.joins_anew = entry->life.number > SITE_FIRST_LIFE || entry->state == SITE_COUNTED;
+    entry->state = SITE_JOINING;
     entry->life.number++;
     entry->life.tag = self->effects.random(self->effects.context);
     return document_put_sites(document, &sites);
@@ -141,12 +125,10 @@ static void fill(struct coordinator *self, const struct create *create,
 }
 
 static enum status check(const struct coordinator *self, const struct site_filter *told,
-                         const struct site_id *own, struct create *create,
-                         struct hash_secret *secret)
+                         struct create *create, struct hash_secret *secret)
 {
     enum status status = features_allow(self, FEATURE_SITES, create->message);
 
-    status = status == STATUS_OK ? check_entry(told, own, create->message) : status;
     status = status == STATUS_OK ? check_name(self, told, create->message) : status;
     status = status == STATUS_OK ? create_check_count(self, create) : status;
     status = status == STATUS_OK ? open_secret(self, told, secret, create->message) : status;
@@ -162,7 +144,7 @@ enum status newcomer_make(struct coordinator *self, uint64_t now_us, const struc
                                                                               : DURABILITY_OS};
     struct filter_document document = {0};
     struct hash_secret secret = {{0}};
-    enum status status = check(self, told, own, &create, &secret);
+    enum status status = check(self, told, &create, &secret);
 
     if (status == STATUS_OK) {
         fill(self, &create, told, &document);

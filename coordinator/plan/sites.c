@@ -76,9 +76,88 @@ static void wait_for(struct sites_decision *out, enum sites_wait wait, const str
     out->who = *who;
 }
 
+/* ---- join anew ---- */
+
+/* Does it count there, and not here? It was for this site to say so first. */
+static bool counts_only_there(const struct site_entry *own, const struct site_entry *there)
+{
+    return there->state == SITE_COUNTED && own->state == SITE_JOINING &&
+           site_life_compare(&own->life, &there->life) == 0;
+}
+
+/* Nobody takes adds or counts before all sites have fenced that it joins. A newcomer has still to
+ * hear of them. */
+static bool has_forgotten_one(const struct site_set *document, const struct site_set *there)
+{
+    for (uint32_t i = 0; document->takes_adds && i < there->count; i++) {
+        bool known_to_all = there->entries[i].state == SITE_COUNTED ||
+                            (i == there->own && there->takes_adds);
+
+        if (known_to_all && site_set_find(document, &there->entries[i].id) == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a site says that is gone is no reason. */
+static bool accuses(const struct site_set *document, const struct sites_peer *peer)
+{
+    const struct site_entry *own = site_set_own(document);
+    const struct site_entry *held = site_set_find(document, &peer->id);
+    const struct site_entry *there = peer->fenced != NULL ? site_set_find(peer->fenced, &own->id)
+                                                          : NULL;
+
+    if ((held != NULL && held->state == SITE_GONE) || there == NULL || there->state == SITE_GONE) {
+        return false;
+    }
+    return site_life_compare(&there->life, &own->life) > 0 || counts_only_there(own, there) ||
+           has_forgotten_one(document, peer->fenced);
+}
+
+/* Above every one heard of. */
+static uint64_t next_life(const struct sites_view *view)
+{
+    const struct site_entry *own = site_set_own(view->document);
+    uint64_t number = own->life.number;
+
+    for (uint32_t i = 0; i < view->npeers; i++) {
+        const struct site_entry *there = view->peers[i].fenced != NULL
+                                             ? site_set_find(view->peers[i].fenced, &own->id)
+                                             : NULL;
+
+        number = there != NULL && there->life.number > number ? there->life.number : number;
+    }
+    return number + 1;
+}
+
+static bool step_anew(const struct sites_view *view, struct sites_decision *out)
+{
+    const struct site_life life = {.number = next_life(view), .tag = view->tag};
+    bool put_back = view->put_back;
+
+    for (uint32_t i = 0; i < view->npeers && !put_back; i++) {
+        put_back = accuses(view->document, &view->peers[i]);
+    }
+    if (!put_back || site_set_own(view->document)->state > SITE_COUNTED) {
+        return false; /* Who leaves is gone soon, and answers for nothing. */
+    }
+    out->step = SITES_JOIN_ANEW;
+    site_set_begin_life(&out->next, &life);
+    return true;
+}
+
+/* Nobody counts; but one that joins anew may be the only one that ever did. What somebody had who
+ * was removed since may be with nobody. */
+static bool may_lead(const struct site_set *document)
+{
+    return document->joins_anew && document->settled;
+}
+
 /* ---- merge ---- */
 
-/* A newcomer hears of the set by who is in it and counts; later everybody only by its own set. */
+/* A newcomer hears of the set by who is in it for all others, too; later everybody only by its own
+ * set. */
 static bool may_hear(const struct sites_view *view, const struct sites_peer *peer)
 {
     const struct site_entry *held = site_set_find(view->document, &peer->id);
@@ -89,7 +168,7 @@ static bool may_hear(const struct sites_view *view, const struct sites_peer *pee
         return held->state != SITE_GONE;
     }
     return own->state == SITE_JOINING && !view->document->takes_adds &&
-           itself->state == SITE_COUNTED;
+           (itself->state == SITE_COUNTED || peer->fenced->takes_adds || peer->fenced->joins_anew);
 }
 
 /* Who left in order leaves nothing behind for those that were done with it. What becomes of this
@@ -110,20 +189,6 @@ static bool left_in_order(const struct sites_view *view, const struct site_set *
     return true;
 }
 
-/* A newcomer that has taken no adds yet has nothing to lose: an earlier one of the same site, which
- * was dropped here, had a newer life than it knew of when it was made. */
-static bool rise(struct site_set *next, const struct site_life *heard)
-{
-    struct site_entry *own = &next->entries[next->own];
-
-    if (own->state != SITE_JOINING || next->takes_adds) {
-        return false;
-    }
-    own->life.number = heard->number + 1; /* its tag was drawn for this filter alone */
-    next->settled = false;
-    return true;
-}
-
 static void merge(const struct sites_view *view, const struct sites_peer *peer,
                   struct sites_decision *out)
 {
@@ -134,7 +199,7 @@ static void merge(const struct sites_view *view, const struct sites_peer *peer,
     out->step = SITES_MERGE;
     out->next = *view->document;
     if (there != NULL && there->state != SITE_GONE &&
-        site_life_compare(&there->life, &own->life) > 0 && !rise(&out->next, &there->life)) {
+        site_life_compare(&there->life, &own->life) > 0) {
         wait_for(out, SITES_WAIT_LIFE, &peer->id);
         return;
     }
@@ -205,8 +270,22 @@ static bool step_open(const struct sites_view *view, struct sites_decision *out)
             return true;
         }
     }
-    if (!another_counts(view, NULL)) {
+    if (!another_counts(view, NULL) && !may_lead(document)) {
         wait_for(out, SITES_WAIT_COUNTING, &own->id);
+    }
+    return true;
+}
+
+/* Is each site in its present life in that set? What one had in a former life comes to nobody any
+ * more who knows that. */
+static bool knows_lives(const struct site_set *document, const struct site_set *set)
+{
+    for (uint32_t i = 0; i < document->count; i++) {
+        const struct site_entry *entry = &document->entries[i];
+
+        if (entry->state != SITE_GONE && state_in(set, entry) == 0) {
+            return false;
+        }
     }
     return true;
 }
@@ -222,14 +301,15 @@ static bool step_count(const struct sites_view *view, struct sites_decision *out
     }
     out->step = SITES_COUNT;
     out->next.entries[out->next.own].state = SITE_COUNTED;
-    if (!another_counts(view, NULL)) {
+    if (!another_counts(view, NULL) && !may_lead(view->document)) {
         wait_for(out, SITES_WAIT_COUNTING, &own->id);
         return true;
     }
     while ((other = next_other(&others)) != NULL) {
         struct sites_peer peer = peer_or_none(view, &other->id);
 
-        if (peer.compared_here == NULL || !peer.compared_here->takes_adds) {
+        if (peer.compared_here == NULL || !peer.compared_here->takes_adds ||
+            (view->document->joins_anew && !knows_lives(view->document, peer.compared))) {
             wait_for(out, SITES_WAIT_COPY, &other->id);
             return true;
         }
@@ -249,6 +329,7 @@ static bool step_absent(const struct sites_view *view, struct sites_decision *ou
     }
     out->step = SITES_SAY_ABSENT;
     out->next.says_absent = true;
+    out->next.joins_anew = false;
     if (state_in(view->fenced, own) != SITE_COUNTED) {
         wait_for(out, SITES_WAIT_FENCE, &own->id);
         return true;
@@ -316,7 +397,8 @@ bool sites_done(const struct sites_view *view, const struct site_id *leaver)
     struct others others = {.view = view};
     const struct site_entry *other;
 
-    if (leaving == NULL || leaving->state != SITE_LEAVING || !view->document->settled) {
+    if (leaving == NULL || leaving->state != SITE_LEAVING || !view->document->settled ||
+        site_set_heals(view->document)) {
         return false;
     }
     while ((other = next_other(&others)) != NULL) {
@@ -398,7 +480,7 @@ static bool step_gone(const struct sites_view *view, struct sites_decision *out)
 void sites_decide(const struct sites_view *view, struct sites_decision *out)
 {
     static bool (*const steps[])(const struct sites_view *, struct sites_decision *) = {
-        step_merge, step_open, step_count, step_settle, step_absent, step_gone,
+        step_anew, step_merge, step_open, step_count, step_settle, step_absent, step_gone,
     };
     const struct site_entry *own = site_set_own(view->document);
 

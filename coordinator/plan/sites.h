@@ -2,29 +2,32 @@
  *
  * Each site edits its own document alone, one step at a time:
  *
- *   merge     what another site of the set has fenced, and this one does not know. Before all else.
- *             A newcomer that has taken no adds takes a life above the one that is known of it.
- *   open      a newcomer takes adds: each site of its set, itself too, has fenced the very same
- *             set, the same states in it. One of them counts: by such a one it was named.
- *   count     a newcomer has copied all others, begun when it took adds. One of them counts: where
- *             the last one that did was removed, nobody left has all keys, and nobody will.
- *   settle    since a site is GONE that had not left in order, all others have been compared with
- *             this one, each begun when both had fenced that.
- *   absent    a newcomer that counts, and is settled, may say "absent": each other site has fenced
- *             that it counts, and a whole mark of that one, begun after this, has been applied.
- *   gone      all that stay are done with a leaver, and have fenced that it leaves. Done is who is
- *             settled, and has applied a whole mark of every other site that began after that one
- *             had fenced the leaving: also those of other sites, as an add of theirs may have been
- *             acknowledged for being at the leaver. Somebody else counts: where all leave before
- *             they have heard of each other, nobody is gone, and each can be dumped.
+ *   anew      this site was put back to an older copy: a link has found that another site remembers
+ *             more of its nodes than they have; or another one knows a newer life of it, or that it
+ *             counts where it does not, or a site that counts or takes adds and that this one has
+ *             never heard of. It begins a life above every one heard of, and joins with all steps
+ * below. Before all else. merge     what another site of the set has fenced, and this one does not
+ * know. Before all that follows. open      a newcomer takes adds: each site of its set, itself too,
+ * has fenced the very same set, the same states in it. One of them counts: by such a one it was
+ * named. count     a newcomer has copied all others, begun when it took adds. One of them counts:
+ * where the last one that did was removed, nobody left has all keys, and nobody will. Who joins
+ * anew may be the only one that ever counted, or one of several that were put back at once: then
+ * nobody need count, as long as nobody was removed. Its copies began when the others knew in which
+ * life each of them is, so that nothing of former lives comes to them later. settle    since a site
+ * is GONE that had not left in order, all others have been compared with this one, each begun when
+ * both had fenced that. absent    a newcomer that counts, and is settled, may say "absent": each
+ * other site has fenced that it counts, and a whole mark of that one, begun after this, has been
+ * applied. gone      all that stay are done with a leaver, and have fenced that it leaves. Done is
+ * who is settled, and has applied a whole mark of every other site that began after that one had
+ * fenced the leaving: also those of other sites, as an add of theirs may have been acknowledged for
+ * being at the leaver. Somebody else counts: where all leave before they have heard of each other,
+ * nobody is gone, and each can be dumped.
  *
  * Marks bring what their source took itself. What only a newcomer, or only a leaver, lacks or has
  * of a site that burnt, none of them brings: hence "settled" in the last two. Left out, each of
  * these conditions loses keys: tests/models/site_set.pml.
  *
  * To name a newcomer, to leave, and to remove a site at once are an operator's edits, not steps.
- * Any other site whose own entry is in a newer life elsewhere was put back, which is not decided
- * here.
  *
  * Errors:  none.
  * Owner:   the caller's.
@@ -55,10 +58,13 @@ struct sites_view {
     const struct site_set *fenced;   /* F of each group here have; NULL: not known */
     const struct sites_peer *peers;
     uint32_t npeers;
+    bool put_back; /* in its present life others remember more of this site than it has */
+    uint64_t tag;  /* random, of a life that begins */
 };
 
 enum sites_step {
     SITES_STEP_NONE = 0,
+    SITES_JOIN_ANEW,
     SITES_MERGE,
     SITES_OPEN,
     SITES_COUNT,
@@ -77,7 +83,7 @@ enum sites_wait {
     SITES_WAIT_NONE = 0,
     SITES_WAIT_ROOM,     /* with what `who` knows there are too many sites */
     SITES_WAIT_NAME,     /* ... two sites of one name: one of them is to be removed */
-    SITES_WAIT_LIFE,     /* `who` knows a newer life of this site: it was put back */
+    SITES_WAIT_LIFE,     /* `who` knows a newer life of this site, which leaves */
     SITES_WAIT_FENCE,    /* this site's nodes have not fenced the present set */
     SITES_WAIT_NAMED,    /* `who` has not fenced the same set */
     SITES_WAIT_COUNTING, /* a site that counts: none is left, and only those have all keys */

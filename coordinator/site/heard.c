@@ -180,12 +180,25 @@ static struct link_evidence *place_of(struct in_sites *self, const char *link,
                : NULL;
 }
 
+/* True of that life for good, whatever becomes of the link. */
+static bool take_put_back(struct in_sites *self, const struct site_life *own_life)
+{
+    bool news = site_life_compare(&self->put_back, own_life) != 0;
+
+    self->put_back = *own_life;
+    return news;
+}
+
 bool in_sites_witness(struct in_sites *self, uint64_t now_us, const char *link,
                       const struct site_evidence *told)
 {
-    struct link_evidence *one = place_of(self, link, &told->site);
+    struct link_evidence *one;
 
     assert(site_evidence_fault(told) == NULL);
+    if (told->put_back) {
+        return take_put_back(self, &told->own_life);
+    }
+    one = place_of(self, link, &told->site);
     if (one == NULL) {
         return false;
     }
@@ -278,6 +291,7 @@ struct sites_view in_sites_view(const struct coordinator *coordinator, uint64_t 
         return view;
     }
     view.fenced = self->is_fenced ? &self->fenced : NULL;
+    view.put_back = site_life_compare(&self->put_back, &site_set_own(document)->life) == 0;
     for (size_t i = 0; i < self->nsites; i++) {
         put_heard(document, &self->sites[i], peer_of(out, &view.npeers, &self->sites[i].id));
     }

@@ -55,12 +55,13 @@ struct in_sites {
     bool is_fenced;
     struct site_set fenced;
 
-    bool news;                              /* something was heard since the last look */
-    bool fencing;                           /* the document's set is not fenced yet */
-    uint64_t looked;                        /* revision of the document then; 0: never */
-    uint64_t next_us;                       /* look again then, also without news; 0: no need */
-    uint64_t told;                          /* numbers what links are told of it; see tell.h */
-    uint64_t revision;                      /* ... which was of this one */
+    struct site_life put_back; /* of this site: in it others remember more of it; none: 0 */
+    bool news;                 /* something was heard since the last look */
+    bool fencing;              /* the document's set is not fenced yet */
+    uint64_t looked;           /* revision of the document then; 0: never */
+    uint64_t next_us;          /* look again then, also without news; 0: no need */
+    uint64_t told;             /* numbers what links are told of it; see tell.h */
+    uint64_t revision;         /* ... which was of this one */
     struct site_id done[SITE_SET_MAX_LIVE]; /* ... */
     uint32_t ndone;
 

@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "coordinator/links.h"
 #include "coordinator/make/newcomer.h"
+#include "coordinator/records.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -99,13 +100,14 @@ static void forget(struct newcomers *all, size_t at)
     all->items[at] = all->items[--all->count];
 }
 
-/* Named by one that counts, and has fenced it: else it may not know of this site tomorrow. */
+/* Named by one that counts, or did, and has fenced it: else it may not know of this site tomorrow.
+ */
 static bool is_named(const struct site_filter *told, const struct site_id *own)
 {
     const struct site_entry *entry = told->is_fenced ? site_set_find(&told->fenced, own) : NULL;
 
     return entry != NULL && entry->state != SITE_GONE && entry->state != SITE_LEAVING &&
-           site_set_own(&told->fenced)->state == SITE_COUNTED;
+           (site_set_own(&told->fenced)->state == SITE_COUNTED || told->fenced.joins_anew);
 }
 
 /* Removed again before it was made. */
@@ -233,18 +235,28 @@ static void refuse(struct newcomer *one, const char *reason)
 }
 
 /* By a store from before it was in sites it is one that nobody else has, which says "absent" by
- * itself; nothing is noted of it, nor can be. */
-static void refuse_put_back(struct newcomer *one, const struct document_entry *entry)
+ * itself: it joins anew. */
+static void join_anew(struct coordinator *self, uint64_t now_us, struct newcomer *one,
+                      const struct document_entry *entry, const struct site_id *own)
 {
-    char reason[COORDINATOR_MESSAGE_BYTES];
-    const char *name = entry->document.content.name;
+    struct site_set sites = one->told.fenced;
+    const struct site_entry *named = site_set_find(&sites, own);
+    struct site_life life = {.tag = self->effects.random(self->effects.context)};
 
-    (void)snprintf(reason, sizeof reason,
-                   "filter %.128s here is that one, and was put back to before it was in sites: it "
-                   "may say \"absent\" of what they have. Drop it here, `orbloom drop %.128s`; it "
-                   "is made anew then, and filled, or else this tells what is to be done",
-                   name, name);
-    refuse(one, reason);
+    if (named == NULL || !document_logs_keys(&entry->document)) {
+        refuse(one, "a filter here has its uid, and is not that one: drop it here");
+        return;
+    }
+    sites.own = (uint32_t)(named - sites.entries);
+    sites.settled = false;
+    site_set_forget_orders(&sites);
+    life.number = named->life.number + 1;
+    site_set_begin_life(&sites, &life);
+    if (records_edit_sites(self, now_us, entry, &sites) == STATUS_OK) {
+        log_line(LOG_WARN,
+                 "filter %s was put back here to before it was in sites: it joins them anew",
+                 one->name);
+    }
 }
 
 /* It is here: what the other site told need not be waited for once more. False: nothing is noted of
@@ -270,16 +282,16 @@ static bool try_one(struct coordinator *self, uint64_t now_us, struct newcomer *
 
     one->told.filter = one->name;
     one->told.sealed_secret.data = one->secret;
-    if (entry != NULL && entry->document.content.state == FILTER_ACTIVE &&
-        !document_has_sites(&entry->document)) {
-        refuse_put_back(one, entry);
-        return false;
-    }
-    if (entry != NULL) {
+    if (entry != NULL &&
+        (entry->document.content.state != FILTER_ACTIVE || document_has_sites(&entry->document))) {
         return entry->document.content.state != FILTER_ACTIVE || hand_over(self, one);
     }
     if (link == NULL) {
         refuse(one, "no link of this site lives, or they are of different sites");
+        return false;
+    }
+    if (entry != NULL) {
+        join_anew(self, now_us, one, entry, &link->report.id);
         return false;
     }
     if (site_set_find(&one->told.fenced, &link->report.id) == NULL) {

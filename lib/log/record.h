@@ -24,8 +24,8 @@
  * The others, at 40, in the order of the fields of their structs; numbers that would not be
  * aligned to their size are preceded by zeros:
  *   RECORD_IDENTITY   u64 incarnation, u64 boot, u64 kernel boot, u32 node, u32 flags (1: unsynced,
- *                     2: confirmed), u32 boots before, u32 0, RECORD_MAX_BOOTS of u64,
- *                     RECORD_MAX_BOOTS of u64: where each ended
+ *                     2: confirmed), u32 boots before, u32 those before these, RECORD_MAX_BOOTS of
+ *                     u64, RECORD_MAX_BOOTS of u64: where each ended
  *   RECORD_FENCE      u64 filter id, u64 epoch, u64 hash of the epoch
  *   RECORD_DOCUMENT   u32 size, that many bytes
  *   RECORD_MANIFEST   u64 merged, u32 number removed, u32 number added, removed of u64,
@@ -114,6 +114,7 @@ struct record_identity {
     bool unsynced;        /* acknowledges without sync: only this kernel remembers it all */
     bool confirmed;       /* the store names this boot */
     uint32_t nbefore;     /* else it names one of these */
+    uint32_t nformer;     /* behind them: boots before those, the last one first, as many as fit */
     uint64_t before[RECORD_MAX_BOOTS];
     uint64_t ends[RECORD_MAX_BOOTS]; /* where in the log each of them ended */
 };

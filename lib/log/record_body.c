@@ -15,7 +15,7 @@ struct identity_layout {
     uint32_t node;
     uint32_t flags;
     uint32_t nbefore;
-    uint32_t zero;
+    uint32_t nformer;
     uint64_t before[RECORD_MAX_BOOTS];
     uint64_t ends[RECORD_MAX_BOOTS];
 };
@@ -76,11 +76,13 @@ void record_identity_put(uint8_t *record, const struct record_identity *identity
         .flags = (identity->unsynced ? (uint32_t)IDENTITY_UNSYNCED : 0) |
                  (identity->confirmed ? (uint32_t)IDENTITY_CONFIRMED : 0),
         .nbefore = identity->nbefore,
+        .nformer = identity->nformer,
     };
+    size_t count = (size_t)identity->nbefore + identity->nformer;
 
-    assert(identity->nbefore <= RECORD_MAX_BOOTS);
-    memcpy(fixed.before, identity->before, identity->nbefore * sizeof fixed.before[0]);
-    memcpy(fixed.ends, identity->ends, identity->nbefore * sizeof fixed.ends[0]);
+    assert(count <= RECORD_MAX_BOOTS);
+    memcpy(fixed.before, identity->before, count * sizeof fixed.before[0]);
+    memcpy(fixed.ends, identity->ends, count * sizeof fixed.ends[0]);
     memcpy(record + RECORD_HEADER_BYTES, &fixed, sizeof fixed);
 }
 
@@ -88,6 +90,7 @@ enum status record_identity_get(struct span record, struct record_identity *iden
 {
     struct identity_layout fixed;
     struct span body;
+    size_t count;
     enum status status = record_body_of(record, RECORD_IDENTITY, &fixed, sizeof fixed, &body);
 
     if (status != STATUS_OK) {
@@ -96,7 +99,8 @@ enum status record_identity_get(struct span record, struct record_identity *iden
     if ((fixed.flags & ~(uint32_t)(IDENTITY_UNSYNCED | IDENTITY_CONFIRMED)) != 0) {
         return STATUS_VERSION;
     }
-    if (body.size != sizeof fixed || fixed.nbefore > RECORD_MAX_BOOTS) {
+    count = (size_t)fixed.nbefore + fixed.nformer;
+    if (body.size != sizeof fixed || count > RECORD_MAX_BOOTS) {
         return STATUS_MALFORMED;
     }
     *identity = (struct record_identity){.incarnation = fixed.incarnation,
@@ -105,9 +109,10 @@ enum status record_identity_get(struct span record, struct record_identity *iden
                                          .node = fixed.node,
                                          .unsynced = (fixed.flags & IDENTITY_UNSYNCED) != 0,
                                          .confirmed = (fixed.flags & IDENTITY_CONFIRMED) != 0,
-                                         .nbefore = fixed.nbefore};
-    memcpy(identity->before, fixed.before, fixed.nbefore * sizeof fixed.before[0]);
-    memcpy(identity->ends, fixed.ends, fixed.nbefore * sizeof fixed.ends[0]);
+                                         .nbefore = fixed.nbefore,
+                                         .nformer = fixed.nformer};
+    memcpy(identity->before, fixed.before, count * sizeof fixed.before[0]);
+    memcpy(identity->ends, fixed.ends, count * sizeof fixed.ends[0]);
     return STATUS_OK;
 }
 

@@ -95,8 +95,9 @@ struct site_tail_refusal {
 };
 
 struct site_tail_reply {
-    enum status status; /* OK · STALE (compare first) · NOT_FOUND (the list is not known: send it) ·
-                           NOT_READY · OVERLOADED · INVALID (no such record) */
+    enum status status;   /* OK · STALE (compare first) · CONFLICT (the place is one that this log
+                             never had: the node's folder was put back) · NOT_FOUND (the list is not
+                             known: send it) ·   NOT_READY · OVERLOADED · INVALID (no such record) */
     const char *message;  /* cause and remedy; "" when OK */
     struct member source; /* who answers */
     uint64_t boot;

@@ -232,6 +232,23 @@ static void restrain(struct site_set *self, const struct site_set *before)
     self->settled = self->settled && same && !loses_one(before, self);
 }
 
+void site_set_begin_life(struct site_set *self, const struct site_life *life)
+{
+    struct site_entry *own = &self->entries[self->own];
+
+    assert(self->count > 0 && own->state <= SITE_COUNTED);
+    assert(life->number > own->life.number);
+    own->life = *life;
+    own->state = SITE_JOINING;
+    self->takes_adds = self->says_absent = false;
+    self->joins_anew = true;
+}
+
+bool site_set_heals(const struct site_set *self)
+{
+    return self->joins_anew && site_set_own(self)->state == SITE_JOINING;
+}
+
 /* Into a copy: its places suffice for all that may come, as each set has no more than so many. */
 enum status site_set_merge(struct site_set *self, const struct site_set *other)
 {
@@ -310,12 +327,16 @@ static const char *own_fault(const struct site_set *self)
     if (self->says_absent && (own->state != SITE_COUNTED || !self->takes_adds)) {
         return "a site that does not count, or takes no adds, says absent";
     }
+    if (self->joins_anew && self->says_absent) {
+        return "a site that joins anew says absent";
+    }
     return NULL;
 }
 
 const char *sites_fault(const struct site_set *self)
 {
-    bool any = self->own != 0 || self->takes_adds || self->says_absent || self->settled;
+    bool any = self->own != 0 || self->takes_adds || self->says_absent || self->settled ||
+               self->joins_anew;
     const char *fault = NULL;
 
     if (self->count == 0) {

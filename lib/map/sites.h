@@ -27,6 +27,7 @@ enum {
     SITE_SET_MAX = 32,
     SITE_NAME_BYTES = 33,    /* [a-z0-9-]{1,32} and a NUL */
     SITE_ID_TEXT_BYTES = 33, /* 32 hexadecimal digits and a NUL */
+    SITE_FIRST_LIFE = 1,     /* as who names a newcomer calls it; that one takes a higher one */
 };
 
 /* Of one life these only rise. */
@@ -74,6 +75,8 @@ struct site_set {
     bool settled; /* checks that are bounded by a time may be told "absent", too; false while what
                      only a site had that is GONE, without having left in order, may still be with
                      some of the others */
+    bool joins_anew; /* its data were put back, or some of them are lost: it has not yet taken over
+                        what the others have of what it acknowledged in former lives */
 };
 
 const char *site_state_name(enum site_state state);
@@ -117,6 +120,14 @@ MUST_USE enum status site_set_add(struct site_set *self, const struct site_entry
  * Two names may be equal then, see sites_fault(). STATUS_TOO_LARGE: all of them are too many; the
  * set is as before then. */
 MUST_USE enum status site_set_merge(struct site_set *self, const struct site_set *other);
+
+/* The own site begins a life: its data were put back, or some are lost. It joins anew, with all
+ * steps of joining before it. `number` is above every one heard of. */
+void site_set_begin_life(struct site_set *self, const struct site_life *life);
+
+/* May others have something of it that it lacks? Who joins anew is not through with it before it
+ * counts. */
+bool site_set_heals(const struct site_set *self);
 
 /* Does it know all that `other` does, so that merging would change nothing? */
 bool site_set_covers(const struct site_set *self, const struct site_set *other);

@@ -267,11 +267,14 @@ static struct mark *find_unanswered(struct marks *self, const struct mark_id *id
     return NULL;
 }
 
-/* Is each group named, by that many nodes? An answer that says less would count too early. */
-static bool is_whole(uint32_t ngroups, uint32_t read, const struct mark_log *ends, size_t nends)
+bool mark_ends_are_whole(uint32_t ngroups, uint32_t read, const struct mark_log *ends, size_t nends)
 {
     size_t at = 0;
 
+    if (ngroups == 0 || ngroups > DOCUMENT_MAX_SHARDS || read == 0 || read > QUORUM_MAX_REPLICAS ||
+        nends > MARK_MAX_ENDS) {
+        return false;
+    }
     for (uint32_t group = 0; group < ngroups; group++) {
         size_t first = at;
 
@@ -296,8 +299,7 @@ enum status marks_answered(struct marks *self, const struct mark_id *id, uint32_
     if (mark == NULL) {
         return STATUS_NOT_FOUND;
     }
-    if (ngroups == 0 || ngroups > DOCUMENT_MAX_SHARDS || read == 0 || read > QUORUM_MAX_REPLICAS ||
-        nends > MARK_MAX_ENDS || !is_whole(ngroups, read, ends, nends)) {
+    if (!mark_ends_are_whole(ngroups, read, ends, nends)) {
         return STATUS_MALFORMED;
     }
     mark->ends = heap_alloc(nends, sizeof mark->ends[0]);

@@ -113,10 +113,13 @@ void marks_enter(struct marks *self, const struct mark_scope *scope);
  * are under way as may be, and none has lost its patience: wait until one counts. */
 MUST_USE enum status marks_begin(struct marks *self, uint64_t now_us, struct mark_id *id);
 
-/* The source's answer: ends by rising groups and nodes, each node once in a group, of `read` nodes
- * or more in each of `ngroups` groups. STATUS_NOT_FOUND: it is no answer to a mark that is under
- * way; STATUS_MALFORMED: it says too little, or what makes no sense; STATUS_NOMEM. Then the mark is
- * as before. */
+/* Are these ends by rising groups and nodes, each node once in a group, of `read` nodes or more in
+ * each of `ngroups` groups? What says less would count too early. */
+bool mark_ends_are_whole(uint32_t ngroups, uint32_t read, const struct mark_log *ends,
+                         size_t nends);
+
+/* The source's answer. STATUS_NOT_FOUND: it is no answer to a mark that is under way;
+ * STATUS_MALFORMED: its ends are not whole; STATUS_NOMEM. Then the mark is as before. */
 MUST_USE enum status marks_answered(struct marks *self, const struct mark_id *id, uint32_t ngroups,
                                     uint32_t read, const struct mark_log *ends, size_t nends);
 

@@ -32,7 +32,9 @@ const char *node_tail_why_not(const struct exchange *self, const struct site_tai
     if (request->source.node != life->id) {
         return "another node has this address; look into the node list";
     }
-    *status = STATUS_STALE;
+    *status = tail_place_tells_put_back(&place, &life->identity, storage_end(self->storage))
+                  ? STATUS_CONFLICT
+                  : STATUS_STALE;
     return tail_place_why_not(&place, &life->identity, storage_end(self->storage));
 }
 

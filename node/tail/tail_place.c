@@ -5,6 +5,25 @@
 
 #include <stddef.h>
 
+bool tail_place_tells_put_back(const struct tail_place *place,
+                               const struct record_identity *identity, uint64_t end)
+{
+    uint32_t count = identity->nbefore + identity->nformer;
+
+    if (place->incarnation != identity->incarnation) {
+        return false;
+    }
+    if (place->boot == identity->boot) {
+        return place->offset > end;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (identity->before[i] == place->boot) {
+            return place->offset > identity->ends[i];
+        }
+    }
+    return true;
+}
+
 const char *tail_place_why_not(const struct tail_place *place,
                                const struct record_identity *identity, uint64_t end)
 {

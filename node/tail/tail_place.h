@@ -6,6 +6,10 @@
  * them had to catch up with other replicas; what came that way is told by nobody, so replicas have
  * to be compared first. Whether a filter here had to catch up since is told of each filter.
  *
+ * Whoever names a place that this log never had, or a boot that it does not remember, knows more of
+ * this incarnation than its folder does: that was put back to an older copy. A boot is remembered
+ * for as long as RECORD_MAX_BOOTS are; who was away for longer is taken for one that knows more.
+ *
  * Errors:  a constant text, cause and remedy; NULL: it goes on.
  * Threads: none; pure.
  */
@@ -14,13 +18,19 @@
 
 #include "log/record.h"
 
+#include <stdbool.h>
+
 struct tail_place {
     uint64_t incarnation;
     uint64_t boot;
     uint64_t offset;
 };
 
-/* `end`: of what is appended to the log. */
+/* Does the place tell that the folder was put back? `end`: of what is appended to the log. */
+bool tail_place_tells_put_back(const struct tail_place *place,
+                               const struct record_identity *identity, uint64_t end);
+
+/* `end`: likewise. */
 const char *tail_place_why_not(const struct tail_place *place,
                                const struct record_identity *identity, uint64_t end);
 

@@ -2,7 +2,11 @@
  * that all have acknowledged is absent at any, and once nothing happens any more all are through.
  *
  * As in tests/models/site_set.pml, with more sites and keys: quorums are an instant, what is told
- * is as old as it likes, and marks and comparisons are begun at one time and applied at another. */
+ * is as old as it likes, and marks and comparisons are begun at one time and applied at another.
+ *
+ * Then the same with sites that are put back to an older copy of themselves, as in site_life.pml:
+ * nothing is expected of one before every other site has looked at how far it knows its log, and
+ * has given it a mark since. */
 #include "coordinator/plan/sites.h"
 #include "tests/support/random.h"
 
@@ -10,12 +14,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { SITES = 5, OLD = 2, KEYS = 40, SEEDS = 800, STEPS = 1500, QUIET_ROUNDS = 60 };
+enum { SITES = 5, OLD = 2, KEYS = 40, SEEDS = 1200, STEPS = 1500, QUIET_ROUNDS = 60 };
 
 struct flight {
     bool active;
     bool whole;
+    bool judged; /* the source had looked at the receiver's log since that was put back */
     uint64_t keys;
+    uint64_t own; /* those that the source's log has */
     struct site_set there;
     struct site_set here;
 };
@@ -29,6 +35,9 @@ struct known {
     struct site_set compared;
     struct site_set compared_here;
     bool copied;
+    uint64_t logged; /* of its log, of its life and this one's */
+    struct site_life theirs;
+    struct site_life ours;
     struct flight flight;
 };
 
@@ -39,7 +48,14 @@ struct site {
     uint64_t own;
     uint64_t has;
     struct known known[SITES];
+    uint32_t judged;         /* by whom, since it was put back, as bits */
+    uint32_t unanswered;     /* who has not given a mark since */
+    struct site_life behind; /* in it others have more of its log */
 };
+
+static struct site copies[SITES];
+static bool put_backs;
+static uint32_t noticed;
 
 struct add {
     uint32_t at;
@@ -91,6 +107,7 @@ static void become(struct site_set *set, uint32_t i, enum site_state to)
 static void begin(void)
 {
     memset(sites, 0, sizeof sites);
+    memset(copies, 0, sizeof copies);
     nadds = 0;
     acknowledged = 0;
     for (uint32_t i = 0; i < SITES; i++) {
@@ -102,11 +119,43 @@ static void begin(void)
                 put(&site->document, k, SITE_COUNTED);
             }
             site->known[k].copied = i < OLD;
+            site->known[k].theirs.number = site->known[k].ours.number = 1;
         }
         site->document.takes_adds = site->document.says_absent = i < OLD;
         site->document.settled = i < OLD;
         site->fenced = site->document;
     }
+}
+
+static struct site_life life_of(const struct site_set *set, uint32_t i)
+{
+    struct site_id id = id_of(i);
+    const struct site_entry *entry = site_set_find(set, &id);
+
+    return entry != NULL ? entry->life : (struct site_life){0};
+}
+
+static bool is_life(const struct site_life *life, const struct site_set *set, uint32_t i)
+{
+    const struct site_life in_set = life_of(set, i);
+
+    return site_life_compare(life, &in_set) == 0;
+}
+
+/* What i has of k is of other lives: it has nothing. */
+static void forget_lives(uint32_t i, uint32_t k)
+{
+    struct known *known = &sites[i].known[k];
+    const struct site_set *document = &sites[i].document;
+
+    if (is_life(&known->theirs, document, k) && is_life(&known->ours, document, i)) {
+        return;
+    }
+    known->theirs = life_of(document, k);
+    known->ours = life_of(document, i);
+    known->copied = known->flight.active = false;
+    known->logged = 0;
+    known->marked.count = known->compared.count = known->compared_here.count = 0;
 }
 
 static const struct site_set *if_any(const struct site_set *set)
@@ -119,6 +168,7 @@ static struct sites_view view_of(uint32_t i, struct sites_peer peers[SITES])
     for (uint32_t k = 0; k < SITES; k++) {
         struct known *known = &sites[i].known[k];
 
+        forget_lives(i, k);
         peers[k] = (struct sites_peer){.id = id_of(k),
                                        .fenced = if_any(&known->told),
                                        .marked = if_any(&known->marked),
@@ -130,7 +180,9 @@ static struct sites_view view_of(uint32_t i, struct sites_peer peers[SITES])
     return (struct sites_view){.document = &sites[i].document,
                                .fenced = &sites[i].fenced,
                                .peers = peers,
-                               .npeers = SITES};
+                               .npeers = SITES,
+                               .put_back = is_life(&sites[i].behind, &sites[i].document, i),
+                               .tag = random_next(&state)};
 }
 
 static void decide(uint32_t i)
@@ -144,6 +196,10 @@ static void decide(uint32_t i)
         cr_assert_null(sites_fault(&decision.next), "seed %" PRIu64, seed);
         cr_assert(site_set_covers(&decision.next, &sites[i].document), "seed %" PRIu64, seed);
         sites[i].document = decision.next;
+        noticed += decision.step == SITES_JOIN_ANEW;
+        if (decision.step == SITES_SAY_ABSENT) {
+            sites[i].unanswered = 0;
+        }
     }
 }
 
@@ -165,17 +221,39 @@ static void tell(uint32_t i, uint32_t k)
     }
 }
 
+/* By how far i knows it, may k send its log? In the lives that both know; not if it was put back,
+ * which shows. */
+static bool may_send(uint32_t i, uint32_t k)
+{
+    struct known *known = &sites[i].known[k];
+
+    forget_lives(i, k);
+    if (!is_life(&known->theirs, &sites[k].document, k) ||
+        !is_life(&known->ours, &sites[k].document, i)) {
+        return false;
+    }
+    if ((known->logged & ~sites[k].own) != 0) {
+        sites[k].behind = life_of(&sites[k].document, k);
+    }
+    sites[k].judged |= 1u << i;
+    return !is_life(&sites[k].behind, &sites[k].document, k) &&
+           (!site_set_heals(&sites[k].document) || sites[k].known[i].told.joins_anew);
+}
+
 static void take(uint32_t i, uint32_t k, bool whole)
 {
     struct flight *flight = &sites[i].known[k].flight;
 
-    if (flight->active || !lives(&sites[k].document, i) || !lives(&sites[i].document, k) ||
-        (!whole && !sites[i].known[k].copied) || (whole && !sites[i].fenced.takes_adds)) {
+    if (!lives(&sites[k].document, i) || !lives(&sites[i].document, k) || !may_send(i, k) ||
+        flight->active || (!whole && !sites[i].known[k].copied) ||
+        (whole && state_of(&sites[i].fenced, i) == SITE_JOINING && !sites[i].fenced.takes_adds)) {
         return;
     }
     *flight = (struct flight){.active = true,
                               .whole = whole,
+                              .judged = (sites[i].judged >> k & 1) != 0,
                               .keys = whole ? sites[k].has : sites[k].own,
+                              .own = sites[k].own,
                               .there = sites[k].fenced,
                               .here = sites[i].fenced};
 }
@@ -184,6 +262,7 @@ static void apply(uint32_t i, uint32_t k)
 {
     struct known *known = &sites[i].known[k];
 
+    forget_lives(i, k);
     if (!known->flight.active) {
         return;
     }
@@ -192,6 +271,10 @@ static void apply(uint32_t i, uint32_t k)
         return;
     }
     sites[i].has |= known->flight.keys;
+    known->logged |= known->flight.own;
+    if (known->flight.judged) {
+        sites[i].unanswered &= ~(1u << k);
+    }
     if (known->flight.whole) {
         known->copied = true;
         known->compared = known->flight.there;
@@ -280,7 +363,8 @@ static void operate(uint32_t i, uint32_t k)
 {
     struct site_set *document = &sites[i].document;
 
-    switch (random_below(&state, 8)) {
+    /* Nobody burns or leaves where sites are put back: for good is only what is known. */
+    switch (put_backs ? 7 : random_below(&state, 8)) {
     case 0:
         leave(i);
         break;
@@ -299,12 +383,62 @@ static void operate(uint32_t i, uint32_t k)
     }
 }
 
+/* ---- older copies ---- */
+
+static void put_back(uint32_t i)
+{
+    uint64_t held = 0;
+
+    if (copies[i].document.count == 0) {
+        return;
+    }
+    for (uint32_t n = 0; n < nadds; n++) {
+        adds[n].need = adds[n].at == i ? UINT32_MAX : adds[n].need; /* its routers have gone */
+    }
+    sites[i] = copies[i];
+    sites[i].judged = 0;
+    sites[i].unanswered = UINT32_MAX;
+    sites[i].behind = (struct site_life){0};
+    for (uint32_t k = 0; k < SITES; k++) {
+        struct known *known = &sites[i].known[k];
+
+        known->flight.active = false;
+        known->marked.count = known->compared.count = known->compared_here.count = 0;
+        held |= sites[k].has;
+    }
+    acknowledged &= held; /* Nobody has the others any more. */
+}
+
+static bool awaits_answers(uint32_t i)
+{
+    if (is_life(&sites[i].behind, &sites[i].fenced, i)) {
+        return true; /* It is known, and about to be acted upon. */
+    }
+    for (uint32_t k = 0; k < SITES; k++) {
+        if (k != i && (lives(&sites[i].document, k) || lives(&sites[k].document, i)) &&
+            (sites[i].unanswered >> k & 1) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void copy_or_put_back(uint32_t i)
+{
+    if (random_chance(&state, 300)) {
+        put_back(i);
+    } else if (random_chance(&state, 300)) {
+        copies[i] = sites[i];
+    }
+}
+
 static void check(void)
 {
     for (uint32_t i = 0; i < SITES; i++) {
         bool absent = sites[i].document.says_absent || sites[i].fenced.says_absent;
 
-        cr_assert(sites[i].off || !absent || (acknowledged & ~sites[i].has) == 0,
+        cr_assert(sites[i].off || !absent || awaits_answers(i) ||
+                      (acknowledged & ~sites[i].has) == 0,
                   "seed %" PRIu64 ": site %" PRIu32 " lacks a key", seed, i);
     }
 }
@@ -332,7 +466,9 @@ static void step(void)
         apply(i, k);
         break;
     case 5:
-        if (random_chance(&state, 150)) {
+        if (put_backs && random_chance(&state, 200)) {
+            copy_or_put_back(i);
+        } else if (random_chance(&state, 150)) {
             operate(i, k);
         }
         break;
@@ -397,13 +533,13 @@ static void expect_through(uint32_t stays)
     }
 }
 
-/* Nobody answers "absent", and all keys are with those that leave, and are not gone. */
+/* Nobody answers "absent", and all keys are with those that leave or join. */
 static void expect_kept(void)
 {
     uint64_t kept = 0;
 
     for (uint32_t i = 0; i < SITES; i++) {
-        if (!sites[i].off && site_set_own(&sites[i].document)->state == SITE_LEAVING) {
+        if (!sites[i].off && lives(&sites[i].document, i)) {
             kept |= sites[i].has;
         }
     }
@@ -439,4 +575,31 @@ Test(sites_law, no_key_is_lost_and_all_get_through)
     cr_assert(joined > SEEDS / 2 && gone > SEEDS / 4 && left > 0,
               "%" PRIu32 " joined, %" PRIu32 " are gone, %" PRIu32 " times all left", joined, gone,
               left);
+}
+
+/* In the end all have all that anybody has. */
+Test(sites_law, who_was_put_back_has_all_again)
+{
+    uint32_t lost = 0;
+
+    put_backs = true;
+    for (seed = 1; seed <= SEEDS; seed++) {
+        state = seed * 7919;
+        begin();
+        for (int n = 0; n < STEPS; n++) {
+            step();
+        }
+        for (int n = 0; n < QUIET_ROUNDS; n++) {
+            round_of_all();
+        }
+        cr_assert_neq(who_stays(), SITES, "seed %" PRIu64 ": nobody counts", seed);
+        expect_through(who_stays());
+        for (uint32_t i = 0; i < SITES; i++) {
+            lost += nadds > 0 && (sites[i].own & ~acknowledged) != 0;
+            cr_assert(!lives(&sites[who_stays()].document, i) ||
+                          (acknowledged & ~sites[i].has) == 0,
+                      "seed %" PRIu64 ": site %" PRIu32 " lacks a key", seed, i);
+        }
+    }
+    cr_assert_gt(noticed, SEEDS / 2, "%" PRIu32 " were noticed", noticed);
 }

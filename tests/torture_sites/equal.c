@@ -13,6 +13,7 @@ struct reader {
     const struct sites *sites;
     uint32_t asked; /* the site that is asked ... */
     uint32_t owner; /* ... for keys that this one has acknowledged */
+    bool fresh;     /* ... by fresh checks */
     struct orbloom *handle;
     uint32_t count;
     uint64_t numbers[BATCH];
@@ -44,7 +45,11 @@ static void ask(struct reader *self)
         self->lengths[i] = LEDGER_KEY_BYTES;
         self->answers[i] = ORBLOOM_UNKNOWN;
     }
-    (void)orbloom_check(self->handle, SITES_FILTER, &keys, self->answers);
+    if (self->fresh) {
+        (void)orbloom_check_within(self->handle, SITES_FILTER, 0, &keys, self->answers);
+    } else {
+        (void)orbloom_check(self->handle, SITES_FILTER, &keys, self->answers);
+    }
 }
 
 /* The first of those that are missing; is it lost, or may it come? */
@@ -61,10 +66,11 @@ static void judge(struct reader *self, bool late)
         }
     }
     load_key(self->owner, self->numbers[first], key);
-    if (absent > 0 && (late || self->asked == self->owner)) {
+    if (absent > 0 && (late || self->fresh || self->asked == self->owner)) {
         verdict_fail("LOST: %.16s of %s, and %u more of %u, was acknowledged at site-%u and is "
-                     "called absent by site-%u%s",
+                     "called absent by site-%u%s%s",
                      key, SITES_FILTER, absent - 1, BATCH, self->owner + 1, self->asked + 1,
+                     self->fresh ? ", by a fresh check" : "",
                      late ? ", in spite of all patience" : "");
     } else if (late) {
         verdict_fail("STUCK: site-%u does not answer about %u keys: %s", self->asked + 1,
@@ -101,15 +107,42 @@ static void read_all(struct reader *self, const struct load *load)
     orbloom_close(&self->handle);
 }
 
-bool equal_wait(const struct sites *sites, struct load *loads)
+static struct reader *make(const struct sites *sites)
 {
     struct reader *reader = calloc(1, sizeof *reader);
 
     if (reader == NULL) {
         verdict_fail("no memory to read keys back");
-        return false;
+        return NULL;
     }
     reader->sites = sites;
+    return reader;
+}
+
+bool equal_heal(const struct sites *sites, struct load *loads, uint32_t site)
+{
+    struct reader *reader = make(sites);
+
+    if (reader == NULL) {
+        return false;
+    }
+    reader->asked = site;
+    reader->fresh = true;
+    for (uint32_t i = 0; i < sites->options->sites && !verdict_failed(); i++) {
+        reader->owner = i;
+        read_all(reader, &loads[i]);
+    }
+    free(reader);
+    return !verdict_failed();
+}
+
+bool equal_wait(const struct sites *sites, struct load *loads)
+{
+    struct reader *reader = make(sites);
+
+    if (reader == NULL) {
+        return false;
+    }
     for (uint32_t i = 0; i < sites->options->sites * sites->options->sites && !verdict_failed();
          i++) {
         reader->asked = i / (uint32_t)sites->options->sites;

@@ -11,6 +11,10 @@
  * absent, or any site after --patience, is lost: said by verdict_fail(). */
 bool equal_wait(const struct sites *sites, struct load *loads);
 
+/* The site may have less than all sites have acknowledged. Fresh checks there say "absent" of none
+ * of it, and "present" of all in the end. */
+bool equal_heal(const struct sites *sites, struct load *loads, uint32_t site);
+
 /* What each site estimates of its keys fits what was added. */
 bool equal_count(const struct sites *sites, struct load *loads);
 

@@ -1,13 +1,11 @@
 #include "tests/torture_sites/faults.h"
 
 #include "tests/support/random.h"
-#include "tests/torture/folder.h"
 #include "tests/torture/journal.h"
 #include "tests/torture_sites/verdict.h"
 
 #include <inttypes.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 enum {
@@ -15,7 +13,6 @@ enum {
     STOP_LEAST_MS = 200,
     STOP_MOST_MS = 8000,
     POLL_MS = 10,
-    REWOUND_KEYS = 5000,
 };
 
 static const char *const names[FAULTS] = {
@@ -56,7 +53,7 @@ static uint32_t choose_site(struct faults *self)
 
 /* ---- one victim ---- */
 
-static void kill_one(struct faults *self, struct process *victim)
+void faults_kill(struct faults *self, struct process *victim)
 {
     process_kill(victim);
     victim->due_ms = journal_now_ms() + random_below(&self->random, START_WITHIN_MS);
@@ -102,7 +99,7 @@ static bool hit_one(struct faults *self, enum fault fault, enum role role)
     }
     journal_say("%s %s", names[fault], victim->name);
     if (fault == FAULT_KILL) {
-        kill_one(self, victim);
+        faults_kill(self, victim);
     } else {
         stop_one(self, victim, choose_pause(self));
     }
@@ -124,7 +121,7 @@ static bool hit_pair(struct faults *self, enum fault fault)
     journal_say("%s %s %s", names[fault], links[0]->name, links[1]->name);
     for (int i = 0; i < 2; i++) {
         if (fault == FAULT_KILL_PAIR) {
-            kill_one(self, links[i]);
+            faults_kill(self, links[i]);
         } else {
             stop_one(self, links[i], pause_ms);
         }
@@ -146,7 +143,7 @@ static bool kill_site(struct faults *self)
         process_signal(node, SIGKILL);
     }
     for (uint32_t i = 0; (node = sites_find(self->sites, site, ROLE_NODE, i)) != NULL; i++) {
-        kill_one(self, node);
+        faults_kill(self, node);
     }
     return true;
 }
@@ -343,90 +340,6 @@ bool faults_end(struct faults *self)
         journal_pause_ms(POLL_MS);
     }
     return !verdict_failed();
-}
-
-/* ---- on purpose ---- */
-
-static bool copy_data(const struct process *node, bool back)
-{
-    char data[PROCESS_PATH_BYTES];
-    char copy[PROCESS_PATH_BYTES];
-    folder_job job;
-    bool good = false;
-
-    (void)process_path(node, "data", data);
-    (void)process_path(node, "copy", copy);
-    job = back ? folder_copy(copy, data) : folder_copy(data, copy);
-    (void)folder_done(&job, true, &good);
-    return good;
-}
-
-static bool has_data(const struct process *process, uint32_t site)
-{
-    return process->site == site &&
-           (process->role == ROLE_NODE || process->role == ROLE_COORDINATOR);
-}
-
-/* All nodes and the store as they are at one moment. */
-static bool copy_site(struct faults *self, uint32_t site)
-{
-    bool good = true;
-
-    for (uint32_t i = 0; i < self->sites->count; i++) {
-        if (has_data(&self->sites->processes[i], site)) {
-            process_signal(&self->sites->processes[i], SIGSTOP);
-        }
-    }
-    for (uint32_t i = 0; i < self->sites->count; i++) {
-        if (has_data(&self->sites->processes[i], site)) {
-            good &= copy_data(&self->sites->processes[i], false);
-            process_signal(&self->sites->processes[i], SIGCONT);
-        }
-    }
-    return good;
-}
-
-/* All its processes die before any data is put back. */
-static bool put_back(struct faults *self, uint32_t site)
-{
-    bool good = true;
-
-    for (uint32_t i = 0; i < self->sites->count; i++) {
-        if (self->sites->processes[i].site == site) {
-            kill_one(self, &self->sites->processes[i]);
-        }
-    }
-    for (uint32_t i = 0; i < self->sites->count; i++) {
-        if (has_data(&self->sites->processes[i], site)) {
-            good &= copy_data(&self->sites->processes[i], true);
-        }
-    }
-    return good;
-}
-
-static bool await_more(struct faults *self, const _Atomic uint64_t *acknowledged)
-{
-    uint64_t deadline_ms = journal_now_ms() + self->sites->options->patience * 1000;
-    uint64_t wanted = atomic_load(acknowledged) + REWOUND_KEYS;
-
-    while (atomic_load(acknowledged) < wanted && journal_now_ms() < deadline_ms) {
-        journal_pause_ms(POLL_MS);
-    }
-    return atomic_load(acknowledged) >= wanted;
-}
-
-/* The link is stopped meanwhile: what it has been told is gone with it. */
-void faults_rewind_site(struct faults *self, uint32_t site, const _Atomic uint64_t *acknowledged)
-{
-    if (!faults_end(self)) {
-        return;
-    }
-    journal_tell("site-%u is cut off and put back, on purpose", site + 1);
-    process_signal(sites_find(self->sites, site, ROLE_LINK, 0), SIGSTOP);
-    if (!copy_site(self, site) || !await_more(self, acknowledged) || !put_back(self, site) ||
-        !faults_end(self)) {
-        verdict_fail("site-%u could not be put back", site + 1);
-    }
 }
 
 /* ---- the table ---- */

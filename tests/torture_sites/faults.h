@@ -47,9 +47,8 @@ void faults_tick(struct faults *self);
 /* No more faults: wait until all processes run. */
 bool faults_end(struct faults *self);
 
-/* On purpose: what a site that is cut off has acknowledged for a while is gone. `acknowledged` is
- * how many keys that are by now, at that site. */
-void faults_rewind_site(struct faults *self, uint32_t site, const _Atomic uint64_t *acknowledged);
+/* It is started again soon, by faults_tick(). */
+void faults_kill(struct faults *self, struct process *victim);
 
 /* How often which. */
 void faults_print(const struct faults *self);

@@ -296,6 +296,7 @@ static bool start(pthread_t *thread, void *(*body)(void *context), struct load *
 
 bool load_start(struct load *self)
 {
+    atomic_store(&self->ending, false);
     self->runs = start(&self->thread, run_body, self);
     self->promises = self->runs && self->next != NULL &&
                      start(&self->promises_thread, promises_body, self);

@@ -6,6 +6,7 @@
 #include "tests/torture/journal.h"
 #include "tests/torture_sites/equal.h"
 #include "tests/torture_sites/faults.h"
+#include "tests/torture_sites/older.h"
 #include "tests/torture_sites/verdict.h"
 
 #include <inttypes.h>
@@ -79,12 +80,9 @@ static void tick(struct run *self)
     journal_pause_ms(TICK_MS);
 }
 
-/* Nodes that start again and again may make links copy whole replicas, which would hide what was
- * left out of streams before: so in the last third of the time no node is hit. */
-static void torture(struct run *self)
+static void torture_for(struct run *self, uint64_t seconds_ms, uint64_t spare_ms)
 {
-    uint64_t end_ms = journal_now_ms() + self->options.seconds * 1000;
-    uint64_t spare_ms = end_ms - self->options.seconds * 1000 / 3;
+    uint64_t end_ms = journal_now_ms() + seconds_ms;
     uint64_t progress_ms = journal_now_ms();
 
     while (journal_now_ms() < end_ms && !verdict_failed()) {
@@ -96,6 +94,36 @@ static void torture(struct run *self)
                          acknowledged(self));
         }
     }
+}
+
+/* It is copied while it runs, and under faults, and goes on for a while. */
+static void lose_site(struct run *self, uint64_t number, uint64_t between_ms)
+{
+    uint32_t site = (uint32_t)((self->options.seed + number / 2) % self->options.sites);
+    bool wipe = number % 2 == 1;
+
+    torture_for(self, between_ms / 2, UINT64_MAX);
+    if (!verdict_failed() && !wipe &&
+        (!faults_end(&self->faults) || !older_copy(&self->faults, site))) {
+        verdict_fail("site-%u could not be copied", site + 1);
+    }
+    torture_for(self, between_ms / 2, UINT64_MAX);
+    if (!verdict_failed()) {
+        (void)(wipe ? older_wipe : older_put_back)(&self->faults, self->loads, site);
+    }
+}
+
+/* Nodes that start again and again may make links copy whole replicas, which would hide what was
+ * left out of streams before: so in the last third of the time no node is hit. */
+static void torture(struct run *self)
+{
+    uint64_t whole_ms = self->options.seconds * 1000;
+    uint64_t part_ms = whole_ms / (self->options.losses + 1);
+
+    for (uint64_t i = 0; i < self->options.losses && !verdict_failed(); i++) {
+        lose_site(self, i, part_ms);
+    }
+    torture_for(self, part_ms, journal_now_ms() + part_ms - whole_ms / 3);
 }
 
 /* Numbers that nobody will hand out any more. */
@@ -119,7 +147,7 @@ static void sabotage(struct run *self)
         return;
     }
     if (self->options.sabotage == SABOTAGE_REWIND_SITE) {
-        faults_rewind_site(&self->faults, 0, &self->loads[0].ledger.acked);
+        older_rewind(&self->faults, 0, &self->loads[0].ledger.acked);
     } else if (self->options.sabotage == SABOTAGE_FALSE_CLAIM) {
         claim_falsely(self);
     }

@@ -19,6 +19,8 @@ static const char usage[] =
     "  --keys-max N       different keys added at each site (default 4M)\n"
     "  --pace N           adds a second at each site (default 20k)\n"
     "  --gap N            milliseconds between two faults, at most (default 1500)\n"
+    "  --losses N         times that a whole site is put back to an older copy, and the next time\n"
+    "                     loses all that it has (default 2)\n"
     "  --patience N       seconds until all sites must be equal, and the like (default 300)\n"
     "  --dir DIR          data, logs and the journal; empty (default: a temporary folder)\n"
     "  --keep             the folder, also when all went well\n"
@@ -41,6 +43,7 @@ static const struct number_option numbers[] = {
     {"--keys-max", FIELD(keys_max), 100000, 1000000000},
     {"--pace", FIELD(pace), 1000, 10000000},
     {"--gap", FIELD(gap_ms), 1, 1000000},
+    {"--losses", FIELD(losses), 0, 100},
     {"--patience", FIELD(patience), 10, 1000000},
 };
 
@@ -105,6 +108,7 @@ int options_parse(struct options *self, int argc, char **argv, int *code)
                              .keys_max = 4000000,
                              .pace = 20000,
                              .gap_ms = 1500,
+                             .losses = 2,
                              .patience = 300};
     for (int i = 1; i < argc;) {
         int used;

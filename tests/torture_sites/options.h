@@ -26,6 +26,7 @@ struct options {
     uint64_t keys_max; /* numbers of keys at each site; then they are added again */
     uint64_t pace;     /* adds a second at each site */
     uint64_t gap_ms;   /* between two faults, at most */
+    uint64_t losses;   /* times that a whole site is put back or wiped, by turns */
     uint64_t patience; /* seconds that anything may be waited for */
     const char *dir;   /* NULL: a temporary one */
     bool keep;

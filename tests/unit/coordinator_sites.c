@@ -140,9 +140,11 @@ Test(coordinator_sites, a_newcomer_first_hears_of_one_that_counts)
     document = (struct site_set){.settled = true};
     put(&document, C, SITE_JOINING);
     become(&told[0], A, SITE_JOINING);
+    told[0].takes_adds = told[0].says_absent = false;
     expect_write(SITES_MERGE);
     cr_assert_eq(decision.next.count, 3, "of B");
     become(&told[1], B, SITE_JOINING);
+    told[1].takes_adds = told[1].says_absent = false;
     expect_wait(SITES_OPEN, SITES_WAIT_FENCE, C);
 }
 
@@ -279,24 +281,131 @@ Test(coordinator_sites, nobody_is_done_before_it_is_settled)
     cr_assert_not(sites_done(&view, &peers[0].id), "it does not leave");
 }
 
-Test(coordinator_sites, who_was_put_back_does_not_go_on)
+/* ---- older copies ---- */
+
+static void expect_anew(uint64_t number)
+{
+    const struct site_entry *own;
+
+    view.tag = 77;
+    expect_write(SITES_JOIN_ANEW);
+    own = site_set_own(&decision.next);
+    cr_assert_eq(own->life.number, number);
+    cr_assert_eq(own->life.tag, 77);
+    cr_assert_eq(own->state, SITE_JOINING);
+    cr_assert(decision.next.joins_anew);
+    cr_assert_not(decision.next.takes_adds || decision.next.says_absent);
+}
+
+Test(coordinator_sites, who_was_put_back_joins_anew)
 {
     stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    told[0].entries[C - 1].life.number = 2;
+    expect_anew(3);
+    told[0].entries[C - 1].life = (struct site_life){.number = 1, .tag = 9};
+    expect_anew(2);
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    view.put_back = true;
+    expect_anew(2);
+    cr_assert(decision.next.settled, "nobody was removed");
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_JOINING);
+    view.put_back = true;
+    expect_anew(2);
+}
+
+Test(coordinator_sites, who_leaves_does_not_join_anew)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_LEAVING);
+    view.put_back = true;
+    expect_nothing();
     told[0].entries[C - 1].life.number = 2;
     expect_wait(SITES_MERGE, SITES_WAIT_LIFE, A);
 }
 
-Test(coordinator_sites, a_newcomer_without_adds_takes_a_newer_life)
+Test(coordinator_sites, who_counts_elsewhere_and_not_here_was_put_back)
 {
     stage(SITE_COUNTED, SITE_COUNTED, SITE_JOINING);
-    told[0].entries[C - 1].life = (struct site_life){.number = 4, .tag = 9};
-    told[0].entries[C - 1].state = SITE_COUNTED;
+    become(&told[0], C, SITE_COUNTED);
+    expect_anew(2);
+    become(&told[0], C, SITE_LEAVING);
     expect_write(SITES_MERGE);
-    cr_assert_eq(site_set_own(&decision.next)->life.number, 5);
-    cr_assert_eq(site_set_own(&decision.next)->state, SITE_JOINING);
-    cr_assert_not(decision.next.takes_adds || decision.next.says_absent || decision.next.settled);
-    document.takes_adds = true;
-    expect_wait(SITES_MERGE, SITES_WAIT_LIFE, A);
+}
+
+/* All would have fenced those before they took an add. */
+Test(coordinator_sites, who_has_forgotten_a_site_was_put_back)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    put(&told[0], 9, SITE_JOINING);
+    expect_write(SITES_MERGE);
+    become(&told[0], 9, SITE_COUNTED);
+    expect_anew(2);
+    document.takes_adds = document.says_absent = false;
+    become(&document, C, SITE_JOINING);
+    become(&told[0], C, SITE_JOINING);
+    become(&told[1], C, SITE_JOINING);
+    expect_write(SITES_MERGE);
+
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    told[0] = set_of(A, SITE_JOINING, SITE_COUNTED, SITE_COUNTED);
+    document = (struct site_set){.takes_adds = true, .says_absent = true, .settled = true};
+    put(&document, C, SITE_COUNTED);
+    put(&document, B, SITE_COUNTED);
+    document.own = 1;
+    told[1] = set_of(B, SITE_JOINING, SITE_COUNTED, SITE_COUNTED);
+    expect_write(SITES_MERGE);
+    told[0].takes_adds = true;
+    expect_anew(2);
+}
+
+static void stage_anew(enum site_state a, enum site_state b)
+{
+    stage(a, b, SITE_JOINING);
+    document.takes_adds = document.joins_anew = true;
+    compared_here[0].takes_adds = compared_here[1].takes_adds = true;
+}
+
+/* What the other one had in a former life may have come to A since that was copied. */
+Test(coordinator_sites, who_joins_anew_copies_what_knows_all_lives)
+{
+    stage_anew(SITE_COUNTED, SITE_COUNTED);
+    expect_write(SITES_COUNT);
+    compared[0].entries[B - 1].life.number = 7;
+    expect_wait(SITES_COUNT, SITES_WAIT_COPY, A);
+    document.joins_anew = false;
+    expect_write(SITES_COUNT);
+}
+
+Test(coordinator_sites, several_that_join_anew_count_by_themselves)
+{
+    stage_anew(SITE_JOINING, SITE_JOINING);
+    expect_write(SITES_COUNT);
+    cr_assert(decision.next.joins_anew, "it is not through");
+    document.settled = false;
+    sites_decide(&view, &decision);
+    cr_assert_eq(decision.wait, SITES_WAIT_COUNTING,
+                 "who was removed may have had what nobody has");
+    document.settled = true;
+    document.takes_adds = false;
+    fenced = document;
+    told[0].joins_anew = told[1].joins_anew = true;
+    expect_write(SITES_OPEN);
+}
+
+Test(coordinator_sites, who_has_not_healed_is_done_with_nobody)
+{
+    stage_anew(SITE_COUNTED, SITE_LEAVING);
+    cr_assert_not(sites_done(&view, &peers[1].id));
+    document.joins_anew = false;
+    cr_assert(sites_done(&view, &peers[1].id));
+}
+
+Test(coordinator_sites, who_says_absent_is_through)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    document.says_absent = false;
+    document.joins_anew = true;
+    expect_write(SITES_SAY_ABSENT);
+    cr_assert_not(decision.next.joins_anew);
 }
 
 Test(coordinator_sites, two_sites_of_one_name_wait_for_the_removal_of_one)

@@ -469,16 +469,40 @@ Test(coordinator_join, without_enough_nodes_nothing_is_made)
     cr_assert_not_null(site_stages_document(US, "urls"));
 }
 
-/* It was in the set, and has lost all: with its old life it would be taken for one that has all. */
-Test(coordinator_join, one_that_has_lost_the_filter_does_not_make_it_anew)
+/* With its old life it would be taken for one that has all keys. */
+Test(coordinator_join, one_that_has_lost_the_filter_makes_it_and_joins_anew)
 {
     join(EU, US);
     memory_store_fini(&site_stages[US].store);
     memory_store_init(&site_stages[US].store);
     site_stages_restart(US);
     site_stages_run();
-    cr_assert_null(site_stages_document(US, "urls"));
-    expect_refusal(US, "this site is in its set already");
+    cr_assert(set_of(US)->joins_anew && set_of(US)->takes_adds && !set_of(US)->says_absent);
+    cr_assert_eq(site_stages_state(EU, US), SITE_JOINING);
+    finish_join(US);
+    cr_assert(set_of(US)->says_absent && !set_of(US)->joins_anew);
+}
+
+/* Its links have found that others remember more of its nodes than these have. */
+Test(coordinator_join, one_that_was_put_back_joins_anew)
+{
+    struct site_evidence *evidence = &site_stages[US].evidence[EU];
+    struct site_life before;
+
+    join(EU, US);
+    before = site_set_own(set_of(US))->life;
+    *evidence = (struct site_evidence){.uid = site_stages_document(US, "urls")->content.uid,
+                                       .site = site_stages_id(EU),
+                                       .source_life = site_set_own(set_of(EU))->life,
+                                       .own_life = before,
+                                       .put_back = true};
+    site_stages_run();
+    cr_assert_gt(site_set_own(set_of(US))->life.number, before.number);
+    cr_assert(set_of(US)->joins_anew && set_of(US)->takes_adds && !set_of(US)->says_absent);
+    cr_assert_eq(site_stages_state(EU, US), SITE_JOINING);
+    *evidence = (struct site_evidence){0};
+    finish_join(US);
+    cr_assert(set_of(US)->says_absent && !set_of(US)->joins_anew);
     cr_assert_eq(site_stages_state(EU, US), SITE_COUNTED);
 }
 
@@ -492,14 +516,12 @@ static void take_record(uint32_t i, struct buffer *value, uint64_t *version)
 
 /* The store of eu is what it was before the filter was in sites. Nobody else is to be told that the
  * filter is eu's alone, nor may it be in two sets. */
-Test(coordinator_join, one_that_was_put_back_to_before_sites_is_told)
+Test(coordinator_join, one_that_was_put_back_to_before_sites_joins_anew)
 {
     struct store *store = &site_stages[EU].store.store;
     struct store_swap swap = {.key = "filter/1"};
-    struct admin_request drop = coordinator_stage_drop();
     struct buffer before;
     struct buffer after;
-    struct fake_sent sent;
     uint64_t change;
 
     take_record(EU, &before, &change);
@@ -510,18 +532,12 @@ Test(coordinator_join, one_that_was_put_back_to_before_sites_is_told)
     buffer_fini(&before);
     buffer_fini(&after);
     site_stages_restart(EU);
-    site_stages_run();
     cr_assert_not(document_has_sites(site_stages_document(EU, "urls")));
-    cr_assert_eq(list(EU, &sent)->sites.nrefusals, 1);
-    cr_assert_not_null(
-        strstr(list(EU, &sent)->sites.refusals[0].reason, "put back to before it was in sites"));
-    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "ap"), STATUS_CONFLICT,
-                   "filter urls is in sites already, as the others tell");
-    cr_assert_not(document_has_sites(site_stages_document(EU, "urls")));
-    coordinator_stage_command(&site_stages[EU].stage, 2, &drop);
     site_stages_run();
-    site_stages[EU].stage.ntold = 0;
-    cr_assert_null(site_stages_document(EU, "urls"), "it counts there: nothing is made of that");
+    cr_assert(set_of(EU)->joins_anew && !set_of(EU)->says_absent);
+    cr_assert_gt(site_set_own(set_of(EU))->life.number, SITE_FIRST_LIFE);
+    finish_join(EU);
+    cr_assert(set_of(EU)->says_absent && set_of(US)->says_absent);
 }
 
 /* ---- refusals ---- */

@@ -1,5 +1,5 @@
 /* link_questions.h - two linked sites of real nodes, and a router of "us" that asks its link how
- * much is where. Shared by link_ages.c and link_confirms.c only.
+ * much is where. Shared by link_ages.c, link_confirms.c and link_ends.c only.
  *
  * Errors:  a failed cr_assert.
  */
@@ -20,7 +20,9 @@ enum {
     AP = 2,
     SECOND = 1000000,
     MS = 1000,
-    ROUTER = 99, /* the peer that asks */
+    ROUTER = 99,      /* the peer that asks */
+    DIALED = 7,       /* by which eu has dialed us */
+    BY_HAND = 100000, /* numbers of questions that no router has asked */
     QUESTIONS = AGES_MAX_WAITING + 8,
 };
 
@@ -122,6 +124,35 @@ static inline void run_until_answered(uint64_t question, uint64_t limit_us)
         cr_assert_lt(us, limit_us, "no answer");
         site_pair_run(pair, MS);
     }
+}
+
+/* What us would ask of eu, but with another number. */
+static inline struct site_confirm question_of(uint64_t by_hand)
+{
+    const struct filter_document *document = &pair->sides[US].document;
+    const struct site_set *set = document_sites(document);
+
+    return (struct site_confirm){
+        .number = BY_HAND + by_hand,
+        .uid = document->content.uid,
+        .asker_life = set->entries[set->own].life,
+        .other_life = set->entries[1 - set->own].life,
+        .wait_ms = 5000,
+        .set_hash = mark_set_hash(set),
+    };
+}
+
+/* It is there at once. */
+static inline void hand(const struct site_confirm *question)
+{
+    const struct frame frame = {.kind = FRAME_SITE_CONFIRM, .body.site_confirm = *question};
+    const struct actor *face = &pair->sides[EU].face;
+    struct buffer bytes;
+
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    face->on_answer(face->self, pair->sides[EU].circle.now_us, DIALED, buffer_span(&bytes));
+    buffer_fini(&bytes);
 }
 
 #endif

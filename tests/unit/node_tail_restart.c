@@ -20,13 +20,18 @@ static void end_clean(void)
     circle_stop(circle, 1);
 }
 
-static void expect_stale(struct frame frame)
+static void expect_refused(struct frame frame, enum status status)
 {
     const struct site_tail_reply *reply = ask_tail(&frame);
 
-    cr_assert_eq(reply->status, STATUS_STALE, "%s", status_code(reply->status));
+    cr_assert_eq(reply->status, status, "%s", status_code(reply->status));
     cr_assert_gt(strlen(reply->message), 0);
     cr_assert_eq(reply->boot, asked()->life.identity.boot);
+}
+
+static void expect_stale(struct frame frame)
+{
+    expect_refused(frame, STATUS_STALE);
 }
 
 Test(node_tail_restart, after_an_end_in_order_it_goes_on)
@@ -92,7 +97,32 @@ Test(node_tail_restart, beyond_the_end_of_the_boot_before_it_does_not_go_on)
         add(i);
     }
     cr_assert_gt(frame.body.site_tail_request.from, end);
-    expect_stale(frame);
+    expect_refused(frame, STATUS_CONFLICT);
+}
+
+/* However often it has started since: only an older copy does not remember its boots. */
+Test(node_tail_restart, what_was_never_in_the_log_tells_an_older_copy)
+{
+    struct frame frames[3];
+    struct frame unknown;
+
+    for (int i = 0; i < 3; i++) {
+        add((uint32_t)i);
+        frames[i] = tail_question(log_end());
+        end_clean();
+        start();
+        circle_run(circle, 2 * SECOND);
+        cr_assert(asked()->life.identity.confirmed);
+    }
+    expect_stale(frames[0]);
+    expect_stale(frames[1]);
+    cr_assert_eq(ask_tail(&frames[2])->status, STATUS_OK);
+    unknown = frames[0];
+    unknown.body.site_tail_request.from += 4096;
+    expect_refused(unknown, STATUS_CONFLICT);
+    unknown = frames[0];
+    unknown.body.site_tail_request.boot++;
+    expect_refused(unknown, STATUS_CONFLICT);
 }
 
 /* Each start that coordinators do not hear of adds a boot to those that may be named. */

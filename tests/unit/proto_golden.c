@@ -789,6 +789,26 @@ Test(golden, site_confirm)
                           "ac02490900000000000000");
 }
 
+/* What comes without ends looks as before, above; they come behind that. */
+Test(golden, site_confirm_with_ends)
+{
+    static const struct site_source ends[] = {
+        {.group = 0, .node = 1, .incarnation = 2, .boot = 3, .offset = 8, .epoch = 4}};
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_CONFIRM};
+
+    frame.body.site_confirm = (struct site_confirm){
+        .number = 2,
+        .stream = 10,
+        .batch = 11,
+        .groups = 1,
+        .read = 2,
+        .ends = ends,
+        .nends = 1,
+    };
+    assert_golden(&frame, "0801110100000000000000b20732090200000000000000510a00000000000000"
+                          "580b600168027218100119020000000000000021030000000000000028083004");
+}
+
 Test(golden, site_confirmed)
 {
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_CONFIRMED};

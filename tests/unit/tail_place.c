@@ -9,6 +9,31 @@ enum { END = 1000, LIFE = 7 };
 static const struct record_identity identity = {
     .incarnation = LIFE, .boot = 30, .nbefore = 2, .before = {10, 20}, .ends = {400, 600}};
 
+static bool tells_put_back(uint64_t incarnation, uint64_t boot, uint64_t offset)
+{
+    const struct record_identity older = {.incarnation = LIFE,
+                                          .boot = 30,
+                                          .nbefore = 1,
+                                          .nformer = 1,
+                                          .before = {20, 10},
+                                          .ends = {600, 400}};
+    const struct tail_place place = {incarnation, boot, offset};
+
+    return tail_place_tells_put_back(&place, &older, END);
+}
+
+Test(tail_place, more_than_the_log_ever_had_tells_an_older_copy)
+{
+    cr_assert_not(tells_put_back(LIFE, 30, END));
+    cr_assert(tells_put_back(LIFE, 30, END + 1));
+    cr_assert_not(tells_put_back(LIFE, 20, 600));
+    cr_assert(tells_put_back(LIFE, 20, 601));
+    cr_assert_not(tells_put_back(LIFE, 10, 400), "confirmed boots are remembered as well");
+    cr_assert(tells_put_back(LIFE, 10, 401));
+    cr_assert(tells_put_back(LIFE, 5, 0));
+    cr_assert_not(tells_put_back(LIFE + 1, 5, 10000), "of another log this one says nothing");
+}
+
 static bool goes_on(uint64_t incarnation, uint64_t boot, uint64_t offset)
 {
     const struct tail_place place = {incarnation, boot, offset};
