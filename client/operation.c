@@ -113,7 +113,10 @@ static int texts_of(struct frame *frame, const char **texts[QUESTION_TEXTS])
         texts[0] = &frame->body.info_request.filter;
         return 1;
     }
-    return frame->kind == FRAME_STATS_REQUEST ? 0 : -1;
+    return frame->kind == FRAME_STATS_REQUEST || frame->kind == FRAME_SITE_AGE_REQUEST ||
+                   frame->kind == FRAME_SITE_LAG_REQUEST
+               ? 0
+               : -1;
 }
 
 /* They outlive the caller's: a question may be asked again and again. */
@@ -416,7 +419,11 @@ enum operation_step operation_take(struct operation_state *self, const struct fr
     if (asked == FRAME_INFO_REQUEST && answer->kind == FRAME_INFO_REPLY) {
         return judge(self, answer->body.info_reply.status, answer->body.info_reply.message);
     }
-    if (asked == FRAME_STATS_REQUEST && answer->kind == FRAME_STATS_REPLY) {
+    if (asked == FRAME_SITE_AGE_REQUEST && answer->kind == FRAME_SITE_AGE_REPLY) {
+        return judge(self, answer->body.site_age_reply.status, "the filter is not in sites there");
+    }
+    if ((asked == FRAME_STATS_REQUEST && answer->kind == FRAME_STATS_REPLY) ||
+        (asked == FRAME_SITE_LAG_REQUEST && answer->kind == FRAME_SITE_LAG_REPLY)) {
         return judge(self, STATUS_OK, "");
     }
     return OPERATION_IGNORED;

@@ -320,10 +320,13 @@ static void put_scope(struct audit_entry *self, enum drop_scope scope)
 
 static void put_site(struct audit_entry *self, const struct site_parameters *site)
 {
-    put_text(self, "step",
-             site->step == SITE_STEP_ADD     ? "add"
-             : site->step == SITE_STEP_LEAVE ? "leave"
-                                             : "remove");
+    static const char *const steps[] = {
+        [SITE_STEP_LIST] = "list",     [SITE_STEP_ADD] = "add",     [SITE_STEP_LEAVE] = "leave",
+        [SITE_STEP_REMOVE] = "remove", [SITE_STEP_PAUSE] = "pause", [SITE_STEP_RESUME] = "resume",
+        [SITE_STEP_RESYNC] = "resync",
+    };
+
+    put_text(self, "step", steps[site->step]);
     put_text(self, "site", site->site);
 }
 

@@ -184,6 +184,7 @@ bool links_connected(const struct coordinator *self, uint64_t now_us, const stru
 /* ---- what is known of sites ---- */
 
 struct listing {
+    const struct node_list *nodes;
     struct site_summary sites[LISTED_SITES];
     size_t nsites;
     struct filter_sites *filters;
@@ -195,6 +196,8 @@ struct listing {
     size_t ntexts;
     struct site_refusal refusals[NEWCOMERS_MAX];
     size_t nrefusals;
+    struct link_place links[COORDINATOR_MAX_LINKS];
+    size_t nlinks;
 };
 
 /* NULL: there is no room for one more. */
@@ -209,7 +212,8 @@ static struct site_summary *site_of(struct listing *self, const struct site_id *
     if (self->nsites == LISTED_SITES) {
         return NULL;
     }
-    self->sites[self->nsites] = (struct site_summary){.id = *id, .name = name};
+    self->sites[self->nsites] = (struct site_summary){
+        .id = *id, .name = name, .paused = node_list_pauses(self->nodes, id)};
     return &self->sites[self->nsites++];
 }
 
@@ -342,6 +346,7 @@ static void list_all(const struct coordinator *self, uint64_t now_us, const char
         }
     }
     list_refusals(self, listing);
+    listing->nlinks = links_places(self, now_us, listing->links);
 }
 
 /* One filter is asked about: is it there? */
@@ -373,6 +378,7 @@ void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct
                            "the coordinator is out of memory; retry");
     } else {
         listing->filters = filters;
+        listing->nodes = &self->documents.nodes;
         list_all(self, now_us, name, listing);
         answer.body.admin_reply = (struct admin_reply){
             .message = "",
@@ -383,7 +389,9 @@ void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct
                       .nfilters = listing->nfilters,
                       .filters_left = listing->left,
                       .refusals = listing->refusals,
-                      .nrefusals = listing->nrefusals},
+                      .nrefusals = listing->nrefusals,
+                      .links = listing->links,
+                      .nlinks = listing->nlinks},
         };
         coordinator_reply(self, from, &answer);
     }

@@ -111,14 +111,23 @@ struct telling {
                    question had come; confirmations are awaited of those that count */
 };
 
-static void tell_confirmed(const struct age_question *question, const struct document_entry *entry,
-                           const struct site_entry *site, uint32_t peer, struct telling *out)
+static bool is_paused(const struct inflow *inflow)
+{
+    return inflow != NULL && pause_is_on(inflow);
+}
+
+static void tell_confirmed(const struct age_question *question, const struct inflow *inflow,
+                           const struct document_entry *entry, const struct site_entry *site,
+                           uint32_t peer, struct telling *out)
 {
     bool counts = site->state == SITE_COUNTED && peer < LINK_MAX_SITES;
     bool has = peer < LINK_MAX_SITES && has_confirmed(question, entry, peer);
 
-    out->sites[out->reply.nsites++] = (struct site_age){
-        .id = site->id, .life = site->life, .known = has, .after = has};
+    out->sites[out->reply.nsites++] = (struct site_age){.id = site->id,
+                                                        .life = site->life,
+                                                        .known = has,
+                                                        .after = has,
+                                                        .paused = is_paused(inflow)};
     out->confirmed += counts && has;
     out->lacks |= counts && !has && !question->lost;
 }
@@ -137,7 +146,8 @@ static void tell_age(const struct link *self, const struct age_question *questio
                                                         .life = site->life,
                                                         .known = told.known,
                                                         .after = told.after,
-                                                        .age_us = told.age_us};
+                                                        .age_us = told.age_us,
+                                                        .paused = is_paused(inflow)};
 }
 
 static void tell_others(const struct link *self, const struct age_question *question,
@@ -150,16 +160,16 @@ static void tell_others(const struct link *self, const struct age_question *ques
     for (uint32_t i = 0; i < set->count; i++) {
         const struct site_entry *site = &set->entries[i];
         uint32_t peer = peer_of(self, &site->id);
+        struct inflow *inflow = peer < LINK_MAX_SITES ? received.from[peer] : NULL;
 
         if (i == set->own || site->state == SITE_GONE) {
             continue;
         }
         assert(out->reply.nsites < SITE_SET_MAX_LIVE - 1);
         if (question->confirms) {
-            tell_confirmed(question, entry, site, peer, out);
+            tell_confirmed(question, inflow, entry, site, peer, out);
         } else {
-            tell_age(self, question, peer < LINK_MAX_SITES ? received.from[peer] : NULL, entry,
-                     site, peer, out);
+            tell_age(self, question, inflow, entry, site, peer, out);
         }
     }
     out->lacks &= question->enough == 0 || out->confirmed < question->enough;

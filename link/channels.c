@@ -154,7 +154,7 @@ struct channel *channel_in_turn(struct link *self, uint32_t peer, const struct f
 
 /* An answer repeats the correlation of what it answers; who greets has put its time there, so that
  * it need not remember when it sent which of them. Channel NULL: there is none yet. */
-static struct frame greeting(struct link *self, struct channel *channel, bool answer,
+static struct frame greeting(struct link *self, uint32_t peer, struct channel *channel, bool answer,
                              uint64_t correlation)
 {
     struct frame frame = {
@@ -163,7 +163,8 @@ static struct frame greeting(struct link *self, struct channel *channel, bool an
         .body.site_hello = {.version = SITE_LINK_VERSION,
                             .answer = answer,
                             .id = self->config.id,
-                            .boot = self->boot},
+                            .boot = self->boot,
+                            .paused = pause_greets(self, peer)},
     };
 
     memcpy(frame.body.site_hello.site, self->config.site, sizeof self->config.site);
@@ -280,6 +281,7 @@ static void take(struct link *self, uint64_t now_us, struct channel *place, uint
                     channel_site(self, place), (unsigned long long)hello->boot);
     }
     place->heard_us = now_us;
+    place->pauses = hello->paused;
 }
 
 /* The first measurement counts at once, later ones by an eighth: one that waited for a slice of a
@@ -347,7 +349,7 @@ void channel_greeted(struct link *self, uint64_t now_us, const struct frame *fra
     note_round_trip(place, now_us, frame);
     alive_heard(self, now_us, place, hello);
     if (link == 0) {
-        answer = greeting(self, place, true, frame->correlation);
+        answer = greeting(self, peer, place, true, frame->correlation);
         (void)channel_send(self, place, &answer);
     }
 }
@@ -395,7 +397,7 @@ static void greet(struct link *self, uint64_t now_us, uint32_t peer)
     }
     if (dialed->link != 0) {
         known = channel_of_answer(self, dialed->link);
-        frame = greeting(self, known, false, now_us);
+        frame = greeting(self, peer, known, false, now_us);
         frame.body.site_hello.round_trip_us = known != NULL ? known->round_trip_us : 0;
         towards = (struct channel){.link = dialed->link};
         (void)channel_send(self, &towards, &frame);

@@ -18,6 +18,7 @@
     X(site_put_backs_total, "filters", "of which another site remembered more than this one has") \
     X(site_full_total, "batches", "batches that wait, as the filter here is full")                \
     X(site_pending_keys, "keys", "fingerprints read that are not applied elsewhere (a gauge)")    \
+    X(site_lag_us, "us", "how far another site is behind, at most; 0: by nothing (a gauge)")      \
     X(site_marks_total, "marks", "questions by which batch all is sent that were answered")       \
     X(site_ages_total, "questions", "of routers, what of one site another has, answered")         \
     X(site_confirms_total, "questions", "of other sites, is all of them here, answered with yes") \

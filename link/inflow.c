@@ -77,7 +77,9 @@ static void put_off_opening(struct inflow *inflow, uint64_t now_us)
     inflow->open_us = now_us + (wait_us < OPEN_MAX_US ? wait_us : OPEN_MAX_US);
 }
 
-void inflow_close(struct link *self, struct inflow *inflow, enum status status, const char *cause)
+/* It ends, which is said. */
+static void end_stream(struct link *self, struct inflow *inflow, enum status status,
+                       const char *cause)
 {
     struct channel *channel = channel_find(self, inflow->channel);
     const struct frame frame = {
@@ -85,15 +87,20 @@ void inflow_close(struct link *self, struct inflow *inflow, enum status status, 
         .body.site_close = {.stream = inflow->stream, .status = status, .message = cause},
     };
 
+    if (channel != NULL) {
+        (void)channel_send(self, channel, &frame);
+    }
+    stop(self, inflow);
+}
+
+void inflow_close(struct link *self, struct inflow *inflow, enum status status, const char *cause)
+{
     link_count(self, LINK_site_closed_total, 1);
     log_limited(&inflow->waits_log, self->now_us, LOG_WARN,
                 "begins to receive filter %016llx of site %s anew: %s",
                 (unsigned long long)inflow->filter_id, self->config.peers[inflow->peer].name,
                 cause);
-    if (channel != NULL) {
-        (void)channel_send(self, channel, &frame);
-    }
-    stop(self, inflow);
+    end_stream(self, inflow, status, cause);
     put_off_opening(inflow, self->now_us);
 }
 
@@ -147,6 +154,7 @@ static void advance(struct link *self, struct inflow *inflow)
         self->held -= first->bytes;
         inflow->untold = true;
         inflow->failures = 0;
+        inflow->taken_keys += first->nkeys;
         link_count(self, LINK_site_applied_keys_total, first->nkeys);
         TAILQ_REMOVE(&inflow->arrivals, first, link);
         forget_batch(self, first);
@@ -301,6 +309,7 @@ static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow
     arrival->number = message->number;
     arrival->bytes = sizeof *arrival + arrival->nkeys * sizeof *arrival->keys +
                      arrival->ncursors * sizeof *arrival->cursors;
+    inflow->pace.bytes += message->batch.size;
     inflow->held += arrival->bytes;
     self->held += arrival->bytes;
     inflow->received = arrival->number;
@@ -431,6 +440,7 @@ static void open_stream(struct link *self, uint64_t now_us, struct inflow *inflo
     inflow->channel = channel->number;
     inflow->heard_us = now_us;
     inflow->received = inflow->applied = 0;
+    inflow->taken_keys = 0;
     inflow->untold = false;
     number_table_put(&self->inflows_by_stream, &inflow->entry, inflow->stream);
 }
@@ -524,6 +534,15 @@ static void forget_left(struct link *self)
     }
 }
 
+/* One that is in the set no more is the sweep's to judge, too. */
+static uint64_t resync_of(const struct inflow *inflow, const struct filter_document *document)
+{
+    const struct site_entry *site = site_set_find(document_sites(document),
+                                                  &inflow->self->config.peers[inflow->peer].id);
+
+    return site != NULL ? site->resync : inflow->resync;
+}
+
 /* A document that is not known any more is the sweep's to judge. */
 bool inflow_lasts(struct inflow *inflow)
 {
@@ -535,7 +554,8 @@ bool inflow_lasts(struct inflow *inflow)
     }
     entry = document_cache_find(documents, inflow->filter_id);
     if (entry != NULL && entry->document.epoch != inflow->loss_epoch) {
-        if (places_loss(&entry->document) != inflow->loss) {
+        if (places_loss(&entry->document) != inflow->loss ||
+            resync_of(inflow, &entry->document) != inflow->resync) {
             return false;
         }
         inflow->loss_epoch = entry->document.epoch;
@@ -548,9 +568,20 @@ bool inflow_lasts(struct inflow *inflow)
 static void end_by_loss(struct link *self, struct inflow *inflow)
 {
     if (inflow->stream != 0) {
-        inflow_close(self, inflow, STATUS_STALE, "a loss was accepted at the site that receives");
+        inflow_close(self, inflow, STATUS_STALE,
+                     "at the site that receives a loss was accepted, or all is to be compared");
     }
     drop(self, inflow);
+}
+
+/* Whether a stream was open or not: once it may be, it is at once. */
+static void hold(struct link *self, struct inflow *inflow)
+{
+    if (inflow->stream != 0) {
+        end_stream(self, inflow, STATUS_NOT_READY, "it is paused by an operator");
+    }
+    inflow->open_us = 0;
+    inflow->failures = 0;
 }
 
 static void inflow_turn(struct link *self, uint64_t now_us, struct inflow *inflow)
@@ -558,10 +589,13 @@ static void inflow_turn(struct link *self, uint64_t now_us, struct inflow *inflo
     if (inflow->own.doubted) {
         begin_anew(self, inflow);
     }
+    if (pause_is_on(inflow)) {
+        hold(self, inflow);
+    }
     places_turn(self, now_us, inflow);
     marked_turn(self, now_us, inflow);
     if (inflow->stream == 0 && inflow->places.state == PLACES_KNOWN && inflow->open_us <= now_us &&
-        evidence_may_open(inflow)) {
+        evidence_may_open(inflow) && !pause_is_on(inflow)) {
         open_stream(self, now_us, inflow);
     }
     if (inflow->stream != 0) {
@@ -663,12 +697,14 @@ struct inflow *inflow_find(const struct link *self, uint64_t filter_id, uint32_t
 }
 
 /* Lives and keyset name what is received: with others it is another stream, from the beginning. So
- * it is with a loss that was accepted here: what was acknowledged before may be with nobody. */
+ * it is with a loss that was accepted here: what was acknowledged before may be with nobody; and
+ * with an operator's order. */
 static bool is_same(const struct inflow *inflow, const struct inflow_wish *wish)
 {
     return site_life_compare(&inflow->source_life, &wish->source_life) == 0 &&
            site_life_compare(&inflow->own_life, &wish->own_life) == 0 &&
-           inflow->keyset == wish->keyset && inflow->loss == wish->loss;
+           inflow->keyset == wish->keyset && inflow->loss == wish->loss &&
+           inflow->resync == wish->resync;
 }
 
 void inflow_want(struct link *self, const struct inflow_wish *wish)
@@ -677,7 +713,8 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
 
     if (inflow != NULL && !is_same(inflow, wish)) {
         inflow_close(self, inflow, STATUS_STALE,
-                     "a site has begun a new life, or the filter, or lost some of it");
+                     "a site has begun a new life, or the filter, or lost some of it, or an "
+                     "operator has all of it compared");
         drop(self, inflow);
         inflow = NULL;
     }
@@ -694,6 +731,8 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
         inflow->own_life = wish->own_life;
         inflow->keyset = wish->keyset;
         inflow->loss = wish->loss;
+        inflow->resync = wish->resync;
+        inflow->served_us = self->now_us;
         TAILQ_INIT(&inflow->arrivals);
         TAILQ_INSERT_TAIL(&self->inflows, inflow, link);
     }
@@ -701,6 +740,9 @@ void inflow_want(struct link *self, const struct inflow_wish *wish)
     inflow->epoch = wish->epoch;
     inflow->marked.set_hash = wish->set_hash;
     inflow->marked.unsettled = wish->unsettled;
+    inflow->paused_here = wish->paused;
+    pause_look(self, inflow);
+    self->pauses[inflow->peer] |= pause_is_on(inflow);
 }
 
 void inflows_sweep(struct link *self)

@@ -100,6 +100,10 @@ static const char *fault_of(const struct link *self, uint32_t peer,
         *status = STATUS_STALE;
         fault = "another keyset serves the filter here";
     }
+    if (fault == NULL && pause_is_here(self, entry, peer)) {
+        *status = STATUS_NOT_READY;
+        fault = "it is paused there by an operator";
+    }
     return fault;
 }
 
@@ -129,13 +133,11 @@ const struct document_entry *site_filter_find(struct link *self, uint32_t peer,
     return *cause == NULL ? entry : NULL;
 }
 
-bool site_filter_lasts(const struct link *self, const struct outflow *outflow,
-                       const struct document_entry *entry)
+const char *site_filter_over(const struct link *self, const struct outflow *outflow,
+                             const struct document_entry *entry, enum status *status)
 {
-    enum status status;
-
     return fault_of(self, outflow->peer, entry, &outflow->own_life, &outflow->peer_life,
-                    outflow->keyset, &status) == NULL;
+                    outflow->keyset, status);
 }
 
 /* Who joins, leaves or is being filled waits for marks. */
@@ -173,6 +175,8 @@ static void want(struct link *self, const struct document_entry *entry)
 
         if (other != NULL) {
             wish.source_life = other->life;
+            wish.resync = other->resync;
+            wish.paused = pause_is_here(self, entry, wish.peer);
             inflow_want(self, &wish);
         }
     }
@@ -182,6 +186,7 @@ static void look_through(struct link *self)
 {
     const struct document_cache *documents = router_documents(self->router);
 
+    memset(self->pauses, 0, sizeof self->pauses);
     for (size_t i = 0; i < documents->count; i++) {
         want(self, documents->by_id[i]);
     }
@@ -398,7 +403,7 @@ static void on_inner_request(void *context, uint64_t now_us, const struct peer *
 
     self->now_us = now_us;
     if (kind != FRAME_STATS_REQUEST && kind != FRAME_CLIENT_REQUEST && kind != FRAME_INFO_REQUEST &&
-        kind != FRAME_SITE_AGE_REQUEST) {
+        kind != FRAME_SITE_AGE_REQUEST && kind != FRAME_SITE_LAG_REQUEST) {
         self->core.on_request(self->core.self, now_us, from, bytes);
     } else if (codec_decode(self->arena, bytes, &frame) != STATUS_OK) {
         self->core.on_request(self->core.self, now_us, from, bytes); /* It says what is wrong. */
@@ -406,6 +411,8 @@ static void on_inner_request(void *context, uint64_t now_us, const struct peer *
         report_on_stats(self, from, &frame);
     } else if (frame.kind == FRAME_SITE_AGE_REQUEST) {
         ages_on_request(self, now_us, from, &frame);
+    } else if (frame.kind == FRAME_SITE_LAG_REQUEST) {
+        lag_on_request(self, now_us, from, &frame);
     } else {
         report_refuse_client(self, from, &frame);
     }
@@ -467,6 +474,7 @@ static void on_time(void *context, uint64_t now_us)
         put_back_tick(self, now_us);
         outflows_tick(self);
         readers_tick(self);
+        lag_tick(self, now_us);
         report_tick(self);
     }
     if (self->core.next_us(self->core.self) <= now_us) {

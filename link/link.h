@@ -91,7 +91,8 @@ void link_attach(struct link *link, struct router *router, const struct actor *a
 
 /* Towards its own site; what is not the link's goes on to the router. It answers for its counters
  * with those of both, tells routers how much of other sites' keys is here, or of this site's there
- * (SITE_AGE_REQUEST), and refuses what clients ask routers for. */
+ * (SITE_AGE_REQUEST), and whoever wants to know how far sites are (SITE_LAG_REQUEST), and refuses
+ * what clients ask routers for. */
 struct actor link_inner_actor(struct link *link);
 
 /* Towards the others: of a request's peer `user` is the number of the site that has proved its key,

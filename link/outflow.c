@@ -560,11 +560,14 @@ static bool refresh(struct link *self, struct outflow *outflow)
 {
     const struct document_entry *entry = outflow_document(self, outflow);
     struct site_source *sources;
+    enum status status;
+    const char *fault = site_filter_over(self, outflow, entry, &status);
     size_t count = 0;
     bool done;
 
-    if (entry == NULL || !site_filter_lasts(self, outflow, entry)) {
-        outflow_close(self, outflow, STATUS_NOT_FOUND, "the filter is not in both sites any more");
+    if (fault != NULL) {
+        self->pauses[outflow->peer] |= status == STATUS_NOT_READY; /* Before others tell of it. */
+        outflow_close(self, outflow, status, fault);
         return false;
     }
     outflow->judged = router_documents(self->router)->changes;
@@ -619,15 +622,12 @@ void outflows_tick(struct link *self)
 {
     const struct outflow *outflow;
     uint64_t streams = 0;
-    uint64_t keys = 0;
 
     TAILQ_FOREACH(outflow, &self->outflows, link)
     {
         streams++;
-        keys += outflow->npending;
     }
     self->counters[LINK_site_streams_out] = streams;
-    self->counters[LINK_site_pending_keys] = keys;
 }
 
 static uint64_t due_us(const struct link *self, const struct outflow *outflow)

@@ -118,8 +118,17 @@ static bool is_over(const struct places *places, size_t wanted)
 
 /* ---- what several records come to ---- */
 
-/* What another life, keyset or site has says nothing of this; nor what was written before a loss
- * was accepted in that slot group here, as it may cover what nobody has any more. */
+/* Records of before that epoch are void: since then a loss was accepted in that slot group here, so
+ * that they may cover what nobody has any more; or an operator trusts them no more. */
+static uint64_t void_before(const struct inflow *inflow, const struct filter_document *document,
+                            uint32_t group)
+{
+    uint64_t loss = document->content.groups[group].loss_epoch;
+
+    return loss > inflow->resync ? loss : inflow->resync;
+}
+
+/* What another life, keyset or site has says nothing of this; nor what is void. */
 static bool is_ours(const struct inflow *inflow, const struct filter_document *document,
                     const struct record_site_cursor *cursor)
 {
@@ -127,7 +136,7 @@ static bool is_ours(const struct inflow *inflow, const struct filter_document *d
 
     return cursor->keyset == inflow->keyset && cursor->site[0] == site->high &&
            cursor->site[1] == site->low &&
-           cursor->loss == document->content.groups[cursor->group].loss_epoch &&
+           cursor->loss == void_before(inflow, document, cursor->group) &&
            cursor->site_life.number == inflow->source_life.number &&
            cursor->site_life.tag == inflow->source_life.tag &&
            cursor->own_life.number == inflow->own_life.number &&
@@ -444,11 +453,11 @@ static size_t chunks_of(const struct places *places)
     return (places->ncursors + CODEC_MAX_SITE_CURSORS - 1) / CODEC_MAX_SITE_CURSORS;
 }
 
-/* Of that slot group, by the losses that were accepted in it. The router copies them. */
-static void set_loss(struct places *places, const struct filter_document *document, uint32_t group)
+/* Of that slot group. The router copies them. */
+static void set_loss(struct inflow *inflow, const struct filter_document *document, uint32_t group)
 {
-    for (size_t i = 0; i < places->ncursors; i++) {
-        places->cursors[i].loss = document->content.groups[group].loss_epoch;
+    for (size_t i = 0; i < inflow->places.ncursors; i++) {
+        inflow->places.cursors[i].loss = void_before(inflow, document, group);
     }
 }
 
@@ -475,7 +484,7 @@ static void write_next(struct link *self, uint64_t now_us, struct inflow *inflow
             .owner = inflow,
         };
 
-        set_loss(places, document, question.group);
+        set_loss(inflow, document, question.group);
         note_asked(inflow);
         router_site_cursors_put(self->router, now_us, &question);
     }

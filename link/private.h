@@ -5,6 +5,8 @@
  *   states.c    what sites say of their filters: states.h; state_board.c: what is held of it
  *   evidence.c  what streams have brought, as proof: evidence.h
  *   report.c    what is told of the link: counters, and to which sites it is connected
+ *   lag.c       ... and how far sites are from each other
+ *   pause.c     what operators have paused
  *   inflow.c    streams that are received: batches applied in order, as far as all is here
  *   places.c    ... and how far that is, as this site's nodes remember it
  *   own_boots.c ... in which boots
@@ -60,12 +62,21 @@ struct channel {
     uint64_t boot;    /* of the other link */
     uint64_t heard_us;
     uint64_t round_trip_us; /* smoothed; 0: not measured yet */
+    bool pauses;            /* its site has paused this one, for all filters */
     uint64_t rested_us;     /* when places of streams without traffic were told last */
     uint32_t unequal;       /* so many greetings in a row told of other streams than are received */
 };
 
 struct dialed {
     uint32_t link; /* 0: not opened yet, or the other side dials */
+};
+
+/* Bytes of batches, and how many of them in a second, by the last tick. */
+struct pace {
+    uint64_t bytes;
+    uint64_t before;
+    uint64_t per_s;
+    uint64_t at_us;
 };
 
 /* ---- streams that are received ---- */
@@ -213,7 +224,8 @@ struct inflow {
     struct site_life own_life;
     uint32_t keyset;
     uint64_t epoch;      /* of this site's document, as the last sweep has found it */
-    uint64_t loss;       /* the newest one that was accepted here when it was begun */
+    uint64_t loss;       /* the newest one that was accepted here when it was begun ... */
+    uint64_t resync;     /* ... and the newest order to compare all of that site */
     uint64_t loss_epoch; /* ... and none since, by the document of this epoch ... */
     uint64_t judged;     /* ... and by so many changes of documents */
     bool wanted;         /* found in the documents since the last sweep */
@@ -230,6 +242,15 @@ struct inflow {
     bool anew;                /* places that are being read are not gone on from */
     uint64_t from_nothing_us; /* when the first stream was opened, if it was with no place; 0: some
                                  were read */
+
+    bool paused_here;  /* by this site's operator */
+    bool paused_there; /* by the other one's, as far as was heard: ... */
+    bool paused_by_state;
+    uint64_t pause_version; /* ... in states of this version; 0: look again */
+
+    struct pace pace;
+    uint64_t taken_keys; /* applied since the stream was opened */
+    uint64_t served_us;  /* when the other site could last take what is here */
 
     uint64_t stream;   /* 0: none is open, and then: */
     uint64_t open_us;  /* not before that */
@@ -259,8 +280,10 @@ struct inflow_wish {
     uint32_t keyset;
     uint64_t epoch;
     uint64_t loss;     /* places_loss() of the document */
+    uint64_t resync;   /* of the other site's entry */
     uint64_t set_hash; /* of the set of sites */
     bool unsettled;    /* ... in which somebody joins, leaves, is being filled */
+    bool paused;       /* by this site */
 };
 
 /* ---- tails ---- */
@@ -319,6 +342,13 @@ struct sent_record {
     uint64_t digest;
 };
 
+/* A batch on its way; of no keys: it tells places. */
+struct sent_batch {
+    size_t bytes;
+    uint32_t keys;
+    uint64_t read_us; /* since when they were to be sent, or before */
+};
+
 /* What was gathered up to a moment, on its way. */
 struct section {
     uint64_t number; /* of this one or, unless it is active, the last one */
@@ -327,6 +357,7 @@ struct section {
     size_t nkeys;
     size_t room;
     size_t at;                         /* so many are sent */
+    uint64_t read_us;                  /* when the first of them was read */
     struct site_batch_cursor *cursors; /* how far the logs were read then */
     size_t ncursors;
     size_t cursors_room;
@@ -398,13 +429,14 @@ struct outflow {
     uint64_t placed_us; /* when places were told last */
     struct section section;
 
-    uint64_t number;    /* of the last batch */
-    struct buffer kept; /* ... which could not be sent yet */
-    size_t *sent;       /* bytes of those that are not applied */
+    uint64_t number;         /* of the last batch */
+    struct buffer kept;      /* ... which could not be sent yet */
+    struct sent_batch *sent; /* those that are not applied */
     size_t nsent;
     size_t sent_capacity;
     uint64_t applied;
     uint64_t flying; /* bytes of these */
+    struct pace pace;
     uint64_t room;
     uint64_t said_us;
     bool alive_asked; /* that it goes on is to be said */
@@ -467,11 +499,12 @@ struct link {
     bool evidence_news;                  /* some of it coordinators have not heard */
 
     struct inflow_list inflows;
-    unsigned place_questions;   /* about places, that nodes have not answered */
-    size_t ninflows;            /* that the last tick has wanted ... */
-    size_t nreceiving;          /* ... and those of which batches come */
-    size_t held;                /* bytes of their batches that wait */
-    struct inflow_list leaving; /* dropped; they go once the router owes them nothing */
+    unsigned place_questions;    /* about places, that nodes have not answered */
+    size_t ninflows;             /* that the last tick has wanted ... */
+    size_t nreceiving;           /* ... and those of which batches come */
+    bool pauses[LINK_MAX_SITES]; /* some filter is paused that is in that site, too */
+    size_t held;                 /* bytes of their batches that wait */
+    struct inflow_list leaving;  /* dropped; they go once the router owes them nothing */
     struct number_table inflows_by_stream;
     struct number_table relays; /* arrivals, by the number of their relayed add */
 
@@ -570,6 +603,24 @@ void report_on_stats(struct link *self, const struct peer *from, const struct fr
 void report_refuse_client(struct link *self, const struct peer *from, const struct frame *frame);
 void report_tick(struct link *self);
 
+/* ---- pause.c ---- */
+
+/* Has this site paused that one, for all filters; for this one? */
+bool pause_greets(const struct link *self, uint32_t peer);
+bool pause_is_here(const struct link *self, const struct document_entry *entry, uint32_t peer);
+
+/* Here or there? */
+bool pause_is_on(const struct inflow *inflow);
+
+/* What the other site says by now. */
+void pause_look(struct link *self, struct inflow *inflow);
+
+/* ---- lag.c ---- */
+
+void lag_on_request(struct link *self, uint64_t now_us, const struct peer *from,
+                    const struct frame *frame);
+void lag_tick(struct link *self, uint64_t now_us);
+
 /* ---- link.c ---- */
 
 /* This site in the set of an entry that serves; NULL: the filter is not in sites, or not any more,
@@ -591,9 +642,9 @@ const struct document_entry *site_filter_find(struct link *self, uint32_t peer,
                                               const struct site_open *open, enum status *status,
                                               const char **cause);
 
-/* Is it still to be sent as it was asked for? */
-bool site_filter_lasts(const struct link *self, const struct outflow *outflow,
-                       const struct document_entry *entry);
+/* NULL, or why it is not to be sent any more as it was asked for. The entry may be NULL. */
+const char *site_filter_over(const struct link *self, const struct outflow *outflow,
+                             const struct document_entry *entry, enum status *status);
 
 /* ---- inflow.c ---- */
 
@@ -603,7 +654,8 @@ struct inflow *inflow_find(const struct link *self, uint64_t filter_id, uint32_t
 /* NULL: no such stream of that channel. */
 struct inflow *inflow_of(struct link *self, const struct channel *channel, uint64_t stream);
 
-/* Is all still here that was acknowledged here? Not where a loss was accepted since. */
+/* Is what is known of it still to be gone on from? Not where a loss was accepted here since, or an
+ * operator has ordered that all is compared. */
 bool inflow_lasts(struct inflow *inflow);
 
 /* The stream ends, which is said, and is begun anew. */
@@ -835,6 +887,10 @@ void reader_leave(struct reading *reading);
 void readers_tick(struct link *self);
 void readers_fini(struct link *self);
 void readers_turn(struct link *self, uint64_t now_us);
+
+/* How far each other site has that node's log; returns of how many it is known. */
+size_t readers_taken(const struct link *self, uint32_t node,
+                     struct site_taken taken[LINK_MAX_SITES]);
 
 /* False: the link does not lead to a reader's node. */
 bool readers_on_answer(struct link *self, uint64_t now_us, uint32_t link, struct span bytes);

@@ -226,9 +226,10 @@ static void put_in_order(struct link *self)
     self->nfilters = kept;
 }
 
-/* How far each other site has the node's log, by the streams that there are. */
-static size_t list_taken(const struct link *self, uint32_t node,
-                         struct site_taken taken[LINK_MAX_SITES])
+/* By the streams that there are. A paused filter has none, and needs what it lacks all the same: so
+ * of that site nothing is said, and nodes keep as much as in a cut. */
+size_t readers_taken(const struct link *self, uint32_t node,
+                     struct site_taken taken[LINK_MAX_SITES])
 {
     size_t count = 0;
 
@@ -246,7 +247,7 @@ static size_t list_taken(const struct link *self, uint32_t node,
                 from = needs < from ? needs : from;
             }
         }
-        if (any && from != UINT64_MAX) {
+        if (any && from != UINT64_MAX && !self->pauses[peer]) {
             taken[count++] = (struct site_taken){
                 .site_high = self->config.peers[peer].id.high,
                 .site_low = self->config.peers[peer].id.low,
@@ -289,7 +290,7 @@ static void ask(struct link *self, uint64_t now_us, struct reader *reader)
         .filters = self->filters,
         .nfilters = self->nfilters,
         .taken = taken,
-        .ntaken = list_taken(self, reader->node, taken),
+        .ntaken = readers_taken(self, reader->node, taken),
     };
     if (request->list == reader->list && !reader->list_lost) {
         request->nfilters = 0; /* The node knows it. */

@@ -68,14 +68,16 @@ static void send_kept(struct link *self, uint64_t now_us, struct outflow *outflo
     }
 }
 
-static bool note_sent(struct outflow *outflow, size_t bytes)
+static bool note_sent(struct outflow *outflow, size_t bytes, size_t keys)
 {
     if (!heap_grow(&outflow->sent, &outflow->sent_capacity, outflow->nsent + 1,
                    sizeof *outflow->sent)) {
         return false;
     }
-    outflow->sent[outflow->nsent++] = bytes;
+    outflow->sent[outflow->nsent++] = (struct sent_batch){
+        .bytes = bytes, .keys = (uint32_t)keys, .read_us = outflow->section.read_us};
     outflow->flying += bytes;
+    outflow->pace.bytes += bytes;
     return true;
 }
 
@@ -130,6 +132,7 @@ static bool begin_section(struct link *self, uint64_t now_us, struct outflow *ou
     section->keys = outflow->pending;
     section->room = outflow->pending_capacity;
     section->at = 0;
+    section->read_us = outflow->since_us;
     section->active = true;
     section->number++;
     outflow->pending = keys;
@@ -179,7 +182,7 @@ static bool send_batch(struct link *self, uint64_t now_us, struct outflow *outfl
     }
     outflow->kept.size = site_batch_encode(&batch, section->keys + section->at, section->cursors,
                                            out);
-    if (!note_sent(outflow, outflow->kept.size)) {
+    if (!note_sent(outflow, outflow->kept.size, count)) {
         buffer_clear(&outflow->kept);
         return false;
     }
@@ -265,7 +268,7 @@ void outflow_on_applied(struct link *self, struct channel *channel,
     }
     count = (size_t)(message->number - outflow->applied);
     for (size_t i = 0; i < count; i++) {
-        outflow->flying -= outflow->sent[i];
+        outflow->flying -= outflow->sent[i].bytes;
     }
     outflow->nsent -= count;
     if (outflow->nsent > 0) {

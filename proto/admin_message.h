@@ -163,6 +163,10 @@ enum site_step {
     SITE_STEP_ADD = 2,    /* changes: that site is to have the filter, too ... */
     SITE_STEP_LEAVE = 3,  /* ... to give it up, once the others have all that it acknowledged */
     SITE_STEP_REMOVE = 4, /* ... is off for good, with what nobody else has */
+    SITE_STEP_PAUSE =
+        5, /* nothing of the filter, or of all, is sent there or taken from there ... */
+    SITE_STEP_RESUME = 6, /* ... any more ... */
+    SITE_STEP_RESYNC = 7, /* all that it has of the filter is to be compared once more */
 };
 
 struct site_parameters {
@@ -389,6 +393,7 @@ struct site_summary {
     bool own;
     uint32_t links;         /* that live; of another site: that are connected to it */
     uint64_t round_trip_us; /* the shortest that one of them has measured; 0: none has */
+    bool paused;            /* for all filters, by this site's operator */
 };
 
 /* What another site has told of itself. */
@@ -417,6 +422,14 @@ struct site_refusal {
     const char *reason;
 };
 
+/* Where a link is reached. */
+struct link_place {
+    const char *endpoint;
+    bool curve;
+};
+
+enum { SITE_PAGE_MAX_LINKS = 16 };
+
 struct site_page {
     const char *site; /* which one the cluster is; "": it has no name; NULL: it is not told */
     const struct site_summary *sites;
@@ -426,6 +439,8 @@ struct site_page {
     uint64_t filters_left; /* that are not told, as they are too many */
     const struct site_refusal *refusals;
     size_t nrefusals;
+    const struct link_place *links; /* this site's, that live: whom to ask how far the others are */
+    size_t nlinks;                  /* at most SITE_PAGE_MAX_LINKS */
 };
 
 struct admin_reply {

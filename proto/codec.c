@@ -72,6 +72,8 @@ static const struct {
     BOUND(SITE_CURSOR_REPLY, site_cursor_reply, site_cursor_reply),
     BOUND(SITE_AGE_REQUEST, site_age_request, site_age_request),
     BOUND(SITE_AGE_REPLY, site_age_reply, site_age_reply),
+    BOUND(SITE_LAG_REQUEST, site_lag_request, site_lag_request),
+    BOUND(SITE_LAG_REPLY, site_lag_reply, site_lag_reply),
     BOUND(ERROR, error_reply, error),
     BOUND(SITE_HELLO, site_hello, site_hello),
     BOUND(SITE_OPEN, site_open, site_open),

@@ -7,6 +7,7 @@
  *   router ------ node_request / node_reply, documents, info_request ------------> node
  *   router ------ site_cursor_request / site_cursor_reply -----------------------> node
  *   router ------ site_age_request / site_age_reply -----------------------------> link
+ *   operator ---- site_age_request, site_lag_request and their replies -----------> link
  *   router, node  sync_request / sync_reply, <- hint ----------------------------> coordinator
  *   coordinator - fence_request / fence_reply, info_request / info_reply ---------> node
  *   node -------- pull_request / pull_reply, boot_request / boot_reply ------------> node
@@ -209,7 +210,7 @@ struct link_peer {
     uint64_t round_trip_us; /* 0: not measured yet */
 };
 
-enum { LINK_MAX_PEERS = 8, CODEC_MAX_LINKS = 16 };
+enum { LINK_MAX_PEERS = 8, CODEC_MAX_LINKS = SITE_PAGE_MAX_LINKS };
 
 struct link_report {
     struct site_id id; /* of its own site; all 0: it is no link */
@@ -221,12 +222,6 @@ static inline bool link_report_said(const struct link_report *self)
 {
     return self->id.high != 0 || self->id.low != 0;
 }
-
-/* Where a link is reached. */
-struct link_place {
-    const char *endpoint;
-    bool curve;
-};
 
 struct sync_request {
     enum sync_role role;
@@ -429,8 +424,10 @@ enum frame_kind {
     FRAME_SITE_TAIL_REPLY,
     FRAME_SITE_CURSOR_REQUEST,
     FRAME_SITE_CURSOR_REPLY,
-    FRAME_SITE_AGE_REQUEST, /* these two: see site_message.h */
+    FRAME_SITE_AGE_REQUEST, /* these: see site_message.h */
     FRAME_SITE_AGE_REPLY,
+    FRAME_SITE_LAG_REQUEST,
+    FRAME_SITE_LAG_REPLY,
     FRAME_ERROR,
 };
 
@@ -464,6 +461,8 @@ struct frame {
         struct site_cursor_reply site_cursor_reply;
         struct site_age_request site_age_request;
         struct site_age_reply site_age_reply;
+        struct site_lag_request site_lag_request;
+        struct site_lag_reply site_lag_reply;
         struct error_reply error;
         struct site_hello site_hello;
         struct site_open site_open;

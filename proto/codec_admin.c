@@ -53,7 +53,7 @@ static BINDING_TABLE(expiry_wish, expire_parameters, NULL);
 
 #define WIRE_site_parameters Orbloom__V1__SiteParameters
 static const struct binding site_parameters_rows[] = {
-    ENUM(site_parameters, step, SITE_STEP_LIST, SITE_STEP_REMOVE),
+    ENUM(site_parameters, step, SITE_STEP_LIST, SITE_STEP_RESYNC),
     ROW(site_parameters, site, TEXT),
 };
 static BINDING_TABLE(site_parameters, site_parameters, NULL);
@@ -424,6 +424,7 @@ static const struct binding site_summary_rows[] = {
     ROW(site_summary, own, BOOL),
     ROW(site_summary, links, UINT32),
     ROW(site_summary, round_trip_us, UINT64),
+    ROW(site_summary, paused, BOOL),
 };
 static BINDING_TABLE(site_summary, site_summary, NULL);
 
@@ -469,6 +470,7 @@ static const struct binding site_page_rows[] = {
     LIST(site_page, filters, nfilters, filter_sites, UNBOUNDED, STATUS_OK),
     ROW(site_page, filters_left, UINT64),
     LIST(site_page, refusals, nrefusals, site_refusal, UNBOUNDED, STATUS_OK),
+    LIST(site_page, links, nlinks, link_place, SITE_PAGE_MAX_LINKS, STATUS_MALFORMED),
 };
 static BINDING_TABLE(site_page, site_page, NULL);
 

@@ -42,6 +42,8 @@ binding_table_fn binding_site_cursor_request;
 binding_table_fn binding_site_cursor_reply;
 binding_table_fn binding_site_age_request;
 binding_table_fn binding_site_age_reply;
+binding_table_fn binding_site_lag_request;
+binding_table_fn binding_site_lag_reply;
 binding_table_fn binding_error_reply;
 binding_table_fn binding_site_hello;
 binding_table_fn binding_site_open;
@@ -70,9 +72,11 @@ binding_table_fn binding_user_use;
 binding_table_fn binding_user_change;
 binding_table_fn binding_user_page;
 
+#define WIRE_link_place    Orbloom__V1__LinkPlace
 #define WIRE_site_set      Orbloom__V1__SiteSet
 #define WIRE_site_filter   Orbloom__V1__SiteFilter
 #define WIRE_site_evidence Orbloom__V1__SiteEvidence
+binding_table_fn binding_link_place;
 binding_table_fn binding_site_set;
 binding_table_fn binding_site_filter;
 binding_table_fn binding_site_evidence;

@@ -253,6 +253,8 @@ static const struct binding site_entry_rows[] = {
     ROW_AS(site_entry, life.number, life, UINT64),
     ROW_AS(site_entry, life.tag, life_tag, UINT64),
     ENUM_UNJUDGED(site_entry, state),
+    ROW(site_entry, paused, BOOL),
+    ROW(site_entry, resync, UINT64),
 };
 static BINDING_TABLE(site_entry, site_entry, NULL);
 

@@ -5,6 +5,7 @@
 #include "proto/codec_signed.h"
 
 #include "base/heap.h"
+#include "map/feature.h"
 #include "proto/codec_field.h"
 #include "proto/codec_wire.h"
 
@@ -249,13 +250,30 @@ static enum status check_list(const void *ours)
     return node_list_validate(ours, &reason);
 }
 
+#define WIRE_paused_site Orbloom__V1__PausedSite
+static const struct binding paused_site_rows[] = {
+    ROW_AS(paused_site, id.high, id_high, UINT64),
+    ROW_AS(paused_site, id.low, id_low, UINT64),
+    ROW(paused_site, name, CHARS),
+};
+static BINDING_TABLE(paused_site, paused_site, NULL);
+
+/* Whoever wrote it without knowing of paused sites would resume them. */
+static uint64_t needs_of_list(const void *ours)
+{
+    const struct node_list *list = ours;
+
+    return feature_bit(FEATURE_BASE) | (list->npaused > 0 ? feature_bit(FEATURE_SITES) : 0);
+}
+
 #define WIRE_node_list Orbloom__V1__NodeList
 static const struct binding node_list_rows[] = {
-    NEEDS(node_list, needs_base),
+    NEEDS(node_list, needs_of_list),
     ROW(node_list, revision, UINT64),
     ROW(node_list, last_id, UINT32),
     ROW(node_list, rebalancing, BOOL),
     OWNED(node_list, nodes, count, node_record, DOCUMENT_MAX_NODES, STATUS_MALFORMED),
+    ARRAY(node_list, paused, npaused, paused_site, STATUS_MALFORMED),
 };
 BINDING_TABLE(node_list, node_list, check_list);
 

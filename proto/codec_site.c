@@ -23,6 +23,7 @@ static const struct binding site_hello_rows[] = {
     ROW(site_hello, asks_streams, BOOL),
     LIST(site_hello, logs, nlogs, site_source, SITE_MAX_SOURCES, STATUS_TOO_LARGE),
     NUMBERS(site_hello, busy, nbusy, uint64_t, SITE_MAX_BUSY, STATUS_TOO_LARGE),
+    ROW(site_hello, paused, BOOL),
 };
 BINDING_TABLE(site_hello, site_hello, NULL);
 
@@ -137,6 +138,7 @@ static const struct binding site_age_rows[] = {
     ROW(site_age, known, BOOL),
     ROW(site_age, after, BOOL),
     ROW(site_age, age_us, UINT64),
+    ROW(site_age, paused, BOOL),
 };
 static BINDING_TABLE(site_age, site_age, NULL);
 
@@ -151,3 +153,38 @@ static const struct binding site_age_reply_rows[] = {
     ROW(site_age_reply, confirms, BOOL),
 };
 BINDING_TABLE(site_age_reply, site_age_reply, NULL);
+
+#define WIRE_site_lag_request Orbloom__V1__SiteLagRequest
+static const struct binding site_lag_request_rows[] = {
+    ROW(site_lag_request, filter_id, UINT64),
+};
+BINDING_TABLE(site_lag_request, site_lag_request, NULL);
+
+#define WIRE_site_lag Orbloom__V1__SiteLag
+static const struct binding site_lag_rows[] = {
+    ROW(site_lag, filter_id, UINT64),
+    ROW_AS(site_lag, id.high, site_high, UINT64),
+    ROW_AS(site_lag, id.low, site_low, UINT64),
+    ROW(site_lag, paused_here, BOOL),
+    ROW(site_lag, paused_there, BOOL),
+    ROW(site_lag, waits, UINT32),
+    ROW(site_lag, marked, BOOL),
+    ROW(site_lag, age_us, UINT64),
+    ROW(site_lag, in_keys, UINT64),
+    ROW(site_lag, in_per_s, UINT64),
+    ROW(site_lag, resync, UINT64),
+    ROW(site_lag, copied, BOOL),
+    ROW(site_lag, sends, BOOL),
+    ROW(site_lag, holds, UINT32),
+    ROW(site_lag, pending_keys, UINT64),
+    ROW(site_lag, pending_us, UINT64),
+    ROW(site_lag, out_per_s, UINT64),
+    ROW(site_lag, copies, UINT32),
+};
+static BINDING_TABLE(site_lag, site_lag, NULL);
+
+#define WIRE_site_lag_reply Orbloom__V1__SiteLagReply
+static const struct binding site_lag_reply_rows[] = {
+    LIST(site_lag_reply, lags, nlags, site_lag, SITE_MAX_LAGS, STATUS_TOO_LARGE),
+};
+BINDING_TABLE(site_lag_reply, site_lag_reply, NULL);

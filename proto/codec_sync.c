@@ -189,12 +189,11 @@ static enum status check_secret(const void *ours)
 
 static BINDING_TABLE(sealed_secret, sealed_secret, check_secret);
 
-#define WIRE_link_place Orbloom__V1__LinkPlace
 static const struct binding link_place_rows[] = {
     ROW(link_place, endpoint, TEXT),
     ROW(link_place, curve, BOOL),
 };
-static BINDING_TABLE(link_place, link_place, NULL);
+BINDING_TABLE(link_place, link_place, NULL);
 
 #define WIRE_sync_reply Orbloom__V1__SyncReply
 static const struct binding sync_reply_rows[] = {

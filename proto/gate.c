@@ -64,8 +64,12 @@ static const struct frame_row frames[] = {
     [FRAME_SITE_TAIL_REPLY] = {"answers", {0, 0, 0}},
     [FRAME_SITE_CURSOR_REQUEST] = {"cursors of other sites", {0, ROUTER, 0}},
     [FRAME_SITE_CURSOR_REPLY] = {"answers", {0, 0, 0}},
-    [FRAME_SITE_AGE_REQUEST] = {"questions about other sites' keys", {ROUTER, 0, 0}},
+    [FRAME_SITE_AGE_REQUEST] = {"questions about other sites' keys",
+                                {MONITOR | ADMIN | ROUTER | COORDINATOR, 0, 0}},
     [FRAME_SITE_AGE_REPLY] = {"answers", {0, 0, 0}},
+    [FRAME_SITE_LAG_REQUEST] = {"questions how far sites are",
+                                {MONITOR | ADMIN | COORDINATOR, 0, 0}},
+    [FRAME_SITE_LAG_REPLY] = {"answers", {0, 0, 0}},
     [FRAME_ERROR] = {"refusals", {0, 0, 0}},
 };
 

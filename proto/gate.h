@@ -6,12 +6,14 @@
  *
  *   peer          at a router                  at a node                          at a coordinator
  *   client        client requests, info        -                                  admin requests
- *   monitor       stats                        stats                              status, stats
- *   admin         client requests, info, stats stats                              all, stats
- *   router        how much is here of other    node requests, documents, info,    sync, admin
- *                 sites' keys (of links)       pulls (dumps), cursors of sites    requests
+ *   monitor       stats, lag and age (links)   stats                              status, stats
+ *   admin         both                         stats                              all, stats
+ *   router        age (links)                  node requests, documents, info,    sync, admin
+ *                                              pulls (dumps), cursors of sites    requests
  *   node          -                            boots, pulls, documents            sync
- *   coordinator   hints                        fences, hints, info, documents     admin requests
+ *   coordinator   hints, lag and age (links)   fences, hints, info, documents     admin requests
+ *
+ * Age is how much is here of other sites' keys, lag that and all else of how far sites are.
  *
  * Links have the door of routers, which they are to their own site; a router knows no answer to
  * what is for links, and says so.

@@ -49,6 +49,7 @@ struct site_hello {
     size_t nlogs;
     const uint64_t *busy; /* ... but for these */
     size_t nbusy;         /* at most SITE_MAX_BUSY */
+    bool paused;          /* its operator has paused the site that is greeted, for all filters */
 };
 
 /* Send what is acknowledged at your site of this filter, from these places on. */
@@ -154,6 +155,7 @@ struct site_age {
     bool known; /* else nothing is, whatever the others say */
     bool after; /* it was begun after the question had come, by the order of events */
     uint64_t age_us;
+    bool paused; /* by an operator, here or there: more will not be known soon */
 };
 
 /* With `confirms`: known and after say that the site has applied all that was acknowledged here
@@ -167,6 +169,57 @@ struct site_age_reply {
     const struct site_age *sites; /* the others of the set but for those that are gone */
     size_t nsites;                /* at most SITE_SET_MAX_LIVE - 1 */
     bool confirms;                /* the request's */
+};
+
+/* ---- whoever wants to know, and a link ---- */
+
+/* How far behind are sites? */
+struct site_lag_request {
+    uint64_t filter_id; /* 0: of all */
+};
+
+enum { SITE_MAX_LAGS = 8192 };
+
+/* What a stream waits for; a number that is not known is something new. */
+enum site_wait {
+    SITE_WAIT_NOTHING = 0,
+    SITE_WAIT_PAUSED,     /* an operator's word, here or there */
+    SITE_WAIT_CONNECTION, /* no link of the other site is heard of */
+    SITE_WAIT_PLACES,     /* this site's nodes to tell how far it is here */
+    SITE_WAIT_JOIN,       /* this site to take adds: it is not copied before */
+    SITE_WAIT_OPEN,       /* the other site, to begin */
+    SITE_WAIT_COPY,       /* replicas to be copied */
+    SITE_WAIT_APPLY,      /* this site's nodes to take what has come, as when the filter is full */
+    SITE_WAIT_TAKEN,      /* the other site, to apply what was sent */
+    SITE_WAIT_RATE,       /* site_rate */
+};
+
+/* Of one filter and one other site, as this link sees it. Bytes are those of batches. */
+struct site_lag {
+    uint64_t filter_id;
+    struct site_id id;
+    bool paused_here;  /* by this site's operator */
+    bool paused_there; /* by the other one's, as far as was heard */
+
+    uint32_t waits;   /* enum site_wait: why nothing is received */
+    bool marked;      /* else the age says nothing */
+    uint64_t age_us;  /* all that was acknowledged there so long ago, or earlier, is here */
+    uint64_t in_keys; /* applied here since the stream began */
+    uint64_t in_per_s;
+    uint64_t resync; /* what is received is of this order for a comparison; 0: of none */
+    bool copied;     /* ... and all of the other site has come by it */
+
+    bool sends;            /* a stream goes there; else what follows says nothing */
+    uint32_t holds;        /* enum site_wait: why nothing is sent */
+    uint64_t pending_keys; /* read here, and not applied there yet */
+    uint64_t pending_us;   /* since the oldest of them was read */
+    uint64_t out_per_s;
+    uint32_t copies; /* replicas here that are to be copied there yet */
+};
+
+struct site_lag_reply {
+    const struct site_lag *lags;
+    size_t nlags; /* at most SITE_MAX_LAGS; who has more tells the first ones */
 };
 
 #endif

@@ -133,21 +133,36 @@ size_t site_acks_withhold(struct part *part)
     return count;
 }
 
-/* One that counts and has not confirmed; "" where there is none. */
-static const char *who_lacks(const struct op *op, const struct document_entry *entry)
+/* One that counts and has not confirmed; NULL: there is none. */
+static const struct site_entry *who_lacks(const struct op *op, const struct document_entry *entry)
 {
     const struct site_inquiry *inquiry = site_inquiry_of(entry, SITE_CONFIRMS);
     const struct site_set *set = document_sites(&entry->document);
-    const char *name = "";
 
     for (uint32_t i = 0; i < set->count; i++) {
-        bool lacks = i != set->own && set->entries[i].state == SITE_COUNTED &&
-                     (inquiry == NULL ||
-                      !freshness_has_confirmed(&inquiry->fresh, &op->came, &set->entries[i].id));
-
-        name = lacks && name[0] == '\0' ? set->entries[i].name : name;
+        if (i != set->own && set->entries[i].state == SITE_COUNTED &&
+            (inquiry == NULL ||
+             !freshness_has_confirmed(&inquiry->fresh, &op->came, &set->entries[i].id))) {
+            return &set->entries[i];
+        }
     }
-    return name;
+    return NULL;
+}
+
+/* Where none lacks it any more it came too late. */
+static void describe_lacking(const struct op *op, const struct document_entry *entry,
+                             const char *acks, char *text)
+{
+    const struct site_entry *lacks = who_lacks(op, entry);
+    const char *site = lacks != NULL ? lacks->name : "";
+    char remedy[SITE_REMEDY_BYTES] = "retry";
+
+    if (lacks != NULL) {
+        (void)site_remedy(site_inquiry_of(entry, SITE_CONFIRMS), entry, &lacks->id, remedy);
+    }
+    (void)snprintf(text, ROUTER_MESSAGE_BYTES,
+                   "%s: not acknowledged: site %s has not confirmed that it has them (acks %s); %s",
+                   site, site, acks, remedy);
 }
 
 void site_acks_describe(const struct op *op, const struct document_entry *entry, char *text)
@@ -172,8 +187,5 @@ void site_acks_describe(const struct op *op, const struct document_entry *entry,
             name, acks);
         return;
     }
-    (void)snprintf(text, ROUTER_MESSAGE_BYTES,
-                   "%s: not acknowledged: site %s has not confirmed that it has them (acks %s); "
-                   "retry, see `orbloom site %s`",
-                   who_lacks(op, entry), who_lacks(op, entry), acks, name);
+    describe_lacking(op, entry, acks, text);
 }

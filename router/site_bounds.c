@@ -134,22 +134,19 @@ void site_bound_resume(struct router *self, uint64_t now_us, struct op *op,
 
 /* ---- in words ---- */
 
-static void describe_behind(const struct op *op, const struct document_entry *entry,
-                            const char *site, uint64_t behind_us, char *text)
+static void describe_behind(const struct op *op, const char *site, uint64_t behind_us,
+                            const char *remedy, char *text)
 {
-    const char *name = entry->document.content.name;
-
     if (op->bound_us == 0) {
         (void)snprintf(text, ROUTER_MESSAGE_BYTES,
-                       "%s %.1fs: no mark of site %s that was begun after this check is here; "
-                       "retry, see `orbloom site %s`",
-                       site, (double)behind_us / 1e6, site, name);
+                       "%s %.1fs: no mark of site %s that was begun after this check is here; %s",
+                       site, (double)behind_us / 1e6, site, remedy);
         return;
     }
     (void)snprintf(text, ROUTER_MESSAGE_BYTES,
                    "%s %.1fs: what site %s acknowledged since then may not be here, and the bound "
-                   "is %g s; retry, see `orbloom site %s`",
-                   site, (double)behind_us / 1e6, site, (double)op->bound_us / 1e6, name);
+                   "is %g s; %s",
+                   site, (double)behind_us / 1e6, site, (double)op->bound_us / 1e6, remedy);
 }
 
 void site_bound_describe(const struct op *op, const struct document_entry *entry, char *text)
@@ -157,19 +154,24 @@ void site_bound_describe(const struct op *op, const struct document_entry *entry
     const struct site_inquiry *inquiry = site_inquiry_of(entry, SITE_AGES);
     const struct freshness_ruling ruling = judge(inquiry, op);
     const char *name = entry->document.content.name;
-    const char *site = ruling.verdict == FRESHNESS_UNHEARD || ruling.verdict == FRESHNESS_BEHIND
-                           ? site_name_of(entry, &inquiry->fresh.sites[ruling.site].id)
-                           : "";
+    const struct site_id *id = ruling.verdict == FRESHNESS_UNHEARD ||
+                                       ruling.verdict == FRESHNESS_BEHIND
+                                   ? &inquiry->fresh.sites[ruling.site].id
+                                   : NULL;
+    const char *site = id != NULL ? site_name_of(entry, id) : "";
+    char remedy[SITE_REMEDY_BYTES] = "";
 
+    if (id != NULL) {
+        (void)site_remedy(inquiry, entry, id, remedy);
+    }
     switch (ruling.verdict) {
     case FRESHNESS_BEHIND:
-        describe_behind(op, entry, site, ruling.behind_us, text);
+        describe_behind(op, site, ruling.behind_us, remedy, text);
         break;
     case FRESHNESS_UNHEARD:
         (void)snprintf(text, ROUTER_MESSAGE_BYTES,
-                       "%s: no link of this site knows how far its keys are here; see `orbloom "
-                       "site %s`",
-                       site, name);
+                       "%s: no link of this site knows how far its keys are here; %s", site,
+                       remedy);
         break;
     case FRESHNESS_UNSETTLED:
         (void)snprintf(text, ROUTER_MESSAGE_BYTES,

@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "map/rebuild.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -65,6 +66,25 @@ const char *site_name_of(const struct document_entry *entry, const struct site_i
     const struct site_entry *site = site_set_find(document_sites(&entry->document), id);
 
     return site != NULL ? site->name : "a site";
+}
+
+static bool is_paused(const struct site_inquiry *inquiry, const struct site_id *id)
+{
+    for (uint32_t i = 0; inquiry != NULL && i < inquiry->npaused; i++) {
+        if (site_id_equal(&inquiry->paused[i], id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *site_remedy(const struct site_inquiry *inquiry, const struct document_entry *entry,
+                        const struct site_id *id, char text[SITE_REMEDY_BYTES])
+{
+    (void)snprintf(text, SITE_REMEDY_BYTES, "%s see `orbloom site %s`",
+                   is_paused(inquiry, id) ? "it is paused by an operator," : "retry,",
+                   entry->document.content.name);
+    return text;
 }
 
 /* ---- questions ---- */
@@ -270,6 +290,16 @@ static enum status take(struct site_inquiry *inquiry, uint64_t number,
             .own_life = reply->own_life, .keyset = reply->keyset, .told = told, .ntold = count});
 }
 
+static void note_paused(struct site_inquiry *inquiry, const struct site_age_reply *reply)
+{
+    inquiry->npaused = 0;
+    for (size_t i = 0; i < reply->nsites && inquiry->npaused < SITE_SET_MAX_LIVE; i++) {
+        if (reply->sites[i].paused) {
+            inquiry->paused[inquiry->npaused++] = reply->sites[i].id;
+        }
+    }
+}
+
 /* Those of another epoch begin anew with the next tick. */
 static void resume_all(struct router *self, uint64_t now_us, struct document_entry *entry)
 {
@@ -301,6 +331,7 @@ void site_links_on_reply(struct router *self, uint64_t now_us, const struct fram
     /* What is late, or of another life, is no news. */
     if (reply->status != STATUS_OK || take(inquiry, frame->correlation, reply) == STATUS_OK) {
         inquiry->await_us = 0;
+        note_paused(inquiry, reply);
         resume_all(self, now_us, entry);
     }
 }

@@ -29,6 +29,8 @@ struct site_inquiry {
     uint64_t asked_us; /* 0: never */
     uint64_t await_us; /* until then an answer is awaited; 0: none is */
     bool lacks;        /* the last one said too little: another link is to be asked */
+    struct site_id paused[SITE_SET_MAX_LIVE]; /* that an operator has paused, by the last one */
+    uint32_t npaused;
 };
 
 /* NULL: nothing was asked, or memory is out. */
@@ -46,6 +48,11 @@ void site_inquire(struct router *self, uint64_t filter_id, enum site_topic topic
  * awaited. */
 void site_inquire_on(struct router *self, uint64_t now_us, uint64_t filter_id,
                      enum site_topic topic, struct site_inquiry *inquiry);
+
+/* What helps where a site is behind: "retry, see `orbloom site urls`", or that it is paused. */
+enum { SITE_REMEDY_BYTES = DOCUMENT_NAME_BYTES + 80 };
+const char *site_remedy(const struct site_inquiry *inquiry, const struct document_entry *entry,
+                        const struct site_id *id, char text[SITE_REMEDY_BYTES]);
 
 /* Of a site of the filter's set. */
 const char *site_name_of(const struct document_entry *entry, const struct site_id *id);

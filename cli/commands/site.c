@@ -3,6 +3,8 @@
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/commands/site_change.h"
+#include "cli/commands/site_lag.h"
+#include "cli/commands/site_order.h"
 #include "cli/output.h"
 
 #include <inttypes.h>
@@ -37,7 +39,7 @@ static const struct option options[] = {
         .name = "detach",
         .kind = OPTION_SWITCH,
         .offset = FIELD(detach),
-        .help = "add, remove: return as soon as it has begun",
+        .help = "add, remove, resync: return as soon as it has begun",
     },
     {
         .name = "json",
@@ -51,12 +53,13 @@ static const struct option options[] = {
 static const struct option_table table = {
     .program = "orbloom",
     .command = "site",
-    .words = "[NAME] | add NAME SITE | remove NAME SITE",
-    .summary = "Show which filters are in which sites; add a site to a filter, or remove one.",
+    .words = "[NAME] | add NAME SITE | remove NAME SITE | pause SITE [NAME] | resume SITE [NAME] | "
+             "resync NAME SITE",
+    .summary = "Show which filters are in which sites; add, remove, pause or compare a site.",
     .notes =
         "A site is one cluster; links connect it to others. Without add or remove: the sites that\n"
         "links of this one know, and the filters that are in several, or NAME; for what each of\n"
-        "them waits, and which can't come here, and why.\n\n"
+        "them waits, how far behind it is, and which can't come here, and why.\n\n"
         "add     SITE is to have filter NAME, too: it makes its own, takes adds, copies what the\n"
         "        others have, and then answers as they do. Adds and checks here go on.\n"
         "remove  SITE gives NAME up. Given at SITE itself, which takes no adds of it any more; it\n"
@@ -66,13 +69,18 @@ static const struct option_table table = {
         "        nobody else has. It can't come back to NAME under its key, which is the whole\n"
         "        site's: so don't cancel with it what can't be made there; see `orbloom site`\n"
         "        there for what helps.\n\n"
-        "Both show how far they are, until they are there; Ctrl-C leaves them going on. The "
-        "timeout\n"
-        "is that of each question to a coordinator.\n\n"
+        "pause   nothing of NAME, or of any filter, is sent to SITE or taken from there until\n"
+        "resume  says so. As in a cut both sites go on; checks with a bound and adds that wait\n"
+        "        for SITE end BEHIND. What is then beyond site_retain is copied.\n"
+        "resync  all that SITE has of NAME is compared with what is here, by copying it once\n"
+        "        more. Until it is through checks with a bound here end BEHIND.\n\n"
+        "add, remove and resync show how far they are, until they are there; Ctrl-C leaves them\n"
+        "going on. The timeout is that of each question to a coordinator.\n\n"
         "Examples:\n"
         "  orbloom site urls\n"
         "  orbloom site add urls us\n"
-        "  orbloom site remove urls us --now --confirmed-off us\n\n"
+        "  orbloom site remove urls us --now --confirmed-off us\n"
+        "  orbloom site pause us\n\n"
         "Exit: 0 shown, or it is there, or with --detach has begun; 1 not, or left before the "
         "end;\n"
         "2 wrong usage.",
@@ -89,15 +97,16 @@ static void show_site(const struct site_summary *site)
 
     (void)printf("  %-32s %s  ", site->name, site_id_show(&site->id, id));
     if (site->own) {
-        (void)printf("this site, %" PRIu32 " links\n", site->links);
+        (void)printf("this site, %" PRIu32 " links", site->links);
     } else if (site->links > 0 && site->round_trip_us > 0) {
-        (void)printf("connected by %" PRIu32 " links, %.1f ms\n", site->links,
+        (void)printf("connected by %" PRIu32 " links, %.1f ms", site->links,
                      (double)site->round_trip_us / 1000);
     } else if (site->links > 0) {
-        (void)printf("connected by %" PRIu32 " links\n", site->links);
+        (void)printf("connected by %" PRIu32 " links", site->links);
     } else {
-        (void)printf("not connected\n");
+        (void)printf("not connected");
     }
+    (void)printf("%s\n", site->paused ? ", paused here for all filters" : "");
 }
 
 static const struct site_standing *standing_of(const struct filter_sites *filter,
@@ -136,16 +145,28 @@ static const char *absent_text(const struct site_set *sites)
                                  : "says \"absent\", but to no check with a bound";
 }
 
-static void show_filter(const struct filter_sites *filter)
+static void show_lag(const struct site_lag *lag)
+{
+    char text[SITE_LAG_TEXT_BYTES];
+
+    if (lag != NULL) {
+        (void)printf("      from it: %s\n", site_lag_show_in(lag, text));
+        (void)printf("      to it: %s\n", site_lag_show_out(lag, text));
+    }
+}
+
+static void show_filter(const struct filter_sites *filter, const struct site_lags *lags)
 {
     const struct site_set *sites = &filter->sites;
 
     (void)printf("  %s: %s, %s\n", filter->name, sites->takes_adds ? "takes adds" : "takes no adds",
                  absent_text(sites));
     for (uint32_t i = 0; i < sites->count; i++) {
-        (void)printf("    %-32s %s%s%s\n", sites->entries[i].name,
+        (void)printf("    %-32s %s%s%s%s\n", sites->entries[i].name,
                      site_state_name(sites->entries[i].state), i == sites->own ? ", this site" : "",
-                     standing_text(standing_of(filter, &sites->entries[i].id)));
+                     standing_text(standing_of(filter, &sites->entries[i].id)),
+                     sites->entries[i].paused ? ", paused here" : "");
+        show_lag(site_lags_find(lags, filter->filter_id, &sites->entries[i].id));
     }
     if (filter->awaited[0] != '\0') {
         (void)printf("    waits for %s\n", filter->awaited);
@@ -157,7 +178,7 @@ static void show_refusal(const struct site_refusal *refusal)
     (void)printf("  %s, of site %s: %s\n", refusal->name, refusal->site, refusal->reason);
 }
 
-static void show_page(const struct site_page *page)
+static void show_page(const struct site_page *page, const struct site_lags *lags)
 {
     (void)printf("sites%s%s\n", page->site[0] != '\0' ? "; this one is " : "", page->site);
     for (size_t i = 0; i < page->nsites; i++) {
@@ -168,7 +189,7 @@ static void show_page(const struct site_page *page)
     }
     (void)printf("filters\n");
     for (size_t i = 0; i < page->nfilters; i++) {
-        show_filter(&page->filters[i]);
+        show_filter(&page->filters[i], lags);
     }
     if (page->nfilters == 0) {
         (void)printf("  none is in several sites\n");
@@ -202,6 +223,7 @@ static void put_site(struct json *json, const struct site_summary *site)
     json_bool(json, "connected", site->own || site->links > 0);
     json_count(json, "links", site->links);
     json_count(json, "round_trip_us", site->round_trip_us);
+    json_bool(json, "paused", site->paused);
     json_end(json, '}');
 }
 
@@ -215,7 +237,7 @@ static void put_standing(struct json *json, const struct site_standing *standing
 }
 
 static void put_entry(struct json *json, const struct site_entry *entry, bool own,
-                      const struct site_standing *standing)
+                      const struct site_standing *standing, const struct site_lag *lag)
 {
     json_begin(json, NULL, '{');
     json_text(json, "name", entry->name);
@@ -223,8 +245,12 @@ static void put_entry(struct json *json, const struct site_entry *entry, bool ow
     json_text(json, "state", site_state_name(entry->state));
     json_count(json, "life", entry->life.number);
     json_bool(json, "own", own);
+    json_bool(json, "paused", entry->paused);
     if (standing != NULL) {
         put_standing(json, standing);
+    }
+    if (lag != NULL) {
+        site_lag_json(json, lag);
     }
     json_end(json, '}');
 }
@@ -238,7 +264,8 @@ static void put_refusal(struct json *json, const struct site_refusal *refusal)
     json_end(json, '}');
 }
 
-static void put_filter(struct json *json, const struct filter_sites *filter)
+static void put_filter(struct json *json, const struct filter_sites *filter,
+                       const struct site_lags *lags)
 {
     const struct site_set *sites = &filter->sites;
 
@@ -251,14 +278,15 @@ static void put_filter(struct json *json, const struct filter_sites *filter)
     json_begin(json, "sites", '[');
     for (uint32_t i = 0; i < sites->count; i++) {
         put_entry(json, &sites->entries[i], i == sites->own,
-                  standing_of(filter, &sites->entries[i].id));
+                  standing_of(filter, &sites->entries[i].id),
+                  site_lags_find(lags, filter->filter_id, &sites->entries[i].id));
     }
     json_end(json, ']');
     json_text(json, "awaited", filter->awaited);
     json_end(json, '}');
 }
 
-static void put_page(const struct site_page *page)
+static void put_page(const struct site_page *page, const struct site_lags *lags)
 {
     struct json json;
 
@@ -272,7 +300,7 @@ static void put_page(const struct site_page *page)
     json_end(&json, ']');
     json_begin(&json, "filters", '[');
     for (size_t i = 0; i < page->nfilters; i++) {
-        put_filter(&json, &page->filters[i]);
+        put_filter(&json, &page->filters[i], lags);
     }
     json_end(&json, ']');
     json_count(&json, "filters_left", page->filters_left);
@@ -288,12 +316,15 @@ static int show(void *context, const struct frame *frame)
 {
     const struct site_settings *settings = context;
     const struct site_page *page = &frame->body.admin_reply.sites;
+    struct site_lags lags;
 
     if (page->site == NULL) {
         return cmd_fail(STATUS_VERSION, "the coordinator tells nothing of sites: it is of an "
                                         "earlier version; upgrade it");
     }
-    (settings->json ? put_page : show_page)(page);
+    site_lags_ask(&settings->common, page, &lags);
+    (settings->json ? put_page : show_page)(page, &lags);
+    site_lags_fini(&lags);
     return CMD_OK;
 }
 
@@ -305,7 +336,7 @@ static int list(struct site_settings *settings, const char *name)
 
     if (settings->now || settings->confirmed_off != NULL || settings->detach) {
         return cmd_fail(STATUS_USAGE,
-                        "--now, --confirmed-off and --detach go with add or remove; "
+                        "--now, --confirmed-off and --detach go with add, remove or resync; "
                         "usage: orbloom site %s",
                         table.words);
     }
@@ -344,6 +375,48 @@ static int check_change(const struct site_settings *settings, const struct site_
     return cmd_check_filter_name(wish->name) ? CMD_OK : CMD_USAGE;
 }
 
+static int order(const struct site_settings *settings, const struct site_wish *wish)
+{
+    int code;
+
+    if (settings->json || settings->now || settings->confirmed_off != NULL ||
+        (settings->detach && wish->step != SITE_STEP_RESYNC)) {
+        return cmd_fail(STATUS_USAGE,
+                        "pause, resume and resync take no --json, --now or --confirmed-off, and "
+                        "--detach goes with resync alone");
+    }
+    code = site_check_name(span_text(wish->site));
+    if (code != CMD_OK) {
+        return code;
+    }
+    if (wish->name[0] != '\0' && !cmd_check_filter_name(wish->name)) {
+        return CMD_USAGE;
+    }
+    return site_order(&settings->common, wish, settings->detach);
+}
+
+/* False: the words mean nothing. */
+static bool read_wish(const struct option_words *words, struct site_wish *wish)
+{
+    const char *word = words->items[0];
+    bool named = words->count == 3;
+
+    wish->step = site_order_step(word);
+    if (wish->step == SITE_STEP_PAUSE || wish->step == SITE_STEP_RESUME) {
+        wish->site = words->items[1];
+        wish->name = named ? words->items[2] : "";
+        return true;
+    }
+    if (wish->step == 0) {
+        wish->step = strcmp(word, "add") == 0      ? SITE_STEP_ADD
+                     : strcmp(word, "remove") == 0 ? SITE_STEP_LEAVE
+                                                   : (enum site_step)0;
+    }
+    wish->name = words->items[1];
+    wish->site = named ? words->items[2] : "";
+    return named && wish->step != 0;
+}
+
 static int run(int argc, char **argv)
 {
     struct site_settings settings = {0};
@@ -357,14 +430,11 @@ static int run(int argc, char **argv)
     if (words.count < 2) {
         return list(&settings, words.count > 0 ? words.items[0] : "");
     }
-    if (words.count == 3) {
-        wish = (struct site_wish){.name = words.items[1], .site = words.items[2]};
-        wish.step = strcmp(words.items[0], "add") == 0      ? SITE_STEP_ADD
-                    : strcmp(words.items[0], "remove") == 0 ? SITE_STEP_LEAVE
-                                                            : (enum site_step)0;
-    }
-    if (wish.step == 0) {
+    if (!read_wish(&words, &wish)) {
         return cmd_fail(STATUS_USAGE, "usage: orbloom site %s", table.words);
+    }
+    if (site_order_step(words.items[0]) != 0) {
+        return order(&settings, &wish);
     }
     code = check_change(&settings, &wish);
     if (code != CMD_OK) {

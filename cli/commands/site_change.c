@@ -111,6 +111,9 @@ static const char *there_text(enum site_step step)
         return "has left; what is still there is dropped with `orbloom drop --here`";
     case SITE_STEP_REMOVE:
     case SITE_STEP_LIST:
+    case SITE_STEP_PAUSE:
+    case SITE_STEP_RESUME:
+    case SITE_STEP_RESYNC:
         break;
     }
     return "is removed, and what it had told the others is with all of them";

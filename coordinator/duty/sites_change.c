@@ -2,6 +2,7 @@
  * answered as soon as it is written: `orbloom site` shows how far it is. */
 #include "coordinator/duty/sites_change.h"
 
+#include "coordinator/duty/sites_order.h"
 #include "coordinator/links.h"
 #include "coordinator/records.h"
 #include "coordinator/site/newcomer.h"
@@ -416,6 +417,9 @@ void sites_change_command(struct coordinator *self, uint64_t now_us, const struc
     } else if (!site_name_valid(span_text(command.request->site.site))) {
         (void)coordinator_refuse(command.message, status,
                                  "a site's name takes 1 to 32 of [a-z0-9-]");
+    } else if (sites_order_is_one(command.request->site.step)) {
+        sites_order_command(self, now_us, from, frame);
+        return;
     } else {
         status = records_change(self, now_us, attempt, &command);
     }

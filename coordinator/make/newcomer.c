@@ -77,6 +77,7 @@ static enum status fill_sites(struct coordinator *self, const struct site_filter
 
     sites.own = (uint32_t)(site_set_find(&told->fenced, own) - told->fenced.entries);
     sites.takes_adds = sites.says_absent = sites.settled = false;
+    site_set_forget_orders(&sites);
     entry = &sites.entries[sites.own];
     sites.joins_anew = entry->life.number > SITE_FIRST_LIFE || entry->state == SITE_COUNTED;
     entry->state = SITE_JOINING;

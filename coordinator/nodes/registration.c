@@ -41,16 +41,15 @@ static bool name_in_use(const struct coordinator *self, uint64_t now_us,
 static enum status write_record(struct coordinator *self, const struct sync_request *request)
 {
     const struct node_list *held = &self->documents.nodes;
-    struct node_list nodes = {
-        .revision = held->revision + 1, .last_id = held->last_id, .rebalancing = held->rebalancing};
+    struct node_list nodes = *held;
     struct node_record *record = NULL;
     enum status status;
 
+    nodes.revision++;
     nodes.nodes = heap_zalloc((size_t)held->count + 1, sizeof *nodes.nodes);
     if (nodes.nodes == NULL) {
         return STATUS_NOMEM;
     }
-    nodes.count = held->count;
     for (uint32_t i = 0; i < held->count; i++) {
         nodes.nodes[i] = held->nodes[i];
         record = strcmp(held->nodes[i].name, request->name) == 0 ? &nodes.nodes[i] : record;

@@ -181,8 +181,9 @@ enum status restore_plan_nodes(const struct restore_nodes *plan, struct node_lis
 {
     uint32_t last_id = plan->last_id;
 
-    *out = (struct node_list){.revision = plan->revision + RESTORE_MARGIN,
-                              .rebalancing = plan->known->rebalancing};
+    *out = *plan->known;
+    out->revision = plan->revision + RESTORE_MARGIN;
+    out->last_id = out->count = 0;
     out->nodes = heap_zalloc(plan->known->count + plan->nclaims + 1, sizeof *out->nodes);
     if (out->nodes == NULL) {
         return STATUS_NOMEM;

@@ -249,6 +249,7 @@ static void join_anew(struct coordinator *self, uint64_t now_us, struct newcomer
     }
     sites.own = (uint32_t)(named - sites.entries);
     sites.settled = false;
+    site_set_forget_orders(&sites);
     life.number = named->life.number + 1;
     site_set_begin_life(&sites, &life);
     if (records_edit_sites(self, now_us, entry, &sites) == STATUS_OK) {

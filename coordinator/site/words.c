@@ -35,9 +35,21 @@ struct names {
     bool all_taken;  /* the room of those that are gone, too */
 };
 
+/* By this site: what the other one has ordered its own coordinator tells. */
+static bool is_paused(const struct coordinator *self, const struct sites_view *view,
+                      const struct site_id *who)
+{
+    const struct site_entry *entry = site_set_find(view->document, who);
+
+    return (entry != NULL && entry->paused) || node_list_pauses(&self->documents.nodes, who);
+}
+
 static const char *cut_off(const struct coordinator *self, uint64_t now_us,
                            const struct sites_view *view, const struct site_id *who)
 {
+    if (is_paused(self, view, who)) {
+        return "; it is paused here, see `orbloom site`";
+    }
     return site_id_equal(who, &site_set_own(view->document)->id) ||
                    links_connected(self, now_us, who)
                ? ""

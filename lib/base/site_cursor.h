@@ -35,7 +35,8 @@ struct record_site_cursor {
     uint64_t site[2]; /* the other one */
     struct record_site_life site_life;
     struct record_site_life own_life;
-    uint64_t loss; /* of this group: a higher one voids those of lower ones */
+    uint64_t
+        loss; /* of this group, or an order to compare: a higher one voids those of lower ones */
     uint32_t site_group;
     uint32_t nsources; /* by rising nodes, each once */
     struct record_site_source sources[RECORD_MAX_SOURCES];

@@ -351,6 +351,16 @@ bool node_record_leaves(const struct node_record *record)
     return record->draining || record->replaced_by != 0;
 }
 
+bool node_list_pauses(const struct node_list *self, const struct site_id *site)
+{
+    for (uint32_t i = 0; i < self->npaused; i++) {
+        if (site_id_equal(&self->paused[i].id, site)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum status node_list_copy(const struct node_list *self, struct node_list *out)
 {
     struct node_record *nodes = NULL;
@@ -362,10 +372,7 @@ enum status node_list_copy(const struct node_list *self, struct node_list *out)
         }
         memcpy(nodes, self->nodes, self->count * sizeof *nodes);
     }
-    *out = (struct node_list){.revision = self->revision,
-                              .last_id = self->last_id,
-                              .rebalancing = self->rebalancing,
-                              .count = self->count,
-                              .nodes = nodes};
+    *out = *self;
+    out->nodes = nodes;
     return STATUS_OK;
 }

@@ -197,12 +197,20 @@ struct node_record {
     bool curve;             /* it speaks CURVE at its endpoint, not plain ZMTP */
 };
 
+/* Another site, to which links send nothing of any filter, and from which they take nothing. */
+struct paused_site {
+    struct site_id id;
+    char name[SITE_NAME_BYTES]; /* by which it was paused */
+};
+
 struct node_list {
     uint64_t revision;
     uint32_t last_id; /* the highest that any node ever had; ids are never reused */
     bool rebalancing; /* until no move gains anything */
     uint32_t count;
     struct node_record *nodes;
+    struct paused_site paused[SITE_SET_MAX_LIVE];
+    uint32_t npaused;
 };
 
 bool filter_uid_equal(const struct filter_uid *a, const struct filter_uid *b);
@@ -220,8 +228,8 @@ bool document_name_valid(struct span name);
  * of these, with an expiry, without such a log, or where a full filter refuses keys. */
 MUST_USE enum status document_validate(const struct filter_document *self, const char **reason);
 
-/* Ids and names that are valid and unique, endpoints that are there. STATUS_MALFORMED with
- * *reason set to a constant text. A zone may be "": there is only one. */
+/* Ids and names that are valid and unique, also of paused sites, endpoints that are there.
+ * STATUS_MALFORMED with *reason set to a constant text. A zone may be "": there is only one. */
 MUST_USE enum status node_list_validate(const struct node_list *self, const char **reason);
 
 /* Call after editing `content`: epoch and revision go up, the encoded bytes are forgotten. */
@@ -325,6 +333,9 @@ const char *node_record_address(const struct node_record *record, char text[NODE
 
 /* Is the node to give up its replicas? */
 bool node_record_leaves(const struct node_record *record);
+
+/* Is the site paused, for all filters? */
+bool node_list_pauses(const struct node_list *self, const struct site_id *site);
 
 MUST_USE enum status node_list_copy(const struct node_list *self, struct node_list *out);
 

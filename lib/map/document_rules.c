@@ -423,6 +423,24 @@ static const char *record_fault(const struct node_record *record)
     return record->durable && record->boot == 0 ? "a node with a disk has no boot" : NULL;
 }
 
+static const char *paused_fault(const struct node_list *self)
+{
+    for (uint32_t i = 0; i < self->npaused; i++) {
+        const struct paused_site *site = &self->paused[i];
+
+        if ((site->id.high == 0 && site->id.low == 0) ||
+            !site_name_valid(span_of(site->name, strnlen(site->name, SITE_NAME_BYTES)))) {
+            return "a paused site has no id or name";
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            if (site_id_equal(&site->id, &self->paused[k].id)) {
+                return "a site is paused twice";
+            }
+        }
+    }
+    return NULL;
+}
+
 enum status node_list_validate(const struct node_list *self, const char **reason)
 {
     uint32_t i;
@@ -438,5 +456,7 @@ enum status node_list_validate(const struct node_list *self, const char **reason
             }
         }
     }
+    *reason = *reason == NULL ? paused_fault(self) : *reason;
+    *reason = *reason == NULL ? paused_fault(self) : *reason;
     return *reason == NULL ? STATUS_OK : STATUS_MALFORMED;
 }

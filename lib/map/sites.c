@@ -164,11 +164,30 @@ enum status site_set_add(struct site_set *self, const struct site_entry *entry)
     return STATUS_OK;
 }
 
-/* What is known of a site when both are: see the head. */
+static struct site_entry without_orders(const struct site_entry *entry)
+{
+    struct site_entry plain = *entry;
+
+    plain.paused = false;
+    plain.resync = 0;
+    return plain;
+}
+
+void site_set_forget_orders(struct site_set *self)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        self->entries[i] = without_orders(&self->entries[i]);
+    }
+}
+
+/* What is known of a site when both are: see the head. The orders are those of the first. */
 static struct site_entry later(const struct site_entry *a, const struct site_entry *b)
 {
     int order = site_life_compare(&a->life, &b->life);
     struct site_entry entry = order >= 0 ? *a : *b;
+
+    entry.paused = a->paused;
+    entry.resync = a->resync;
 
     assert(site_id_equal(&a->id, &b->id));
     if (order == 0) {
@@ -243,7 +262,9 @@ enum status site_set_merge(struct site_set *self, const struct site_set *other)
         if (at < merged.count && site_id_equal(&merged.entries[at].id, &entry->id)) {
             merged.entries[at] = later(&merged.entries[at], entry);
         } else if (merged.count < SITE_SET_MAX) {
-            insert(&merged, at, entry);
+            const struct site_entry plain = without_orders(entry);
+
+            insert(&merged, at, &plain);
         } else {
             return STATUS_TOO_LARGE;
         }

@@ -56,6 +56,12 @@ struct site_entry {
     char name[SITE_NAME_BYTES]; /* filled with NULs */
     struct site_life life;
     enum site_state state;
+
+    /* What the operators of the site whose set it is have ordered about this one. It is told with
+     * the set, but is no part of what sites merge, agree on, or fence. */
+    bool paused;     /* nothing is sent there, nor taken from there */
+    uint64_t resync; /* all of it is to be compared once more: the epoch of that order, which voids
+                        site cursors of before it; 0: none */
 };
 
 struct site_set {
@@ -93,6 +99,9 @@ const struct site_entry *site_set_find(const struct site_set *self, const struct
 
 /* NULL: the filter has no sites. */
 const struct site_entry *site_set_own(const struct site_set *self);
+
+/* No orders: it becomes the set of another site. */
+void site_set_forget_orders(struct site_set *self);
 
 /* How many are not GONE. */
 uint32_t site_set_live(const struct site_set *self);

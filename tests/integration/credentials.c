@@ -127,6 +127,8 @@ static const uint32_t numbers[] = {
     [FRAME_SITE_CURSOR_REPLY] = 65,
     [FRAME_SITE_AGE_REQUEST] = 66,
     [FRAME_SITE_AGE_REPLY] = 67,
+    [FRAME_SITE_LAG_REQUEST] = 54,
+    [FRAME_SITE_LAG_REPLY] = 55,
 };
 
 /* A body without fields: whether it may come at all is what matters. */

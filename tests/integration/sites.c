@@ -355,6 +355,93 @@ Test(sites, two_sites_acknowledge_what_is_added_to_a_filter_that_says_so)
     }
 }
 
+/* ---- how far ---- */
+
+/* A link that stands still keeps its connection for a while. */
+Test(sites, what_another_site_lacks_is_told_with_what_is_at_risk)
+{
+    join();
+    wait_until_says(1, "from it: all up to ");
+    wait_until_says(1, "to it: nothing is pending");
+    playground_signal(&playground, "site-2/link", SIGSTOP);
+    add(1, "at-risk");
+    wait_until_says(1, " behind, about 3,000 keys at risk");
+    cr_assert_gt(playground_counter(&playground, "site-1/link", "site_pending_keys"), 0);
+    wait_until_says(1, "not connected, all up to ");
+    wait_until_says(1, "to it: nothing is sent");
+    playground_wait_counter(&playground, "site-1/link", "site_lag_us", 1000000);
+    playground_signal(&playground, "site-2/link", SIGCONT);
+    wait_until_says(1, "to it: nothing is pending");
+    wait_until_present(2, "at-risk", false);
+}
+
+/* ---- orders about a site ---- */
+
+static void give(const char *what, const char *a, const char *b)
+{
+    PLAYGROUND_DO("", "site", what, a, b, "--timeout", "20s");
+}
+
+/* A cut that an operator makes: it is in the store, so nothing that is killed ends it. */
+Test(sites, what_is_paused_stays_so_whatever_is_killed_until_it_is_resumed)
+{
+    join();
+    give("pause", "site-2", "urls");
+    wait_until_says(1, "from it: paused here");
+    wait_until_says(2, "from it: paused at the other site");
+    add(1, "paused-1");
+    add(2, "paused-2");
+    cr_assert(!acknowledges(1, "key-1\n", "each", "it is paused by an operator"));
+    cr_assert(!acknowledges(2, "key-2\n", "each", "it is paused by an operator"));
+    at(1);
+    expect_refusal("first `orbloom site resume site-2 urls`", "resync", "urls", "site-2");
+    playground_kill(&playground, "site-1/link");
+    playground_kill(&playground, "site-1/coordinator");
+    playground_restart(&playground, "site-1/coordinator");
+    playground_restart(&playground, "site-1/link");
+    wait_until_says(1, "from it: paused here");
+    wait_until_says(1, "counted, paused here");
+    cr_assert_eq(count(2, "paused-1", "present") + count(1, "paused-2", "present") < KEYS / 2,
+                 true);
+    at(1);
+    give("resume", "site-2", "urls");
+    wait_until_present(2, "paused-1", false);
+    wait_until_present(1, "paused-2", false);
+    wait_until_says(1, "to it: nothing is pending");
+}
+
+Test(sites, all_filters_are_paused_and_resumed_at_once)
+{
+    join();
+    at(2);
+    PLAYGROUND_DO("", "site", "pause", "site-1");
+    PLAYGROUND_DO("", "site", "pause", "site-1");
+    wait_until_says(2, "paused here for all filters");
+    wait_until_says(1, "from it: paused at the other site");
+    add(1, "paused");
+    cr_assert_lt(count(2, "paused", "present"), KEYS / 2);
+    at(2);
+    PLAYGROUND_DO("", "site", "resume", "site-1");
+    PLAYGROUND_DO("", "site", "resume", "site-1");
+    wait_until_present(2, "paused", false);
+}
+
+/* It is done by the next link where the one that has begun it is killed. */
+Test(sites, a_comparison_is_ordered_and_seen_through_whatever_is_killed)
+{
+    join();
+    add(1, "here");
+    at(2);
+    give("resync", "urls", "site-1");
+    PLAYGROUND_DO("", "site", "resync", "urls", "site-1", "--detach");
+    playground_kill(&playground, "site-2/link");
+    playground_restart(&playground, "site-2/link");
+    add(1, "later");
+    wait_until_present(2, "later", false);
+    wait_until_says(2, "from it: all up to ");
+    playground_wait_counter(&playground, "site-1/link", "site_copies_total", 3);
+}
+
 /* Each site serves while it is cut off, and takes over what the other one has once it is back. */
 Test(sites, sites_that_are_cut_off_serve_and_are_equal_again)
 {
@@ -412,6 +499,13 @@ Test(sites, what_cannot_be_is_refused_with_the_reason)
     expect_refusal("site-1 is this site", "add", "urls", "site-1");
     expect_refusal("there is no filter nothing", "add", "nothing", "site-2");
     expect_refusal("not in a site site-2", "remove", "urls", "site-2");
+    expect_refusal("not in a site site-2", "pause", "site-2", "urls");
+    expect_refusal("not in a site mars", "resync", "urls", "mars");
+    expect_refusal("no link of this site knows a site mars", "pause", "mars", NULL);
+    expect_refusal("site-1 is this site", "resume", "site-1", NULL);
+    expect_refusal("usage: orbloom site", "resync", "urls", NULL);
+    expect_refusal("--detach goes with resync alone", "pause", "site-2", "--detach");
+    expect_refusal("there is no filter nothing", "resync", "nothing", "site-2");
     PLAYGROUND_DO("", "create", "window", "--capacity", "10k", "--fpr", "1%", "--replicas", "1",
                   "--window", "1h");
     expect_refusal("has a window", "add", "window", "site-2");

@@ -18,15 +18,14 @@ enum {
 static const char *const names[FAULTS] = {
     [FAULT_KILL] = "kill",           [FAULT_STOP] = "stop",
     [FAULT_KILL_PAIR] = "kill both", [FAULT_STOP_PAIR] = "stop both",
-    [FAULT_KILL_SITE] = "kill all",
+    [FAULT_KILL_SITE] = "kill all",  [FAULT_PAUSE] = "pause",
+    [FAULT_RESYNC] = "resync",
 };
 
 /* Of 100. */
-static const uint32_t odds[FAULTS] = {[FAULT_KILL] = 40,
-                                      [FAULT_STOP] = 34,
-                                      [FAULT_KILL_PAIR] = 8,
-                                      [FAULT_STOP_PAIR] = 8,
-                                      [FAULT_KILL_SITE] = 10};
+static const uint32_t odds[FAULTS] = {
+    [FAULT_KILL] = 32,     [FAULT_STOP] = 28,  [FAULT_KILL_PAIR] = 8, [FAULT_STOP_PAIR] = 8,
+    [FAULT_KILL_SITE] = 8, [FAULT_PAUSE] = 10, [FAULT_RESYNC] = 6};
 static const uint32_t role_odds[ROLES] = {
     [ROLE_LINK] = 40, [ROLE_NODE] = 30, [ROLE_ROUTER] = 15, [ROLE_COORDINATOR] = 15};
 
@@ -149,19 +148,85 @@ static bool kill_site(struct faults *self)
     return true;
 }
 
+/* That it is not answered is no failure. */
+static bool order(struct faults *self, uint32_t site, const char *words)
+{
+    return sites_find(self->sites, site, ROLE_COORDINATOR, 0)->state == PROCESS_RUNNING &&
+           sites_command(self->sites, site, words);
+}
+
+static uint32_t choose_other(struct faults *self, uint32_t site)
+{
+    uint64_t nsites = self->sites->options->sites;
+
+    return (uint32_t)((site + 1 + random_below(&self->random, nsites - 1)) % nsites);
+}
+
+/* One at a time. It may have been written where the command has failed, so it is resumed then, too.
+ */
+static bool pause_other(struct faults *self)
+{
+    struct pause *pause = &self->pause;
+    uint32_t site = choose_site(self);
+    uint32_t other = choose_other(self, site) + 1;
+    const char *filter = random_below(&self->random, 2) == 0 ? "" : SITES_FILTER;
+    char words[sizeof pause->words];
+
+    if (pause->words[0] != '\0') {
+        return false;
+    }
+    pause->site = site;
+    pause->due_ms = journal_now_ms() + choose_pause(self);
+    (void)snprintf(words, sizeof words, "site pause site-%u %s --timeout 2s", other, filter);
+    (void)snprintf(pause->words, sizeof pause->words, "site resume site-%u %s --timeout 2s", other,
+                   filter);
+    return order(self, site, words);
+}
+
+static bool resync_other(struct faults *self)
+{
+    uint32_t site = choose_site(self);
+    char words[64];
+
+    (void)snprintf(words, sizeof words, "site resync %s site-%u --detach --timeout 2s",
+                   SITES_FILTER, choose_other(self, site) + 1);
+    return order(self, site, words);
+}
+
+static void resume(struct faults *self)
+{
+    struct pause *pause = &self->pause;
+
+    if (pause->words[0] != '\0' && journal_now_ms() >= pause->due_ms &&
+        order(self, pause->site, pause->words)) {
+        pause->words[0] = '\0';
+    }
+}
+
 struct choice {
     enum fault fault;
     enum role role;
 };
 
+static bool takes_any(enum fault fault)
+{
+    return fault == FAULT_KILL || fault == FAULT_STOP;
+}
+
+/* Of the others each has one. */
+static enum role role_of(enum fault fault)
+{
+    return fault == FAULT_KILL_SITE                               ? ROLE_NODE
+           : fault == FAULT_KILL_PAIR || fault == FAULT_STOP_PAIR ? ROLE_LINK
+                                                                  : ROLE_COORDINATOR;
+}
+
 static struct choice draw(struct faults *self)
 {
     struct choice choice = {.fault = choose(self, odds), .role = choose(self, role_odds)};
 
-    if (choice.fault == FAULT_KILL_SITE) {
-        choice.role = ROLE_NODE;
-    } else if (choice.fault != FAULT_KILL && choice.fault != FAULT_STOP) {
-        choice.role = ROLE_LINK;
+    if (!takes_any(choice.fault)) {
+        choice.role = role_of(choice.fault);
     }
     return choice;
 }
@@ -183,6 +248,10 @@ static bool hit(struct faults *self, const struct choice *choice)
         return hit_pair(self, choice->fault);
     case FAULT_KILL_SITE:
         return kill_site(self);
+    case FAULT_PAUSE:
+        return pause_other(self);
+    case FAULT_RESYNC:
+        return resync_other(self);
     case FAULT_KILL:
     case FAULT_STOP:
     case FAULTS:
@@ -240,6 +309,7 @@ void faults_tick(struct faults *self)
     for (uint32_t i = 0; i < self->sites->count && !verdict_failed(); i++) {
         look_after(&self->sites->processes[i], now_ms);
     }
+    resume(self);
 }
 
 static const struct process *any_in_trouble(const struct faults *self)
@@ -260,9 +330,11 @@ bool faults_end(struct faults *self)
     for (uint32_t i = 0; i < self->sites->count; i++) {
         self->sites->processes[i].due_ms = 0;
     }
-    while ((late = any_in_trouble(self)) != NULL && !verdict_failed()) {
+    self->pause.due_ms = 0;
+    while (((late = any_in_trouble(self)) != NULL || self->pause.words[0] != '\0') &&
+           !verdict_failed()) {
         if (journal_now_ms() > deadline_ms) {
-            verdict_fail("STUCK: %s does not serve", late->name);
+            verdict_fail("STUCK: %s does not serve", late != NULL ? late->name : self->pause.words);
         }
         faults_tick(self);
         journal_pause_ms(POLL_MS);
@@ -282,10 +354,7 @@ void faults_print(const struct faults *self)
     for (enum fault fault = 0; fault < FAULTS; fault++) {
         (void)printf("%-12s", names[fault]);
         for (enum role role = 0; role < ROLES; role++) {
-            bool never = fault > FAULT_STOP &&
-                         role != (fault == FAULT_KILL_SITE ? ROLE_NODE : ROLE_LINK);
-
-            if (never) {
+            if (!takes_any(fault) && role != role_of(fault)) {
                 (void)printf(" %12s", "-");
             } else {
                 (void)printf(" %12" PRIu64, self->counts[fault][role]);

@@ -14,7 +14,16 @@ enum fault {
     FAULT_KILL_PAIR, /* the links of two sites at once */
     FAULT_STOP_PAIR,
     FAULT_KILL_SITE, /* all nodes of a site at once */
+    FAULT_PAUSE,  /* an operator pauses another site, for the filter or for all, for 0.2 to 8 s */
+    FAULT_RESYNC, /* ... has all that it has compared */
     FAULTS
+};
+
+/* What an operator of that site has paused. */
+struct pause {
+    uint32_t site;
+    char words[64]; /* that resume it; "": nothing is paused */
+    uint64_t due_ms;
 };
 
 struct faults {
@@ -23,6 +32,7 @@ struct faults {
     uint64_t next_ms;
     uint64_t total;
     uint64_t counts[FAULTS][ROLES];
+    struct pause pause;
 };
 
 void faults_init(struct faults *self, struct sites *sites);

@@ -221,6 +221,16 @@ static int command(const struct sites *self, uint32_t site, const char *words,
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+bool sites_command(const struct sites *self, uint32_t site, const char *words)
+{
+    char *said = calloc(1, SAID_BYTES);
+    bool good = said != NULL && command(self, site, words, said) == 0;
+
+    journal_say("%s at site-%u: %s", words, site + 1, said != NULL ? said : "no memory");
+    free(said);
+    return good;
+}
+
 /* What a site says of itself comes before what it says of the others. */
 static bool says_absent(const struct sites *self, uint32_t site, char said[SAID_BYTES])
 {

@@ -39,6 +39,9 @@ bool sites_open(struct sites *self, const struct options *options);
 /* Make SITES_FILTER in all sites, and wait until each says "absent". */
 bool sites_create_filter(const struct sites *self);
 
+/* `orbloom WORDS` at a site; what it says is in the journal. False: it has failed. */
+bool sites_command(const struct sites *self, uint32_t site, const char *words);
+
 /* Wait until each site is counted and says "absent". */
 bool sites_wait_absent(const struct sites *self);
 

@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const struct site_set eu_and_us = {
-    .entries = {{{0x05, 1}, "us", {1, 1}, SITE_JOINING}, {{0xe0, 1}, "eu", {1, 3}, SITE_COUNTED}},
+    .entries = {{{0x05, 1}, "us", {1, 1}, SITE_JOINING, false, 0},
+                {{0xe0, 1}, "eu", {1, 3}, SITE_COUNTED, false, 0}},
     .count = 2,
     .own = 1,
     .takes_adds = true,
@@ -84,7 +85,7 @@ Test(client_site, a_removal_goes_on_until_the_others_are_compared)
 Test(client_site, of_two_of_one_name_the_one_that_lives_is_meant)
 {
     filter.sites.entries[2] = filter.sites.entries[1];
-    filter.sites.entries[1] = (struct site_entry){{0x06, 1}, "us", {1, 1}, SITE_JOINING};
+    filter.sites.entries[1] = (struct site_entry){{0x06, 1}, "us", {1, 1}, SITE_JOINING, false, 0};
     filter.sites.entries[0].state = SITE_GONE;
     filter.sites.count = 3;
     filter.sites.own = 2;

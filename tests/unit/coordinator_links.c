@@ -249,10 +249,10 @@ Test(coordinator_links, sites_are_told_as_links_know_them)
 }
 
 static const struct site_set two_sites = {
-    .entries = {{{0x05, 1}, "us", {4, 1}, SITE_COUNTED},
-                {{0x99, 1}, "za", {1, 1}, SITE_GONE},
-                {{0xb0, 1}, "br", {2, 2}, SITE_JOINING},
-                {{0xe0, 1}, "eu", {1, 3}, SITE_COUNTED}},
+    .entries = {{{0x05, 1}, "us", {4, 1}, SITE_COUNTED, false, 0},
+                {{0x99, 1}, "za", {1, 1}, SITE_GONE, false, 0},
+                {{0xb0, 1}, "br", {2, 2}, SITE_JOINING, false, 0},
+                {{0xe0, 1}, "eu", {1, 3}, SITE_COUNTED, false, 0}},
     .count = 4,
     .own = 3,
     .takes_adds = true,

@@ -12,7 +12,8 @@ static struct in_sites note;
 static struct site_filter told; /* of us */
 
 static const struct site_set both = {
-    .entries = {{{0x05, 1}, "us", {1, 1}, SITE_COUNTED}, {{0xe0, 1}, "eu", {1, 3}, SITE_COUNTED}},
+    .entries = {{{0x05, 1}, "us", {1, 1}, SITE_COUNTED, false, 0},
+                {{0xe0, 1}, "eu", {1, 3}, SITE_COUNTED, false, 0}},
     .count = 2,
     .takes_adds = true,
     .says_absent = true,
@@ -178,7 +179,7 @@ static struct sites_peer seen_by(const struct site_set *document)
 Test(coordinator_heard, what_another_life_has_fenced_is_merged_and_no_more)
 {
     struct site_set document = both;
-    struct site_entry third = {{0xa9, 1}, "ap", {1, 4}, SITE_JOINING};
+    struct site_entry third = {{0xa9, 1}, "ap", {1, 4}, SITE_JOINING, false, 0};
 
     document.own = 1;
     told.document.entries[1].state = told.fenced.entries[1].state = SITE_LEAVING;

@@ -124,9 +124,9 @@ Test(coordinator_sites, a_node_of_another_site_is_not_told_which_cluster_this_is
 /* ---- filters in several sites ---- */
 
 static const struct site_set two_sites = {
-    .entries = {{{1, 0}, "eu", {1, 1}, SITE_COUNTED},
-                {{2, 0}, "old", {1, 2}, SITE_GONE},
-                {{3, 0}, "us", {1, 3}, SITE_JOINING}},
+    .entries = {{{1, 0}, "eu", {1, 1}, SITE_COUNTED, false, 0},
+                {{2, 0}, "old", {1, 2}, SITE_GONE, false, 0},
+                {{3, 0}, "us", {1, 3}, SITE_JOINING, false, 0}},
     .count = 3,
     .takes_adds = true,
 };

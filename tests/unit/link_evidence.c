@@ -14,7 +14,8 @@ static struct inflow *inflows;
 static unsigned told[FILTERS];
 
 static const struct site_set both = {
-    .entries = {{{1, 1}, "eu", {1, 1}, SITE_COUNTED}, {{2, 2}, "us", {1, 2}, SITE_COUNTED}},
+    .entries = {{{1, 1}, "eu", {1, 1}, SITE_COUNTED, false, 0},
+                {{2, 2}, "us", {1, 2}, SITE_COUNTED, false, 0}},
     .count = 2,
     .takes_adds = true,
     .settled = true,

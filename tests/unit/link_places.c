@@ -501,6 +501,91 @@ Test(link_places, a_loss_that_is_accepted_voids_what_nodes_have_noted)
     end();
 }
 
+/* ---- an order to compare ---- */
+
+/* As an operator of US gives it. */
+static void order(void)
+{
+    struct filter_document *document = &pair->sides[US].document;
+    const struct site_id eu = sample_site_id(EU);
+    struct site_set *sites = document->content.sites;
+    size_t at = (size_t)(site_set_find(sites, &eu) - sites->entries);
+
+    sites->entries[at].resync = document->epoch + 1;
+    document_epoch_advance(document);
+    site_pair_hand(pair, US);
+}
+
+Test(link_places, an_order_to_compare_copies_all_once_and_what_it_brought_is_gone_on_from)
+{
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(copies(), 3);
+    nopened = 0;
+    order();
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(nopened, 1);
+    cr_assert_eq(nsources, 0, "places of before the order are named");
+    cr_assert_eq(copies(), 6);
+    site_pair_run(pair, 20 * SECOND);
+    cr_assert_eq(copies(), 6, "once");
+    restart_link(US);
+    cr_assert_eq(nsources, 3, "what was noted since is not found");
+    cr_assert_eq(copies(), 6);
+    add(2, N1 | N2);
+    site_pair_run(pair, 3 * SECOND);
+    cr_assert_eq(have_all(1), 3);
+    cr_assert_geq(have_all(2), 2);
+    order();
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(copies(), 9, "each is a new one");
+    end();
+}
+
+/* A link that was down when it was given, or is killed in the middle, carries it out. */
+Test(link_places, an_order_to_compare_outlives_links)
+{
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 5 * SECOND);
+    site_pair_link_stop(pair, US);
+    order();
+    site_pair_run(pair, SECOND);
+    site_pair_link_start(pair, US);
+    site_pair_run(pair, 1200000);
+    site_pair_link_stop(pair, US);
+    site_pair_run(pair, 200000);
+    site_pair_link_start(pair, US);
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_geq(copies(), 6, "it is through");
+    cr_assert_leq(copies(), 9);
+    restart_link(US);
+    cr_assert_eq(nsources, 3);
+    end();
+}
+
+/* A loss after it voids what it has brought, too; and the other way round. */
+Test(link_places, orders_and_losses_void_each_others_places)
+{
+    begin();
+    add(1, ALL);
+    site_pair_run(pair, 5 * SECOND);
+    order();
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(copies(), 6);
+    accept_loss();
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(copies(), 9);
+    order();
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(copies(), 12);
+    restart_link(US);
+    cr_assert_eq(nsources, 3);
+    cr_assert_eq(copies(), 12);
+    end();
+}
+
 /* ---- records that are of something else, or do not agree ---- */
 
 static enum status put_status;

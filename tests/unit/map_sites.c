@@ -210,6 +210,34 @@ Test(map_sites, what_a_site_may_do_ends_with_its_state_or_life)
     cr_assert_null(sites_fault(&set));
 }
 
+/* Each site's operators order for their own. */
+Test(map_sites, orders_are_not_merged)
+{
+    struct site_set other = set;
+
+    entry_in(&set, 10)->paused = true;
+    entry_in(&set, 10)->resync = 7;
+    entry_in(&other, 30)->paused = true;
+    entry_in(&other, 10)->resync = 9;
+    cr_assert(site_set_agrees(&set, &other), "they are no part of what all know");
+    entry_in(&other, 10)->life.number = 2;
+    entry_in(&other, 30)->state = SITE_LEAVING;
+    put(&other, 40, SITE_JOINING);
+    entry_in(&other, 40)->paused = true;
+    entry_in(&other, 40)->resync = 3;
+    cr_assert_eq(site_set_merge(&set, &other), STATUS_OK);
+    cr_assert(site_set_agrees(&set, &other));
+    cr_assert(entry_in(&set, 10)->paused);
+    cr_assert_eq(entry_in(&set, 10)->resync, 7);
+    cr_assert_eq(entry_in(&set, 10)->life.number, 2);
+    cr_assert_not(entry_in(&set, 30)->paused || entry_in(&set, 40)->paused);
+    cr_assert_eq(entry_in(&set, 40)->resync, 0);
+    site_set_forget_orders(&set);
+    cr_assert_not(entry_in(&set, 10)->paused);
+    cr_assert_eq(entry_in(&set, 10)->resync, 0);
+    cr_assert_eq(entry_in(&set, 10)->life.number, 2);
+}
+
 Test(map_sites, a_filter_without_sites_has_nothing_of_them)
 {
     set = (struct site_set){0};

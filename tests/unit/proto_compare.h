@@ -295,6 +295,8 @@ static inline void compare_by_hand(const struct frame *a, const struct frame *b)
     case FRAME_SITE_CURSOR_REPLY:
     case FRAME_SITE_AGE_REQUEST:
     case FRAME_SITE_AGE_REPLY:
+    case FRAME_SITE_LAG_REQUEST:
+    case FRAME_SITE_LAG_REPLY:
     case FRAME_ERROR:
         break;
     }

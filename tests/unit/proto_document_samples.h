@@ -75,8 +75,14 @@ static inline struct filter_document sample_document(void)
 static inline struct site_set sample_sites(void)
 {
     return (struct site_set){
-        .entries = {{{0x0102030405060708, 0x1112131415161718}, "us", {2, 0xabcdef}, SITE_JOINING},
-                    {{0x2122232425262728, 0}, "eu", {1, 0x123456789abcdef0}, SITE_COUNTED}},
+        .entries =
+            {{{0x0102030405060708, 0x1112131415161718},
+              "us",
+              {2, 0xabcdef},
+              SITE_JOINING,
+              false,
+              0},
+             {{0x2122232425262728, 0}, "eu", {1, 0x123456789abcdef0}, SITE_COUNTED, false, 0}},
         .count = 2,
         .own = 1,
         .takes_adds = true,

@@ -279,6 +279,38 @@ Test(golden, filter_document_in_several_sites)
     document_fini(&back);
 }
 
+/* Without orders an entry has the bytes that it had before there were any, above. */
+Test(golden, filter_document_with_orders_about_a_site)
+{
+    struct cluster_key key = sample_key(0);
+    struct filter_document document = sample_document();
+    struct filter_document back;
+    struct site_set sites = sample_sites();
+
+    document.durability = DURABILITY_SYNC;
+    document.when_full = WHEN_FULL_EXPAND;
+    sites.entries[0].paused = true;
+    sites.entries[0].resync = 300;
+    cr_assert_eq(document_put_sites(&document, &sites), STATUS_OK);
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    assert_bytes(span_of(document.epoch_bytes, document.epoch_size),
+                 "0a097365656e2d75726c73100118032002280230043a2d0a0d080111e9030000"
+                 "0000000030010a0d080211ea0300000000000030020a0d080311eb0300000000"
+                 "000030033a2d0a0d080211ea0300000000000030020a0d080311eb0300000000"
+                 "000030030a0d080411ec0300000000000030013a2d0a0d080311eb0300000000"
+                 "000030030a0d080411ec0300000000000030010a0d080511ed03000000000000"
+                 "30024210000102000102000102000102000102004a0408011001624e0a280908"
+                 "070605040302011118171615141312111a027573200229efcdab000000000030"
+                 "01380140ac020a1a0928272625242322211a026575200129f0debc9a78563412"
+                 "3002100118012001280181018070605040302010890101f0e0d0c0b0a0909001"
+                 "02");
+    cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    cr_assert(back.content.sites->entries[0].paused);
+    cr_assert_eq(back.content.sites->entries[0].resync, 300);
+    document_fini(&document);
+    document_fini(&back);
+}
+
 /* The bound of checks: a wish, which quorums need not agree on, as nobody ever changes it. */
 Test(golden, filter_document_with_a_bound)
 {
@@ -669,6 +701,47 @@ Test(golden, site_age_reply)
                           "210a00000000000000");
 }
 
+Test(golden, site_lag_request)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_LAG_REQUEST};
+
+    frame.body.site_lag_request = (struct site_lag_request){.filter_id = 2};
+    assert_golden(&frame, "0801110100000000000000b20309090200000000000000");
+}
+
+Test(golden, site_lag_reply)
+{
+    static const struct site_lag lags[] = {
+        {
+            .filter_id = 2,
+            .id = {3, 4},
+            .paused_here = true,
+            .paused_there = true,
+            .waits = SITE_WAIT_APPLY,
+            .marked = true,
+            .age_us = 300,
+            .in_keys = 5,
+            .in_per_s = 6,
+            .resync = 7,
+            .copied = true,
+            .sends = true,
+            .holds = SITE_WAIT_RATE,
+            .pending_keys = 8,
+            .pending_us = 9,
+            .out_per_s = 10,
+            .copies = 11,
+        },
+        {.filter_id = 2, .id = {12, 13}, .waits = SITE_WAIT_CONNECTION},
+    };
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_LAG_REPLY};
+
+    frame.body.site_lag_reply = (struct site_lag_reply){.lags = lags, .nlags = 2};
+    assert_golden(&frame, "0801110100000000000000ba035e0a3d09020000000000000011030000000000"
+                          "0000190400000000000000200128013007380140ac0248055006580760016801"
+                          "7009780880010988010a90010b0a1d090200000000000000110c000000000000"
+                          "00190d000000000000003002");
+}
+
 /* What says no more than before looks as before, above. */
 Test(golden, site_age_request_that_wants_confirmations)
 {
@@ -830,6 +903,28 @@ Test(golden, node_list_with_disks)
                            "656173742a137463703a2f2f31302e302e302e323a37343130314e0000000000"
                            "0000388080808020414f0000000000000018011a203dbda96dd79b534eaf67ef"
                            "9fe44c8f49f946310da26f69d9fc627899cf00d4ff");
+}
+
+Test(golden, node_list_with_a_paused_site)
+{
+    struct cluster_key key = sample_key(0);
+    struct node_list list = sample_nodes(2);
+    struct node_list back;
+
+    list.count = 0;
+    list.paused[0] = (struct paused_site){{1, 2}, "us"};
+    list.npaused = 1;
+    cr_assert_eq(codec_node_list_sign(&list, &key, &bytes), STATUS_OK);
+    assert_bytes(buffer_span(&bytes),
+                 "0802121c0805182132160901000000000000001102000000000000001a027573"
+                 "1a20fb145a5f8155c7d79a06ec1e87bc07c1040cb73dd31eb60b8c1f1407fd47"
+                 "72ae");
+    cr_assert_eq(codec_node_list_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    cr_assert_eq(back.npaused, 1);
+    cr_assert(site_id_equal(&back.paused[0].id, &list.paused[0].id));
+    cr_assert_str_eq(back.paused[0].name, "us");
+    node_list_fini(&list);
+    node_list_fini(&back);
 }
 
 Test(golden, user_list)

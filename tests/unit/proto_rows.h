@@ -492,6 +492,8 @@ static inline const struct binding_table *rows_table(enum frame_kind kind)
         [FRAME_SITE_CURSOR_REPLY] = binding_site_cursor_reply,
         [FRAME_SITE_AGE_REQUEST] = binding_site_age_request,
         [FRAME_SITE_AGE_REPLY] = binding_site_age_reply,
+        [FRAME_SITE_LAG_REQUEST] = binding_site_lag_request,
+        [FRAME_SITE_LAG_REPLY] = binding_site_lag_reply,
         [FRAME_ERROR] = binding_error_reply,
     };
 

@@ -238,6 +238,8 @@ static inline void sample_by_hand(enum sample_size size, struct frame *out)
     case FRAME_SITE_CURSOR_REPLY:
     case FRAME_SITE_AGE_REQUEST:
     case FRAME_SITE_AGE_REPLY:
+    case FRAME_SITE_LAG_REQUEST:
+    case FRAME_SITE_LAG_REPLY:
     case FRAME_ERROR:
         break;
     }

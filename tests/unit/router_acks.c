@@ -96,6 +96,8 @@ static void expect_refused(const char *word)
     cr_assert_not_null(strstr(told.message, word), "%s", told.message);
 }
 
+static bool paused; /* the others */
+
 /* Of the last question: these sites have confirmed; a bit set. */
 static void confirm(uint32_t sites)
 {
@@ -112,8 +114,11 @@ static void confirm(uint32_t sites)
             uint32_t site = strcmp(set->entries[i].name, names[OTHER]) == 0 ? OTHER : THIRD;
             bool has = (sites >> site & 1) != 0;
 
-            told[reply.nsites++] = (struct site_age){
-                .id = set->entries[i].id, .life = set->entries[i].life, .known = has, .after = has};
+            told[reply.nsites++] = (struct site_age){.id = set->entries[i].id,
+                                                     .life = set->entries[i].life,
+                                                     .known = has,
+                                                     .after = has,
+                                                     .paused = paused};
         }
     }
     cr_assert_gt(stage.nages, 0);
@@ -222,6 +227,19 @@ Test(router_acks, at_its_deadline_it_is_not_acknowledged)
     expect_refused(names[OTHER]);
     cr_assert_eq(router_stage_counter(&stage, "adds_awaiting_sites"), 0);
     cr_assert_leq(stage.nages, 20);
+    router_stage_fini(&stage);
+}
+
+Test(router_acks, that_the_site_is_paused_is_told)
+{
+    open_stage(ACKS_EACH);
+    paused = true;
+    send(0);
+    vote('a');
+    confirm(0);
+    router_stage_pass(&stage, 6 * SECOND);
+    expect_refused("(acks each); it is paused by an operator, see `orbloom site urls`");
+    paused = false;
     router_stage_fini(&stage);
 }
 

@@ -87,11 +87,13 @@ static void expect_behind(const char *word)
     cr_assert_not_null(strstr(told.message, word), "%s", told.message);
 }
 
+static bool paused; /* the other site */
+
 /* Of the last question. */
 static void tell(bool known, bool after, uint64_t age_us)
 {
     const struct site_set *set = document_sites(&stage.document);
-    struct site_age site = {.known = known, .after = after, .age_us = age_us};
+    struct site_age site = {.known = known, .after = after, .age_us = age_us, .paused = paused};
     struct site_age_reply reply = {.filter_id = ROUTER_STAGE_FILTER,
                                    .keyset = rebuild_serving(&stage.document),
                                    .own_life = site_set_own(set)->life,
@@ -261,6 +263,31 @@ Test(router_bounds, at_its_deadline_it_is_told_who_is_behind_and_how_far)
     vote("aa");
     router_stage_pass(&stage, 6 * SECOND);
     expect_behind(sample_site_name(OTHER));
+    router_stage_fini(&stage);
+}
+
+/* Until a link tells otherwise. */
+Test(router_bounds, that_the_site_is_paused_is_told)
+{
+    open_stage(WHEN_UNAVAILABLE_ERROR, BOUND(5), 1);
+    for (int round = 0; round < 2; round++) {
+        paused = round == 0;
+        send(NO_BOUND);
+        vote("aa");
+        tell(true, false, 14200000);
+        router_stage_pass(&stage, 6 * SECOND);
+        expect_behind(paused ? "5 s; it is paused by an operator, see `orbloom site urls`"
+                             : "5 s; retry, see `orbloom site urls`");
+    }
+    router_stage_fini(&stage);
+    paused = true;
+    open_stage(WHEN_UNAVAILABLE_ERROR, BOUND(5), 1);
+    send(NO_BOUND);
+    vote("aa");
+    tell(false, false, 0);
+    router_stage_pass(&stage, 6 * SECOND);
+    expect_behind("no link of this site knows how far its keys are here; it is paused");
+    paused = false;
     router_stage_fini(&stage);
 }
 
