@@ -106,6 +106,7 @@ SRC_support := $(wildcard tests/support/*.c)
 SRC_sim     := $(wildcard tests/sim/*.c)
 SRC_disk    := $(wildcard $(patsubst %,tests/support/memory_%.c,disk folder file))
 SIM_SUPPORT := tests/support/memory_store.c $(SRC_disk)
+SRC_sim_sites := $(wildcard tests/sim_sites/*.c)
 SRC_torture := $(wildcard tests/torture/*.c)
 SRC_torture_sites := $(wildcard tests/torture_sites/*.c)
 SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
@@ -114,7 +115,7 @@ BENCH_MAINS := $(addprefix bench/,disk.c filters.c handshakes.c kernel.c report.
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(call sources_of,bench))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(foreach d,lib proto $(DAEMONS) client cli,$(call sources_of,$(d))) \
-    $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_torture_sites) $(SRC_tests) $(SRC_bench) $(BENCH_MAINS)
+    $(SRC_support) $(SRC_sim) $(SRC_sim_sites) $(SRC_torture) $(SRC_torture_sites) $(SRC_tests) $(SRC_bench) $(BENCH_MAINS)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -233,6 +234,7 @@ PROPERTY    := $(call tests_of,property)
 INTEGRATION := $(call tests_of,integration)
 FUZZ        := $(call tests_of,fuzz)
 SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
+SIM_SITES   := $(if $(SRC_sim_sites),$(BUILD)/tests/sim-sites)
 CORES       := node_core router_core coordinator_core link_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
@@ -268,7 +270,9 @@ $(TORTURE_SITES): LINK_LIBS = $(DAEMON_LIBS)
 
 # The simulator holds every object of the five cores and neither lib/runtime nor its
 # libraries: that it links is the proof that the cores are pure.
-$(BUILD)/tests/sim: $(call objects,$(SRC_sim) $(SIM_SUPPORT)) $(call archives,$(CORES) resp site proto map filter log base)
+$(BUILD)/tests/sim: $(call objects,$(SRC_sim))
+$(BUILD)/tests/sim-sites: $(call objects,$(SRC_sim_sites) $(SRC_simulator))
+$(SIM) $(SIM_SITES): $(call objects,$(SIM_SUPPORT)) $(call archives,$(CORES) resp site proto map filter log base)
 	@mkdir -p $(@D)
 	@echo "LD $@"
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) \
@@ -311,6 +315,9 @@ property: $(PROPERTY) ## Do the laws hold for any input?
 	@$(RUN) $^
 sim: $(SIM) ## Do the promises hold for whole clusters under every fault, in virtual time?
 	@$(RUN) --plain $^
+SEEDS ?= 5000
+sim-sites: $(SIM_SITES) ## Do they hold for whole linked sites, cut off from each other and worse? SEEDS=5000
+	@$(SIM_SITES) --seeds $(SEEDS)
 integration: $(INTEGRATION) ## Do real processes keep the promises, killed and restarted?
 	@$(RUN) --jobs 1 $^
 models: ## Do the protocols keep every key in every state that Spin can reach?
@@ -519,7 +526,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
-.PHONY: all programs check unit property sim models torture torture-changes torture-sites mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
+.PHONY: all programs check unit property sim sim-sites models torture torture-changes torture-sites mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
     bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-sites-run bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers hardening options house-figures compdb install clean help deps FORCE
 
