@@ -44,11 +44,16 @@ static void drop(struct marks *self, uint32_t at)
             (self->npending - at) * sizeof self->pending[0]);
 }
 
-static void forget(struct marks *self)
+static void forget_pending(struct marks *self)
 {
     while (self->npending > 0) {
         drop(self, self->npending - 1);
     }
+}
+
+static void forget(struct marks *self)
+{
+    forget_pending(self);
     heap_free(self->logs);
     self->logs = NULL;
     self->nlogs = 0;
@@ -315,11 +320,7 @@ enum status marks_answered(struct marks *self, const struct mark_id *id, uint32_
 
 void marks_disconnected(struct marks *self)
 {
-    for (uint32_t i = self->npending; i > 0; i--) {
-        if (self->pending[i - 1].ends == NULL) {
-            drop(self, i - 1);
-        }
-    }
+    forget_pending(self);
 }
 
 /* ---- telling ---- */

@@ -126,8 +126,8 @@ MUST_USE enum status marks_answered(struct marks *self, const struct mark_id *id
  * and marks wait for longer. */
 MUST_USE enum status marks_applied(struct marks *self, const struct mark_log *log);
 
-/* Forget what was asked and not answered: the connection that the answers would have come by is
- * lost. */
+/* Forget what is under way: the connection that answers would have come by, and what they wait for,
+ * is lost. */
 void marks_disconnected(struct marks *self);
 
 /* To be noted when a question comes, and given to marks_tell() when it is answered, at once or once

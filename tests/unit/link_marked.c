@@ -188,6 +188,38 @@ Test(link_marked, what_goes_on_from_places_is_no_whole_copy)
     end();
 }
 
+static bool lose_batches(struct site_pair *self, uint32_t to, const struct frame *frame)
+{
+    (void)self;
+    return !(to == US && frame->kind == FRAME_SITE_BATCH);
+}
+
+/* Answers to marks that wait for a batch which never comes go with the stream, and so do the marks:
+ * there are only so many places for those under way. */
+Test(link_marked, what_a_stream_leaves_unapplied_leaves_room_for_marks)
+{
+    uint64_t at_us;
+    int steps;
+
+    begin();
+    want_marks();
+    site_pair_run(pair, 2 * SECOND);
+    pair->spy = lose_batches;
+    add(1, ALL);
+    for (steps = 0; steps < 100 && inflow()->marked.nanswered < MARK_MAX_PENDING; steps++) {
+        want_marks();
+        site_pair_run(pair, 10000);
+    }
+    cr_assert_lt(steps, 100);
+    pair->spy = NULL;
+    at_us = now();
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_gt(site_pair_counter(pair, US, "site_closed_total"), 0);
+    cr_assert_gt(evidence()->noted_us, at_us, "marks go on");
+    cr_assert_geq(have_all(1), 2);
+    end();
+}
+
 /* ---- what it takes ---- */
 
 static bool lose_notes(struct circle *circle, struct circle_frame *frame, struct frame *decoded)
