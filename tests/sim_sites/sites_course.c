@@ -19,10 +19,12 @@ enum {
     JOIN_PATIENCE_US = 12000000, /* then things go wrong all the same */
     POLL_US = 50000,
     TAIL_US = 300000,
+    DOOM_US = 1500000,
     QUIET_US = 1500000,
-    PATIENCE_US = 90000000, /* until nothing is under way any more */
-    SURE_US = 9000000,      /* in the end each operation is answered within */
+    PATIENCE_US = 400000000, /* until nothing is under way any more */
+    SURE_US = 9000000,       /* in the end each operation is answered within */
     FRESH_KEYS = 3,
+    FINAL_TRIES = 4,
 };
 
 /* ---- who is where ---- */
@@ -173,26 +175,65 @@ static void burn(struct sites *sites, struct site *site)
                 site->number);
 }
 
-/* Once another one counts: else all of its keys would be lost. */
-static void on_ends(struct sim *sim, void *data, uint64_t number)
+/* Only once another one counts: else nobody would be left who has its keys. False: not yet; or
+ * never, as all is calm. */
+static bool may_end(struct sites *sites, const struct site *site)
+{
+    bool may = another_that_counts(sites, site) != NULL && site_document(site) != NULL;
+
+    sites->course.pending -= may || sites->course.calm;
+    return may;
+}
+
+static void on_leave(struct sim *sim, void *data, uint64_t number)
 {
     struct sites *sites = data;
-    struct site *site = &sites->items[sites->settings.ends];
+    struct site *site = &sites->items[sites->settings.leaver];
 
     (void)sim;
-    if (another_that_counts(sites, site) == NULL || site_document(site) == NULL) {
-        sites->course.skipped = sites->course.calm;
-        if (!sites->course.calm) {
-            sites_after(sites, POLL_US, on_ends, sites, number);
-        }
-        return;
-    }
-    sites->course.ends = true;
-    if (sites->settings.end == SITES_END_REMOVED) {
-        burn(sites, site);
-    } else {
+    if (may_end(sites, site)) {
+        sites->course.leaves = true;
         sites_coverage_fault(sites, SITES_FAULT_LEFT);
         sites_operator_leave(site);
+    } else if (!sites->course.calm) {
+        sites_after(sites, POLL_US, on_leave, sites, number);
+    }
+}
+
+static void on_burn(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+
+    (void)sim;
+    if (sites->course.leaves) {
+        sites_coverage_fault(sites, SITES_FAULT_BOTH);
+    }
+    burn(sites, &sites->items[number]);
+}
+
+static void on_doom(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    struct site *site = &sites->items[sites->settings.burner];
+
+    (void)sim;
+    if (may_end(sites, site)) {
+        sites_fault_part(site, DOOM_US);
+        sites_after(sites, sim_random_below(&sites->course.random, DOOM_US), on_burn, sites,
+                    site->number);
+    } else if (!sites->course.calm) {
+        sites_after(sites, POLL_US, on_doom, sites, number);
+    }
+}
+
+static void plan_end(struct sites *sites, uint32_t who, sim_event_fn run)
+{
+    uint64_t faults_us = sites->settings.faults_us;
+
+    if (who != SITES_NOBODY) {
+        sites->course.pending++;
+        sites_after(sites, faults_us / 4 + sim_random_below(&sites->course.random, faults_us / 2),
+                    run, sites, 0);
     }
 }
 
@@ -230,28 +271,50 @@ static bool unrest_of_set(const struct sites *sites, const struct site *site,
     return false;
 }
 
-static bool is_ending(const struct sites *sites)
+static bool receives(const struct site *site, const struct site *from)
 {
-    return sites->settings.end == SITES_END_NONE || sites->course.ends || sites->course.skipped;
+    bool any = false;
+
+    for (uint32_t i = 0; i < site->nlinks; i++) {
+        any = any ||
+              (sites_link_lives(&site->links[i]) && sites_link_receives(&site->links[i], from));
+    }
+    return any;
+}
+
+static bool unrest_of_streams(const struct sites *sites, const struct site *site,
+                              char text[SIM_UNREST_BYTES])
+{
+    for (uint32_t i = 0; i < sites->count; i++) {
+        const struct site *from = &sites->items[i];
+
+        if (from != site && stays(from) && !receives(site, from)) {
+            (void)snprintf(text, SIM_UNREST_BYTES, "%s receives nothing from %s", site->name,
+                           from->name);
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool unrest(const struct sites *sites, char text[SIM_UNREST_BYTES])
 {
-    if (sites->load.nopen > 0 || !is_ending(sites)) {
+    if (sites->load.nopen > 0 || sites->course.pending > 0) {
         (void)snprintf(text, SIM_UNREST_BYTES, "operations never end");
         return true;
     }
     for (uint32_t i = 0; i < sites->count; i++) {
         const struct site *site = &sites->items[i];
 
-        if (stays(site) && (unrest_of_set(sites, site, text) || sim_view_unrest(site->sim, text) ||
-                            sim_grown_unrest(site->sim, text))) {
+        if (stays(site) &&
+            (unrest_of_set(sites, site, text) || unrest_of_streams(sites, site, text) ||
+             sim_view_unrest(site->sim, text) || sim_grown_unrest(site->sim, text))) {
             return true;
         }
     }
-    if (sites->course.ends && stays(&sites->items[sites->settings.ends])) {
+    if (sites->course.leaves && stays(&sites->items[sites->settings.leaver])) {
         (void)snprintf(text, SIM_UNREST_BYTES, "%s does not leave",
-                       sites->items[sites->settings.ends].name);
+                       sites->items[sites->settings.leaver].name);
         return true;
     }
     return false;
@@ -294,6 +357,14 @@ static void check_all(struct sites *sites, struct site *site, uint64_t bound_us)
     }
 }
 
+/* ... to acknowledge what the filter asks for? */
+static bool enough_count(const struct sites *sites)
+{
+    uint32_t acks = sites->settings.filter.acks;
+
+    return acks == ACKS_EACH || count_counted(sites) >= acks;
+}
+
 static void add_some(struct sites *sites, struct site *site)
 {
     struct sites_op op = {
@@ -303,7 +374,8 @@ static void add_some(struct sites *sites, struct site *site)
         .bound_us = SITES_UNBOUND,
         .acks = ACKS_EACH,
         .count = FRESH_KEYS,
-        .must_succeed = can(sites, OPERATION_ADD) && can(sites, OPERATION_CHECK),
+        .must_succeed = can(sites, OPERATION_ADD) && can(sites, OPERATION_CHECK) &&
+                        enough_count(sites),
     };
 
     for (uint32_t i = 0; i < op.count; i++) {
@@ -328,14 +400,24 @@ static void ask(struct sites *sites, uint64_t round)
     sites_after(sites, POLL_US, on_asked, sites, round);
 }
 
+/* A replica that was copied in vain is copied again after seconds; until R are nobody is told of
+ * what is there. */
 static void on_asked(struct sim *sim, void *data, uint64_t round)
 {
     struct sites *sites = data;
+    struct sites_course *self = &sites->course;
 
     (void)sim;
     if (sites->load.nopen > 0) {
         sites_after(sites, POLL_US, on_asked, sites, round);
+        return;
+    }
+    if (self->again) {
+        self->tries--;
+        self->again = false;
+        ask(sites, round);
     } else if (round < 2) {
+        self->tries = FINAL_TRIES;
         ask(sites, round + 1);
     } else {
         sites->done = true;
@@ -357,6 +439,7 @@ static void on_rest(struct sim *sim, void *data, uint64_t until_us)
     if (sites->now_us < sites->course.rest_us + QUIET_US) {
         sites_after(sites, POLL_US, on_rest, sites, until_us);
     } else {
+        sites->course.tries = FINAL_TRIES;
         ask(sites, 0);
     }
 }
@@ -396,12 +479,8 @@ static void on_faults(struct sim *sim, void *data, uint64_t until_us)
     }
     sites_say(sites, "faults");
     sites_faults_begin(sites);
-    if (settings->end != SITES_END_NONE) {
-        sites_after(sites,
-                    settings->faults_us / 4 +
-                        sim_random_below(&sites->course.random, settings->faults_us / 2),
-                    on_ends, sites, 0);
-    }
+    plan_end(sites, settings->leaver, on_leave);
+    plan_end(sites, settings->burner, on_doom);
     sites_after(sites, settings->faults_us, on_calm, sites, 0);
 }
 

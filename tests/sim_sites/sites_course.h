@@ -26,9 +26,11 @@ struct sites_course {
     struct sim_random random;
     enum sites_joining joining;
     bool calm;        /* faults are over */
-    bool ends;        /* the site that is to leave or burn does */
-    bool skipped;     /* ... can't, as no other one counts */
+    bool leaves;      /* the site that is to leave does */
+    uint32_t pending; /* sites that are to leave or burn, and have not begun to */
     uint64_t rest_us; /* since then all is quiet */
+    uint32_t tries;   /* left, of final questions that others have no answer to yet */
+    bool again;       /* ... to one of those that are asked */
     uint64_t cut_until_us[SITES_MAX][SITES_MAX];
 };
 

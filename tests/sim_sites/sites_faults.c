@@ -12,6 +12,12 @@ enum {
     CUT_MOST_US = 4000000,
     DOWN_MOST_US = 1500000,
     PAUSE_MOST_US = 3000000,
+    BEHIND_MOST_US = 4000000,
+    ALONE_MOST_US = 9000000,
+    LINKS_ALONE_PERMILLE = 300,
+    TEMPT_WITHIN_US = 500000,
+    TEMPTED_LEAST_US = 1500000,
+    BURN_CUT_PERMILLE = 600,
     BOTH_WAYS_PERMILLE = 600,
     SILENT_PERMILLE = 700,
     RESET_PERMILLE = 200,
@@ -180,6 +186,85 @@ static void on_link(struct sim *sim, void *data, uint64_t mean_us)
     }
 }
 
+/* ---- a part of a site that is behind ---- */
+
+/* A router, the links, clients and some nodes, cut off from coordinators and the rest: what they
+ * serve meanwhile they serve under an old epoch. So it is where a step that goes on with too few
+ * fences shows, and where one site's set of sites lags. */
+static uint32_t draw_behind(struct sites *sites, const struct sim *sim)
+{
+    uint32_t without = (uint32_t)sim_random_below(chance(sites), sim->settings.nnodes);
+    uint32_t router = (uint32_t)sim_random_below(chance(sites), sim->settings.nrouters);
+    uint32_t set = 0;
+
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        const struct sim_process *process = sim->processes[i];
+        bool behind = process->kind == SIM_CLIENT || process->kind == SIM_LINK ||
+                      process == sim_process_of(sim, SIM_ROUTER, router) ||
+                      (process->kind == SIM_NODE &&
+                       process != sim_process_of(sim, SIM_NODE, without));
+
+        set |= (uint32_t)behind << i;
+    }
+    return set;
+}
+
+/* The links of a site reach none of its routers and nodes: what others have sent waits. */
+static uint32_t links_of(const struct sim *sim)
+{
+    uint32_t set = 0;
+
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        set |= (uint32_t)(sim->processes[i]->kind == SIM_LINK) << i;
+    }
+    return set;
+}
+
+static void strike_inside(struct sites *sites, struct site *site, uint64_t least_us)
+{
+    bool links = sim_random_chance(chance(sites), LINKS_ALONE_PERMILLE);
+    uint32_t set = links ? links_of(site->sim) : draw_behind(sites, site->sim);
+    uint64_t duration_us = sim_random_between(chance(sites), least_us,
+                                              links ? ALONE_MOST_US : BEHIND_MOST_US);
+
+    if (!site->off) {
+        sites_say(sites, "%s at %s alone for %llu ms", links ? "links" : "a part", site->name,
+                  (unsigned long long)(duration_us / MS));
+        sites_coverage_fault(sites, links ? SITES_FAULT_LINKS_ALONE : SITES_FAULT_BEHIND);
+        sim_fault_separate(site->sim, set, ~set, duration_us);
+    }
+}
+
+static void on_behind(struct sim *sim, void *data, uint64_t mean_us)
+{
+    struct sites *sites = data;
+
+    (void)sim;
+    if (!sites->course.calm) {
+        strike_inside(sites, &sites->items[sim_random_below(chance(sites), sites->count)],
+                      300 * MS);
+        sites_after(sites, soon_us(sites, mean_us), on_behind, sites, mean_us);
+    }
+}
+
+static void on_tempted(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+
+    (void)sim;
+    if (!sites->course.calm) {
+        strike_inside(sites, &sites->items[number], TEMPTED_LEAST_US);
+    }
+}
+
+void sites_fault_tempt(struct sites *sites)
+{
+    if (sites->settings.behind_us != 0 && sites->settings.early) {
+        sites_after(sites, sim_random_below(chance(sites), TEMPT_WITHIN_US), on_tempted, sites,
+                    sim_random_below(chance(sites), sites->count));
+    }
+}
+
 /* ---- all of them ---- */
 
 static void begin_inside(struct sites *sites, struct site *site)
@@ -208,6 +293,10 @@ void sites_faults_begin(struct sites *sites)
     }
     if (settings->link_us != 0) {
         sites_after(sites, soon_us(sites, settings->link_us), on_link, sites, settings->link_us);
+    }
+    if (settings->behind_us != 0) {
+        sites_after(sites, soon_us(sites, settings->behind_us), on_behind, sites,
+                    settings->behind_us);
     }
     for (uint32_t i = 0; i < sites->count; i++) {
         begin_inside(sites, &sites->items[i]);
@@ -241,6 +330,22 @@ void sites_faults_calm(struct sites *sites)
 }
 
 /* ---- a site burns ---- */
+
+/* Before that one of the others hears nothing more of it, so that what it lacks then only some
+ * have.
+ */
+void sites_fault_part(struct site *site, uint64_t duration_us)
+{
+    struct sites *sites = site->all;
+    uint32_t other = (site->number + 1 + (uint32_t)sim_random_below(chance(sites), 2)) %
+                     sites->count;
+
+    if (other != site->number && sim_random_chance(chance(sites), BURN_CUT_PERMILLE)) {
+        sites_coverage_fault(sites, SITES_FAULT_CUT);
+        sites_say(sites, "cut off before it burns: %s to %s", site->name, sites->items[other].name);
+        cut_way(sites, site->number, other, SIM_CUT_SILENT, duration_us);
+    }
+}
 
 void sites_fault_burn(struct site *site)
 {

@@ -5,6 +5,8 @@
 #ifndef ORBLOOM_TESTS_SIM_SITES_SITES_FAULTS_H
 #define ORBLOOM_TESTS_SIM_SITES_SITES_FAULTS_H
 
+#include <stdint.h>
+
 struct site;
 struct sites;
 
@@ -13,6 +15,12 @@ void sites_faults_begin(struct sites *sites);
 
 /* Everything works from now on, but in what has burnt. */
 void sites_faults_calm(struct sites *sites);
+
+/* A site has just been named: perhaps a part of one of them is behind for a while. */
+void sites_fault_tempt(struct sites *sites);
+
+/* What it sends does perhaps not get to one of the others any more. */
+void sites_fault_part(struct site *site, uint64_t duration_us);
 
 /* Its processes die for good, with all that they have. */
 void sites_fault_burn(struct site *site);

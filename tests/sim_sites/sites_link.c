@@ -1,12 +1,18 @@
 #include "tests/sim_sites/sites_link.h"
 
-#include "link/counters.h"
+#include "link/private.h"
 #include "tests/sim/sim_start.h"
 #include "tests/sim_sites/sites.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Its place in the configuration. */
+static uint32_t peer_of(const struct sites_link *self, const struct site *other)
+{
+    return other->number - (other->number > self->site->number);
+}
 
 /* ---- what it is told ---- */
 
@@ -156,10 +162,9 @@ static void identify(void *context, const struct sim_process *from, struct peer 
 {
     const struct sites_link *self = context;
     const struct sites_link *theirs = from->program->context;
-    uint32_t number = theirs->site->number;
 
     peer->role = PEER_ROUTER;
-    peer->user = number + (number < self->site->number);
+    peer->user = peer_of(self, theirs->site) + 1;
 }
 
 static void destroy_outer(void *context)
@@ -212,6 +217,18 @@ void sites_link_resume(struct sites_link *self)
 {
     sim_process_resume(self->inner);
     sim_process_resume(self->outer);
+}
+
+bool sites_link_receives(const struct sites_link *self, const struct site *from)
+{
+    const struct inflow *inflow;
+    bool any = false;
+
+    TAILQ_FOREACH(inflow, &self->core->inflows, link)
+    {
+        any = any || (inflow->stream != 0 && inflow->peer == peer_of(self, from));
+    }
+    return any;
 }
 
 bool sites_link_lives(const struct sites_link *self)

@@ -148,7 +148,7 @@ static uint64_t draw_bound(struct sim_random *random)
 
 static uint32_t draw_acks(struct sim_random *random)
 {
-    static const uint32_t acks[] = {0, 0, 0, 0, 2, ACKS_EACH, ACKS_EACH};
+    static const uint32_t acks[] = {0, 0, 0, 2, 2, ACKS_EACH, ACKS_EACH};
 
     return acks[sim_random_below(random, 7)];
 }

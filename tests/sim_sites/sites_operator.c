@@ -2,6 +2,7 @@
 
 #include "tests/sim/sim_command.h"
 #include "tests/sim_sites/sites.h"
+#include "tests/sim_sites/sites_faults.h"
 
 #define MS UINT64_C(1000)
 
@@ -50,6 +51,7 @@ static void on_add(struct sim *sim, void *data, uint64_t number)
     }
     if (!at->off) {
         insist(at, other, SITE_STEP_ADD);
+        sites_fault_tempt(all);
     }
     sites_after(all, again_us(at), on_add, other, number);
 }

@@ -66,26 +66,25 @@ void sites_oracle_look(struct sites *sites)
 
 /* ---- what is promised ---- */
 
-static bool was_acked(const struct sites *sites, uint32_t key, uint64_t before_us)
-{
-    for (uint32_t i = 0; i < sites->count; i++) {
-        uint64_t acked_us = sites->oracle.acked_us[i][key];
-
-        if (acked_us != 0 && acked_us < before_us) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool before(uint64_t at_us, uint64_t us)
 {
     return at_us != 0 && at_us < us;
 }
 
+/* ... by a site that has not burnt, or by several. */
+static bool was_acked(const struct sites *sites, uint32_t key, uint64_t before_us)
+{
+    bool any = before(sites->oracle.several_us[key], before_us);
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        any = any || before(sites->oracle.acked_us[i][key], before_us);
+    }
+    return any;
+}
+
 bool sites_oracle_promised(const struct sites *sites, uint32_t key)
 {
-    return was_acked(sites, key, UINT64_MAX) || sites->oracle.several_us[key] != 0;
+    return was_acked(sites, key, UINT64_MAX);
 }
 
 /* NULL, or the promise that "absent" would break. */
@@ -195,6 +194,13 @@ static bool counts(const struct sites_op *op, const struct site *other)
            before(other->standing.absent_us, op->begun_us);
 }
 
+static void note_several(struct sites *sites, uint32_t key)
+{
+    uint64_t *several_us = &sites->oracle.several_us[key];
+
+    *several_us = *several_us == 0 ? sites->now_us : *several_us;
+}
+
 static void note_each(struct sites *sites, const struct sites_op *op, uint32_t key)
 {
     if (sites->oracle.each_us[key] == 0) {
@@ -203,6 +209,7 @@ static void note_each(struct sites *sites, const struct sites_op *op, uint32_t k
     for (uint32_t i = 0; i < sites->count; i++) {
         if (counts(op, &sites->items[i])) {
             sites->coverage->each_acks++;
+            note_several(sites, key);
             record(&sites->items[i], op, key);
         }
     }
@@ -219,7 +226,7 @@ static void promise(struct sites *sites, const struct sites_op *op, uint32_t key
         note_each(sites, op, key);
     } else if (op->acks > ACKS_LOCAL) {
         sites->coverage->several_acks++;
-        self->several_us[key] = self->several_us[key] == 0 ? sites->now_us : self->several_us[key];
+        note_several(sites, key);
     }
 }
 
@@ -247,7 +254,7 @@ static void judge_check(struct sites *sites, const struct sites_op *op, uint32_t
         judge_present(sites, op, key);
         sites->coverage->foreign_presents += sites->oracle.acked_us[op->site->number][key] == 0;
     }
-    if (op->must_succeed && !present && sites_oracle_promised(sites, key)) {
+    if (op->must_succeed && !present && !sites->course.again && sites_oracle_promised(sites, key)) {
         sites_fail(sites,
                    "lost key: nothing is wrong any more, yet check %" PRIu64
                    " at %s does not find key %u",
@@ -274,6 +281,8 @@ static void judge_end(struct sites *sites, const struct sites_op *op,
     } else if (!is_expected(result->status)) {
         sites_fail(sites, "operation %" PRIu64 " at %s ended with %s: %s", op->serial,
                    op->site->name, status_code(result->status), result->message);
+    } else if (op->must_succeed && result->status != STATUS_OK && sites->course.tries > 0) {
+        sites->course.again = true;
     } else if (op->must_succeed && result->status != STATUS_OK) {
         sites_fail(sites, "nothing is wrong any more, yet %s %" PRIu64 " at %s ended with %s: %s",
                    word_of(op), op->serial, op->site->name, status_code(result->status),

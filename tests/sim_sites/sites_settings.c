@@ -8,17 +8,19 @@
 
 enum {
     SECOND_US = 1000000,
-    THREE_PERMILLE = 400, /* seeds with three sites; the others have two */
-    GROWS_PERMILLE = 250, /* ... whose filter is made too small */
-    OS_PERMILLE = 150,    /* ... and is acknowledged without a sync */
-    BOUND_PERMILLE = 150, /* ... and has a bound of its own */
-    ACKS_PERMILLE = 250,  /* ... and acks */
+    THREE_PERMILLE = 400,       /* seeds with three sites; the others have two */
+    GROWS_PERMILLE = 250,       /* ... whose filter is made too small */
+    SLOW_GROWTH_PERMILLE = 500, /* sites where that takes a while */
+    OS_PERMILLE = 150,          /* ... and is acknowledged without a sync */
+    BOUND_PERMILLE = 150,       /* ... and has a bound of its own */
+    ACKS_PERMILLE = 250,        /* ... and acks */
     SLOW_WIRE_PERMILLE = 150,
     SMALL_WINDOW_PERMILLE = 500,
     SMALL_HELD_PERMILLE = 300,
     CUT_PERMILLE = 700,
     LONG_CUT_PERMILLE = 250,
     LINK_PERMILLE = 500,
+    BEHIND_PERMILLE = 400,
     STORM_PERMILLE = 500,
     MOVES_PERMILLE = 300,
     EARLY_PERMILLE = 500,
@@ -65,7 +67,7 @@ static void draw_links(struct sites_settings *self, struct sim_random *random)
     self->window = sim_random_chance(random, SMALL_WINDOW_PERMILLE) ? LINK_WINDOW_MIN : 1 << 20;
     self->held = sim_random_chance(random, SMALL_HELD_PERMILLE) ? LINK_WINDOW_MIN : 0;
     self->rate = sim_random_chance(random, SLOW_WIRE_PERMILLE)
-                     ? sim_random_between(random, 4000, 40000)
+                     ? sim_random_between(random, 500, 8000)
                      : 0;
 }
 
@@ -87,7 +89,7 @@ static void draw_filter(struct sites_settings *self, struct sim_random *random)
     bool grows = sim_random_chance(random, GROWS_PERMILLE);
 
     self->filter = (struct create_parameters){
-        .capacity = grows ? sim_random_between(random, 40, 200) : 8192,
+        .capacity = grows ? sim_random_between(random, 12, 120) : 8192,
         .rate = 1e-5,
         .max_capacity = 1 << 16,
         .rule = draw_rule(random),
@@ -115,6 +117,21 @@ static uint64_t sometimes(struct sim_random *random, uint32_t permille, uint64_t
     return sim_random_chance(random, permille) ? drawn_us : 0;
 }
 
+/* Of three also both, one after the other. */
+static void draw_ends(struct sites_settings *self, struct sim_random *random)
+{
+    uint32_t first = (uint32_t)sim_random_below(random, self->count);
+    uint64_t how = sim_random_below(random, self->count == 3 ? 4 : 2);
+    bool any = sim_random_chance(random, END_PERMILLE);
+
+    self->leaver = any && how != 0 ? first : SITES_NOBODY;
+    self->burner = any && how != 1 ? (first + (how > 1)) % self->count : SITES_NOBODY;
+    if (self->filter.acks != ACKS_EACH &&
+        self->count - 1 - (self->burner != SITES_NOBODY) < self->filter.acks) {
+        self->leaver = SITES_NOBODY; /* It may not: too few would be left to acknowledge. */
+    }
+}
+
 static void draw_faults(struct sites_settings *self, struct sim_random *random)
 {
     self->faults_us = sim_random_between(random, 6, 14) * SECOND_US;
@@ -122,16 +139,14 @@ static void draw_faults(struct sites_settings *self, struct sim_random *random)
     self->long_cut_us = sometimes(random, LONG_CUT_PERMILLE, self->faults_us / 2,
                                   self->faults_us * 9 / 10);
     self->link_us = sometimes(random, LINK_PERMILLE, 500 * MS, 4000 * MS);
+    self->behind_us = sometimes(random, BEHIND_PERMILLE, 700 * MS, 4000 * MS);
     self->storm_us = sometimes(random, STORM_PERMILLE, 150 * MS, 1500 * MS);
     self->moves = sim_random_chance(random, MOVES_PERMILLE);
     self->early = sim_random_chance(random, EARLY_PERMILLE);
-    if (sim_random_chance(random, END_PERMILLE)) {
-        self->end = sim_random_chance(random, 500) ? SITES_END_LEAVES : SITES_END_REMOVED;
+    if (self->filter.rule.write == 1) {
+        self->storm_us = 0; /* It might be made on a node that has just lost its data. */
     }
-    self->ends = (uint32_t)sim_random_below(random, self->count);
-    if (self->filter.acks == self->count && self->end == SITES_END_LEAVES) {
-        self->end = SITES_END_NONE; /* Too few would be left to acknowledge. */
-    }
+    draw_ends(self, random);
 }
 
 void sites_settings_draw(struct sites *sites)
@@ -186,11 +201,29 @@ static void draw_files(struct sim_settings *self, struct sim_random *random)
     self->scrub_interval_us = sim_random_between(random, 500 * MS, 4000 * MS);
 }
 
+static void draw_weather(struct sim_weather *self, struct sim_random *random)
+{
+    static const uint32_t losses[] = {0, 0, 5, 20, 80};
+    static const uint32_t slows[] = {0, 0, 20, 100};
+    static const uint64_t longest_us[] = {2000, 20000, 150000};
+
+    *self = (struct sim_weather){
+        .loss = losses[sim_random_below(random, 5)],
+        .repeat = sim_random_chance(random, 300) ? 20 : 0,
+        .slow = slows[sim_random_below(random, 4)],
+        .slow_us = longest_us[sim_random_below(random, 3)],
+    };
+}
+
 void sites_settings_of_cluster(const struct sites *sites, struct sim *sim)
 {
     draw_processes(sim, &sites->settings);
     draw_times(&sim->settings, &sim->random);
     draw_files(&sim->settings, &sim->random);
+    draw_weather(&sim->network.weather, &sim->random);
+    if (sim_random_chance(&sim->random, SLOW_GROWTH_PERMILLE)) {
+        sim->expansion.rate = sim_random_between(&sim->random, 150, 1000);
+    }
     sim->settings.unsynced = sites->settings.filter.durability != DURABILITY_SYNC;
     sim->settings.faults_us = sites->settings.faults_us;
     sim->scenario.kind = !sites->settings.moves                 ? SIM_SCENARIO_STORM

@@ -11,17 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SITES_MAX = 3 };
+enum { SITES_MAX = 3, SITES_NOBODY = SITES_MAX };
 
 struct sites;
 struct sim;
-
-/* How a site ends, if one does. */
-enum sites_end {
-    SITES_END_NONE = 0,
-    SITES_END_LEAVES,  /* in order */
-    SITES_END_REMOVED, /* its processes die for good, and it is removed at once */
-};
 
 struct sites_settings {
     uint32_t count;
@@ -37,11 +30,12 @@ struct sites_settings {
     uint64_t cut_us;                 /* mean time between two cuts; 0: there are none */
     uint64_t long_cut_us;            /* one cut takes so long; 0: none does */
     uint64_t link_us;                /* mean time between two faults of links; 0: none */
+    uint64_t behind_us;              /* ... in which a part of a site hears of nothing new; 0 */
     uint64_t storm_us;               /* ... between two faults inside a site; 0: none */
     bool moves;                      /* slots move between nodes */
     bool early;                      /* faults meet the joins already */
-    enum sites_end end;
-    uint32_t ends; /* which site does */
+    uint32_t leaver;                 /* the site that leaves, in order; SITES_NOBODY */
+    uint32_t burner; /* ... whose processes die for good, and that is removed at once */
 };
 
 /* All of it but what each cluster has; before there are any. */
