@@ -6,13 +6,13 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "tests/sim/sim_memory.h"
+#include "tests/sim/sim_seeds.h"
 #include "tests/sim_sites/sites.h"
 
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     DEFAULT_SEEDS = 60,
@@ -23,8 +23,7 @@ enum {
 };
 
 struct options {
-    uint64_t first;
-    uint64_t last;
+    struct sim_seeds seeds;
     bool one;
     bool trace;
     bool keep_going;
@@ -81,14 +80,6 @@ static struct outcome run_seed(uint64_t seed, struct sites_coverage *coverage)
     return outcome;
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static void print_speed(const struct sites_coverage *coverage, double took_s)
 {
     (void)printf("%" PRIu64 " runs in %.1f s of CPU: %.2f seeds/s, %" PRIu64
@@ -102,13 +93,13 @@ static void print_speed(const struct sites_coverage *coverage, double took_s)
 static int run_many(const struct options *options)
 {
     struct sites_coverage *coverage = sim_memory_alloc(1, sizeof *coverage);
-    double started_s = seconds();
+    double started_s = sim_seeds_cpu_s();
     uint64_t passed = 0;
     uint64_t failed = 0;
     uint64_t first_failed = 0;
 
-    for (uint64_t seed = options->first;
-         seed <= options->last && (failed == 0 || options->keep_going); seed++) {
+    for (uint64_t seed = options->seeds.first;
+         seed <= options->seeds.last && (failed == 0 || options->keep_going); seed++) {
         struct outcome outcome = run_seed(seed, coverage);
 
         passed += !outcome.failed;
@@ -123,7 +114,7 @@ static int run_many(const struct options *options)
         (void)run_again(first_failed, true);
         (void)printf("  again: build/tests/sim-sites --seed %" PRIu64 " --trace\n", first_failed);
     }
-    print_speed(coverage, seconds() - started_s);
+    print_speed(coverage, sim_seeds_cpu_s() - started_s);
     if (failed == 0 && passed >= FULL_SET) {
         uint32_t gaps;
 
@@ -140,10 +131,10 @@ static int run_many(const struct options *options)
 static int run_one(const struct options *options)
 {
     struct sites_coverage *coverage = sim_memory_alloc(1, sizeof *coverage);
-    struct outcome outcome = run_once(options->first, coverage, true, options->trace);
+    struct outcome outcome = run_once(options->seeds.first, coverage, true, options->trace);
 
     (void)printf("seed %" PRIu64 ": %s; trace %016" PRIx64 ", %.1f s of virtual time\n",
-                 options->first, outcome.failed ? outcome.failure : "every promise held",
+                 options->seeds.first, outcome.failed ? outcome.failure : "every promise held",
                  outcome.hash, (double)coverage->virtual_us / 1e6);
     sites_coverage_print(coverage);
     heap_free(coverage);
@@ -151,34 +142,20 @@ static int run_one(const struct options *options)
     return outcome.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* "1000" or "200-300". */
-static bool parse_range(const char *text, struct options *options)
-{
-    char *end = NULL;
-
-    options->first = 1;
-    options->last = strtoull(text, &end, 10);
-    if (*end == '-') {
-        options->first = options->last;
-        options->last = strtoull(end + 1, &end, 10);
-    }
-    return *text >= '0' && *text <= '9' && *end == '\0' && options->first <= options->last;
-}
-
 static bool parse(int argc, char **argv, struct options *options)
 {
     bool good = true;
 
-    *options = (struct options){.first = 1, .last = DEFAULT_SEEDS};
+    *options = (struct options){.seeds = {1, DEFAULT_SEEDS}};
     for (int i = 1; i < argc && good; i++) {
         bool has_value = i + 1 < argc;
 
         if (strcmp(argv[i], "--seeds") == 0 && has_value) {
-            good = parse_range(argv[++i], options);
+            good = sim_seeds_parse(argv[++i], &options->seeds);
         } else if (strcmp(argv[i], "--seed") == 0 && has_value) {
             options->one = true;
-            good = parse_range(argv[++i], options);
-            options->first = options->last;
+            good = sim_seeds_parse(argv[++i], &options->seeds);
+            options->seeds.first = options->seeds.last;
         } else if (strcmp(argv[i], "--trace") == 0) {
             options->trace = true;
         } else if (strcmp(argv[i], "--keep-going") == 0) {
