@@ -20,7 +20,7 @@ enum {
     CUT_PERMILLE = 700,
     LONG_CUT_PERMILLE = 250,
     LINK_PERMILLE = 500,
-    BEHIND_PERMILLE = 400,
+    BEHIND_PERMILLE = 600,
     STORM_PERMILLE = 500,
     MOVES_PERMILLE = 300,
     EARLY_PERMILLE = 500,
@@ -143,9 +143,6 @@ static void draw_faults(struct sites_settings *self, struct sim_random *random)
     self->storm_us = sometimes(random, STORM_PERMILLE, 150 * MS, 1500 * MS);
     self->moves = sim_random_chance(random, MOVES_PERMILLE);
     self->early = sim_random_chance(random, EARLY_PERMILLE);
-    if (self->filter.rule.write == 1) {
-        self->storm_us = 0; /* It might be made on a node that has just lost its data. */
-    }
     draw_ends(self, random);
 }
 
