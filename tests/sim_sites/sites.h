@@ -33,7 +33,8 @@ struct site {
     struct sim *sim;
     struct sites_link links[SITES_MAX_LINKS];
     uint32_t nlinks;
-    bool off; /* for good, as an operator will say */
+    bool off;                 /* for good, as an operator will say */
+    uint64_t parted_until_us; /* a part of it is cut off from the rest */
     struct sites_standing standing;
 };
 

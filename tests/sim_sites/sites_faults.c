@@ -233,7 +233,8 @@ static void strike_inside(struct sites *sites, struct site *site, uint64_t least
     uint64_t duration_us = sim_random_between(chance(sites), least_us,
                                               links ? ALONE_MOST_US : BEHIND_MOST_US);
 
-    if (!site->off) {
+    if (!site->off && sites->now_us >= site->parted_until_us) { /* Its end would heal the former. */
+        site->parted_until_us = sites->now_us + duration_us;
         sites_say(sites, "%s at %s alone for %llu ms", links ? "links" : "a part", site->name,
                   (unsigned long long)(duration_us / MS));
         sites_coverage_fault(sites, links ? SITES_FAULT_LINKS_ALONE : SITES_FAULT_BEHIND);
