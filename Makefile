@@ -284,17 +284,19 @@ $(SIM) $(SIM_SITES): $(call objects,$(SIM_SUPPORT)) $(call archives,$(CORES) res
 ifneq ($(MUTANT),)
 MUTANT_DIR := $(BUILD)/mutants/$(MUTANT)
 MUTANT_SRC := $(shell grep -lF 'MUTANT($(MUTANT))' $(SRC_filter) $(SRC_map) $(SRC_log) \
-    $(SRC_proto) $(foreach c,$(CORES),$(SRC_$(c))))
+    $(SRC_site) $(SRC_proto) $(foreach c,$(CORES),$(SRC_$(c))))
 MUTANT_OBJ := $(MUTANT_SRC:%.c=$(MUTANT_DIR)/%.o)
 $(MUTANT_OBJ): $(MUTANT_DIR)/%.o: %.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
 	@echo "CC $< (mutant $(MUTANT))"
 	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DORBLOOM_MUTANT=MUTANT_$(MUTANT) -MMD -MP -c -o $@ $<
-$(MUTANT_DIR)/sim: $(call objects,$(SRC_sim) $(SIM_SUPPORT)) $(MUTANT_OBJ) \
+$(MUTANT_DIR)/sim: $(call objects,$(SRC_sim))
+$(MUTANT_DIR)/sim-sites: $(call objects,$(SRC_sim_sites) $(SRC_simulator))
+$(addprefix $(MUTANT_DIR)/,sim sim-sites): $(call objects,$(SIM_SUPPORT)) $(MUTANT_OBJ) \
     $(call archives,$(CORES) resp site proto map filter log base)
 	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source asks MUTANT($(MUTANT))))
 	$(link)
-$(MUTANT_DIR)/sim: LINK_LIBS = $(PURE_LIBS)
+$(addprefix $(MUTANT_DIR)/,sim sim-sites): LINK_LIBS = $(PURE_LIBS)
 $(MUTANT_DIR)/unit/%: $(BUILD)/obj/tests/unit/%.o $(MUTANT_OBJ) $(TEST_ARCHIVES)
 	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source asks MUTANT($(MUTANT))))
 	$(link)
@@ -338,7 +340,7 @@ SITES_SEED    ?=
 SITES_FLAGS   ?=
 torture-sites: $(PROGRAMS) $(TORTURE_SITES) ## Kill, stop and cut off whole linked sites: is any key lost? SITES_SECONDS=600
 	@$(TORTURE_SITES) --seconds $(or $(SITES_SECONDS),600) $(if $(SITES_SEED),--seed $(SITES_SEED)) $(SITES_FLAGS)
-mutants: $(SIM) ## Can the simulator fail? Each planted defect must be found
+mutants: $(SIM) $(SIM_SITES) ## Can the simulator fail? Each planted defect must be found
 	@tools/run-mutants.sh
 asan: ## All suites under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) VARIANT=asan test-asan-run
@@ -376,6 +378,7 @@ SMOKE      := $(if $(and $(wildcard tests/integration/smoke.c),$(PROGRAMS)),test
 
 ASAN_SUITE = --suite asan $(ASAN_ENV) $(call built,$(ASAN),unit) $(call built,$(ASAN),property) \
     $(if $(SIM),--check "sim 40" "$(ASAN)/tests/sim --seeds 40") \
+    $(if $(SIM_SITES),--check "sim-sites 8" "$(ASAN)/tests/sim-sites --seeds 8") \
     --jobs 1 $(call built,$(ASAN),integration)
 # What needs the machine for itself: others beside them can hold a process up for longer than a client
 # or the torture waits.
@@ -387,7 +390,8 @@ ALONE_SUITE = --suite alone --check benchmark "tools/test-bench-run.sh $(REL)/be
     $(if $(TORTURE),$(ASAN_ENV) --check torture "tools/test-torture.sh $(ASAN)/tests/torture") \
     $(if $(TORTURE_SITES),$(ASAN_ENV) --check "torture of sites" "tools/test-torture-sites.sh $(ASAN)/tests/torture-sites")
 FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
-RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim)
+RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim) \
+    $(if $(SIM_SITES),--plain $(REL)/tests/sim-sites)
 CLIENTS_ENV   = --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env CLIENTS_DIR=$(abspath $(REL)/clients)
 CLIENTS_SUITE = --suite clients $(CLIENTS_ENV) --plain tools/test-clients.sh
 TSAN_SUITE = $(if $(SMOKE),--suite tsan --jobs 1 --env ORBLOOM_BIN_DIR=$(abspath $(TSAN)/bin) \
@@ -406,7 +410,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check figures tools/test-house-figures.sh \
     --check "names of mutants" tools/test-run-mutants.sh \
     --check models tests/models/run.sh \
-    $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY")
+    $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY SITE_OLD_MARK")
 
 # Large clients, and such as npm fetches; what cannot be had is skipped.
 test-clients: ## Do clients of other makers work: node-redis, ioredis, Scrapy? Fetched where possible
@@ -420,10 +424,10 @@ test: ## Install what is missing, build all variants, run every suite
 	@$(MAKE) test-programs
 	@$(MAKE) test-run
 test-programs:
-	@$(MAKE) VARIANT=release all $(SIM) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
+	@$(MAKE) VARIANT=release all $(SIM) $(SIM_SITES) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan programs)
-test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(TORTURE) $(TORTURE_SITES) $(FUZZ)
+test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(SIM_SITES) $(TORTURE) $(TORTURE_SITES) $(FUZZ)
 # The torture is the longest: half of this on a machine with two cores and other work.
 test-run: export TEST_TIMEOUT_S ?= 1200
 test-run:

@@ -10,6 +10,7 @@
  * Or the other way round: which of the others have what is acknowledged here now? They are asked,
  * again and again, begin marks for it, and answer once those count there (confirms.c). That is
  * about the document as it was then: with another epoch they are asked anew. */
+#include "base/mutant.h"
 #include "link/private.h"
 #include "map/rebuild.h"
 
@@ -77,7 +78,7 @@ struct marks_noted ages_note(const struct inflow *inflow)
 /* An inflow that was begun anew counts its marks anew: all of them were begun since. */
 static uint64_t begun_before(const struct marks_noted *noted, const struct inflow *inflow)
 {
-    return noted->tag == inflow->marked.marks.tag ? noted->begun : 0;
+    return noted->tag == inflow->marked.marks.tag && !MUTANT(SITE_OLD_MARK) ? noted->begun : 0;
 }
 
 /* Never by a time that was read before the question came, as that of an event may be. */

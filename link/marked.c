@@ -3,6 +3,7 @@
  * When that batch is applied the mark counts (site/mark.h) for plain checks, and for more once
  * these ends are noted by nodes here, so that the source can't be put back behind them unnoticed,
  * and nodes here have told once more the boots that they had. */
+#include "base/mutant.h"
 #include "link/private.h"
 
 #include <assert.h>
@@ -312,7 +313,9 @@ void marked_turn(struct link *self, uint64_t now_us, struct inflow *inflow)
         return;
     }
     enter(self, inflow);
-    while (marked->nanswered > 0 && marked->answered[0].batch <= inflow->applied) {
+    while (marked->nanswered > 0 &&
+           marked->answered[0].batch <=
+               (MUTANT(SITE_MARK_UNAPPLIED) ? inflow->received : inflow->applied)) {
         apply_first(inflow);
     }
     look(inflow);

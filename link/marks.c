@@ -2,6 +2,7 @@
  * enough of these are read to there, and what was read is sent, the mark is the number of the last
  * batch. The ends stay what they were told first, however many adds come meanwhile. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "link/private.h"
 
 #include <assert.h>
@@ -103,13 +104,18 @@ static enum passage passage_of(struct outflow *outflow, uint64_t now_us, const s
 
         if (is_followed(follow, end)) {
             followed++;
-            passed += follow->source.offset >= end->position;
+            passed += follow->source.offset >= end->position || MUTANT(SITE_MARK_UNREAD);
             if (follow->source.offset < end->position) {
                 hurry(outflow, now_us, end->node);
             }
         }
     }
     return passed >= needed ? PASSED : followed >= needed ? NOT_YET : LOST;
+}
+
+static uint32_t needed(const struct quorum_rule *rule)
+{
+    return rule->read - (MUTANT(SITE_MARK_OF_FEWER) && rule->read > 1);
 }
 
 static enum passage look_at(struct link *self, uint64_t now_us, struct outflow *outflow,
@@ -124,7 +130,7 @@ static enum passage look_at(struct link *self, uint64_t now_us, struct outflow *
     }
     for (uint32_t group = 0; group < entry->document.content.ngroups; group++) {
         enum passage one = passage_of(outflow, now_us, mark, group,
-                                      entry->document.content.rule.read);
+                                      needed(&entry->document.content.rule));
 
         all = one > all ? one : all;
     }
@@ -171,7 +177,8 @@ static bool keep_passed(struct outflow *outflow, struct outmark *mark)
         const struct router_end *end = &mark->ends[i];
         const struct follow *follow = outflow_follow(outflow, end->group, end->node);
 
-        if (is_followed(follow, end) && follow->source.offset >= end->position) {
+        if (is_followed(follow, end) &&
+            (follow->source.offset >= end->position || MUTANT(SITE_MARK_UNREAD))) {
             mark->passed[mark->npassed] = follow->source;
             mark->passed[mark->npassed++].offset = end->position;
         }
@@ -225,7 +232,7 @@ static void pass(struct link *self, struct outflow *outflow, struct outmark *mar
     const struct epoch_content *content = &outflow_document(self, outflow)->document.content;
 
     mark->groups = content->ngroups;
-    mark->needed = content->rule.read;
+    mark->needed = needed(&content->rule);
     if (keep_passed(outflow, mark)) {
         await_section(outflow, mark);
     } else {
@@ -256,7 +263,7 @@ void outmark_turn(struct link *self, uint64_t now_us, struct outflow *outflow, s
     if (!mark->read) {
         read_on(self, now_us, outflow, mark);
     }
-    if (mark->used && mark->read && is_sent(outflow, mark->section)) {
+    if (mark->used && mark->read && (is_sent(outflow, mark->section) || MUTANT(SITE_MARK_UNSENT))) {
         answer_mark(self, outflow, mark);
     }
 }

@@ -211,8 +211,8 @@ struct inflow {
     uint64_t received; /* number of the last batch that came */
     uint64_t applied;  /* ... up to which all are applied */
     bool untold;
-    size_t held;                          /* bytes of batches that wait */
-    TAILQ_HEAD(, arrived_batch) arrivals; /* in their order */
+    size_t held;                                      /* bytes of batches that wait */
+    TAILQ_HEAD(arrival_list, arrived_batch) arrivals; /* in their order */
     struct log_limit waits_log;
 };
 
