@@ -120,6 +120,9 @@ void sites_oracle_burnt(struct sites *sites, const struct site *site)
         bool only = self->acked_us[site->number][key] != 0;
 
         self->acked_us[site->number][key] = 0;
+        if (self->several_us[key] == 0) {
+            self->each_us[key] = 0; /* Of those that counted then it may have been the only one. */
+        }
         self->let_off += only && !sites_oracle_promised(sites, key);
     }
 }
