@@ -39,6 +39,16 @@ static struct site *who_names(struct site *at)
     return at;
 }
 
+static bool has_keys(const struct sites *sites)
+{
+    bool any = false;
+
+    for (uint32_t key = 0; !any && key < SITES_KEYS; key++) {
+        any = sites_oracle_promised(sites, key);
+    }
+    return any;
+}
+
 static void on_add(struct sim *sim, void *data, uint64_t number)
 {
     struct site *other = data;
@@ -50,6 +60,9 @@ static void on_add(struct sim *sim, void *data, uint64_t number)
         return;
     }
     if (!at->off) {
+        if (has_keys(all)) {
+            sites_coverage_fault(all, SITES_FAULT_WITH_KEYS);
+        }
         insist(at, other, SITE_STEP_ADD);
         sites_fault_tempt(all);
     }

@@ -25,6 +25,7 @@ enum {
     MOVES_PERMILLE = 300,
     EARLY_PERMILLE = 500,
     END_PERMILLE = 350,
+    USUAL_CAPACITY = 8192,
     SMALLEST_SEGMENT = 64 << 10,
 };
 
@@ -83,13 +84,20 @@ static struct quorum_rule draw_rule(struct sim_random *random)
     return rules[sim_random_below(random, sizeof rules / sizeof rules[0])];
 }
 
+/* Such are in one slot group: where they are so small one group of several is full by chance long
+ * before the filter is to grow. */
+static bool grows(const struct sites_settings *self)
+{
+    return self->filter.capacity < USUAL_CAPACITY;
+}
+
 static void draw_filter(struct sites_settings *self, struct sim_random *random)
 {
     static const uint64_t bounds_us[] = {0, 300 * 1000, 2000 * 1000};
-    bool grows = sim_random_chance(random, GROWS_PERMILLE);
+    bool small = sim_random_chance(random, GROWS_PERMILLE);
 
     self->filter = (struct create_parameters){
-        .capacity = grows ? sim_random_between(random, 12, 120) : 8192,
+        .capacity = small ? sim_random_between(random, 12, 120) : USUAL_CAPACITY,
         .rate = 1e-5,
         .max_capacity = 1 << 16,
         .rule = draw_rule(random),
@@ -99,6 +107,9 @@ static void draw_filter(struct sites_settings *self, struct sim_random *random)
         .keylog = KEYLOG_ON,
         .durability = sim_random_chance(random, OS_PERMILLE) ? DURABILITY_OS : DURABILITY_SYNC,
     };
+    if (small) {
+        self->filter.rule = (struct quorum_rule){.replicas = 3, .write = 2, .read = 2};
+    }
     if (sim_random_chance(random, BOUND_PERMILLE)) {
         self->filter.max_staleness = staleness_of(bounds_us[sim_random_below(random, 3)]);
     }
@@ -143,6 +154,7 @@ static void draw_faults(struct sites_settings *self, struct sim_random *random)
     self->storm_us = sometimes(random, STORM_PERMILLE, 150 * MS, 1500 * MS);
     self->moves = sim_random_chance(random, MOVES_PERMILLE);
     self->early = sim_random_chance(random, EARLY_PERMILLE);
+    self->moves = self->moves && !grows(self);
     draw_ends(self, random);
 }
 
@@ -167,6 +179,9 @@ static void draw_processes(struct sim *sim, const struct sites_settings *setting
     struct sim_settings *self = &sim->settings;
 
     self->nnodes = (uint32_t)sim_random_between(&sim->random, 3, 4); /* 4: several groups */
+    if (grows(settings)) {
+        self->nnodes = 3;
+    }
     self->nspares = settings->moves;
     self->nrouters = (uint32_t)sim_random_between(&sim->random, 1, 2);
     self->ncoordinators = (uint32_t)sim_random_between(&sim->random, 1, 2);
