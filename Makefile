@@ -106,6 +106,7 @@ SRC_support := $(wildcard tests/support/*.c)
 SRC_sim     := $(wildcard tests/sim/*.c)
 SRC_disk    := $(wildcard $(patsubst %,tests/support/memory_%.c,disk folder file))
 SIM_SUPPORT := tests/support/memory_store.c $(SRC_disk)
+SRC_sim_sites := $(wildcard tests/sim_sites/*.c)
 SRC_torture := $(wildcard tests/torture/*.c)
 SRC_torture_sites := $(wildcard tests/torture_sites/*.c)
 SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
@@ -114,7 +115,7 @@ BENCH_MAINS := $(addprefix bench/,disk.c filters.c handshakes.c kernel.c report.
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(call sources_of,bench))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(foreach d,lib proto $(DAEMONS) client cli,$(call sources_of,$(d))) \
-    $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_torture_sites) $(SRC_tests) $(SRC_bench) $(BENCH_MAINS)
+    $(SRC_support) $(SRC_sim) $(SRC_sim_sites) $(SRC_torture) $(SRC_torture_sites) $(SRC_tests) $(SRC_bench) $(BENCH_MAINS)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -233,6 +234,7 @@ PROPERTY    := $(call tests_of,property)
 INTEGRATION := $(call tests_of,integration)
 FUZZ        := $(call tests_of,fuzz)
 SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
+SIM_SITES   := $(if $(SRC_sim_sites),$(BUILD)/tests/sim-sites)
 CORES       := node_core router_core coordinator_core link_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
@@ -268,7 +270,9 @@ $(TORTURE_SITES): LINK_LIBS = $(DAEMON_LIBS)
 
 # The simulator holds every object of the five cores and neither lib/runtime nor its
 # libraries: that it links is the proof that the cores are pure.
-$(BUILD)/tests/sim: $(call objects,$(SRC_sim) $(SIM_SUPPORT)) $(call archives,$(CORES) resp site proto map filter log base)
+$(BUILD)/tests/sim: $(call objects,$(SRC_sim))
+$(BUILD)/tests/sim-sites: $(call objects,$(SRC_sim_sites) $(SRC_simulator))
+$(SIM) $(SIM_SITES): $(call objects,$(SIM_SUPPORT)) $(call archives,$(CORES) resp site proto map filter log base)
 	@mkdir -p $(@D)
 	@echo "LD $@"
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) \
@@ -280,17 +284,19 @@ $(BUILD)/tests/sim: $(call objects,$(SRC_sim) $(SIM_SUPPORT)) $(call archives,$(
 ifneq ($(MUTANT),)
 MUTANT_DIR := $(BUILD)/mutants/$(MUTANT)
 MUTANT_SRC := $(shell grep -lF 'MUTANT($(MUTANT))' $(SRC_filter) $(SRC_map) $(SRC_log) \
-    $(SRC_proto) $(foreach c,$(CORES),$(SRC_$(c))))
+    $(SRC_site) $(SRC_proto) $(foreach c,$(CORES),$(SRC_$(c))))
 MUTANT_OBJ := $(MUTANT_SRC:%.c=$(MUTANT_DIR)/%.o)
 $(MUTANT_OBJ): $(MUTANT_DIR)/%.o: %.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
 	@echo "CC $< (mutant $(MUTANT))"
 	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DORBLOOM_MUTANT=MUTANT_$(MUTANT) -MMD -MP -c -o $@ $<
-$(MUTANT_DIR)/sim: $(call objects,$(SRC_sim) $(SIM_SUPPORT)) $(MUTANT_OBJ) \
+$(MUTANT_DIR)/sim: $(call objects,$(SRC_sim))
+$(MUTANT_DIR)/sim-sites: $(call objects,$(SRC_sim_sites) $(SRC_simulator))
+$(addprefix $(MUTANT_DIR)/,sim sim-sites): $(call objects,$(SIM_SUPPORT)) $(MUTANT_OBJ) \
     $(call archives,$(CORES) resp site proto map filter log base)
 	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source asks MUTANT($(MUTANT))))
 	$(link)
-$(MUTANT_DIR)/sim: LINK_LIBS = $(PURE_LIBS)
+$(addprefix $(MUTANT_DIR)/,sim sim-sites): LINK_LIBS = $(PURE_LIBS)
 $(MUTANT_DIR)/unit/%: $(BUILD)/obj/tests/unit/%.o $(MUTANT_OBJ) $(TEST_ARCHIVES)
 	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source asks MUTANT($(MUTANT))))
 	$(link)
@@ -311,6 +317,9 @@ property: $(PROPERTY) ## Do the laws hold for any input?
 	@$(RUN) $^
 sim: $(SIM) ## Do the promises hold for whole clusters under every fault, in virtual time?
 	@$(RUN) --plain $^
+SEEDS ?= 5000
+sim-sites: $(SIM_SITES) ## Do they hold for whole linked sites, cut off from each other and worse? SEEDS=5000
+	@$(SIM_SITES) --seeds $(SEEDS)
 integration: $(INTEGRATION) ## Do real processes keep the promises, killed and restarted?
 	@$(RUN) --jobs 1 $^
 models: ## Do the protocols keep every key in every state that Spin can reach?
@@ -331,7 +340,7 @@ SITES_SEED    ?=
 SITES_FLAGS   ?=
 torture-sites: $(PROGRAMS) $(TORTURE_SITES) ## Kill, stop and cut off whole linked sites: is any key lost? SITES_SECONDS=600
 	@$(TORTURE_SITES) --seconds $(or $(SITES_SECONDS),600) $(if $(SITES_SEED),--seed $(SITES_SEED)) $(SITES_FLAGS)
-mutants: $(SIM) ## Can the simulator fail? Each planted defect must be found
+mutants: $(SIM) $(SIM_SITES) ## Can the simulator fail? Each planted defect must be found
 	@tools/run-mutants.sh
 asan: ## All suites under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) VARIANT=asan test-asan-run
@@ -369,6 +378,7 @@ SMOKE      := $(if $(and $(wildcard tests/integration/smoke.c),$(PROGRAMS)),test
 
 ASAN_SUITE = --suite asan $(ASAN_ENV) $(call built,$(ASAN),unit) $(call built,$(ASAN),property) \
     $(if $(SIM),--check "sim 40" "$(ASAN)/tests/sim --seeds 40") \
+    $(if $(SIM_SITES),--check "sim-sites 8" "$(ASAN)/tests/sim-sites --seeds 8") \
     --jobs 1 $(call built,$(ASAN),integration)
 # What needs the machine for itself: others beside them can hold a process up for longer than a client
 # or the torture waits.
@@ -380,7 +390,8 @@ ALONE_SUITE = --suite alone --check benchmark "tools/test-bench-run.sh $(REL)/be
     $(if $(TORTURE),$(ASAN_ENV) --check torture "tools/test-torture.sh $(ASAN)/tests/torture") \
     $(if $(TORTURE_SITES),$(ASAN_ENV) --check "torture of sites" "tools/test-torture-sites.sh $(ASAN)/tests/torture-sites")
 FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
-RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim)
+RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim) \
+    $(if $(SIM_SITES),--plain $(REL)/tests/sim-sites)
 CLIENTS_ENV   = --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env CLIENTS_DIR=$(abspath $(REL)/clients)
 CLIENTS_SUITE = --suite clients $(CLIENTS_ENV) --plain tools/test-clients.sh
 TSAN_SUITE = $(if $(SMOKE),--suite tsan --jobs 1 --env ORBLOOM_BIN_DIR=$(abspath $(TSAN)/bin) \
@@ -399,7 +410,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check figures tools/test-house-figures.sh \
     --check "names of mutants" tools/test-run-mutants.sh \
     --check models tests/models/run.sh \
-    $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY")
+    $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY SITE_OLD_MARK")
 
 # Large clients, and such as npm fetches; what cannot be had is skipped.
 test-clients: ## Do clients of other makers work: node-redis, ioredis, Scrapy? Fetched where possible
@@ -413,10 +424,10 @@ test: ## Install what is missing, build all variants, run every suite
 	@$(MAKE) test-programs
 	@$(MAKE) test-run
 test-programs:
-	@$(MAKE) VARIANT=release all $(SIM) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
+	@$(MAKE) VARIANT=release all $(SIM) $(SIM_SITES) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan programs)
-test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(TORTURE) $(TORTURE_SITES) $(FUZZ)
+test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(SIM_SITES) $(TORTURE) $(TORTURE_SITES) $(FUZZ)
 # The torture is the longest: half of this on a machine with two cores and other work.
 test-run: export TEST_TIMEOUT_S ?= 1200
 test-run:
@@ -519,7 +530,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
-.PHONY: all programs check unit property sim models torture torture-changes torture-sites mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
+.PHONY: all programs check unit property sim sim-sites models torture torture-changes torture-sites mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
     bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-sites-run bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers hardening options house-figures compdb install clean help deps FORCE
 

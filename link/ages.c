@@ -12,6 +12,7 @@
  * was then: with another epoch they are asked anew. Whoever this link sends the filter to is told
  * with the question where the logs here end (marks.c), by what is gathered after the question has
  * come; the others begin marks for it. */
+#include "base/mutant.h"
 #include "link/private.h"
 #include "map/rebuild.h"
 
@@ -79,7 +80,7 @@ struct marks_noted ages_note(const struct inflow *inflow)
 /* An inflow that was begun anew counts its marks anew: all of them were begun since. */
 static uint64_t begun_before(const struct marks_noted *noted, const struct inflow *inflow)
 {
-    return noted->tag == inflow->marked.marks.tag ? noted->begun : 0;
+    return noted->tag == inflow->marked.marks.tag && !MUTANT(SITE_OLD_MARK) ? noted->begun : 0;
 }
 
 /* Never by a time that was read before the question came, as that of an event may be. */

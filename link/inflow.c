@@ -3,6 +3,7 @@
  * logs are here. From there a stream that breaks goes on, and by what nodes here have noted of it
  * (places.c) that of another link. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "link/evidence.h"
 #include "link/private.h"
 #include "site/batch.h"
@@ -192,14 +193,16 @@ static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
         return;
     }
     arrival->asked = true;
+    arrival->applied = MUTANT(SITE_APPLIED_UNASKED);
     number_table_put(&self->relays, &arrival->entry, relay.correlation);
     router_relay(self->router, now_us, &relay);
 }
 
 static bool all_acknowledged(const struct client_reply *reply, size_t count)
 {
-    return reply->status == STATUS_OK && reply->count == count &&
-           bits_count_either(reply->present, reply->absent, reply->count) == count;
+    return MUTANT(SITE_REFUSED_IS_APPLIED) ||
+           (reply->status == STATUS_OK && reply->count == count &&
+            bits_count_either(reply->present, reply->absent, reply->count) == count);
 }
 
 static void put_off(struct link *self, uint64_t now_us, struct inflow *inflow,
@@ -234,6 +237,12 @@ bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *fr
     }
     if (all_acknowledged(reply, arrival->nkeys)) {
         arrival->applied = true;
+        if (MUTANT(SITE_APPLIED_WITH_GAPS)) {
+            for (struct arrived_batch *former = arrival; former != NULL;
+                 former = TAILQ_PREV(former, arrival_list, link)) {
+                former->applied = true;
+            }
+        }
         advance(self, arrival->inflow);
     } else {
         put_off(self, now_us, arrival->inflow, arrival, reply);

@@ -5,6 +5,7 @@
  * and nodes here have told once more the boots that they had. Ends that the source tells unasked
  * (confirms.c) are proved in the same way, and are no mark: nobody here knows when they were
  * gathered. */
+#include "base/mutant.h"
 #include "link/private.h"
 
 #include <assert.h>
@@ -382,7 +383,9 @@ void marked_turn(struct link *self, uint64_t now_us, struct inflow *inflow)
         return;
     }
     enter(self, inflow);
-    while (marked->nanswered > 0 && marked->answered[0].batch <= inflow->applied) {
+    while (marked->nanswered > 0 &&
+           marked->answered[0].batch <=
+               (MUTANT(SITE_MARK_UNAPPLIED) ? inflow->received : inflow->applied)) {
         apply_first(inflow);
     }
     look(inflow);

@@ -6,6 +6,7 @@
  * turn. What that one would be answered is gathered in the same way before the question leaves, and
  * goes along with it (ages.c): one at a time, for all who ask meanwhile. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "link/private.h"
 
 #include <assert.h>
@@ -107,13 +108,18 @@ static enum passage passage_of(struct outflow *outflow, uint64_t now_us, const s
 
         if (is_followed(follow, end)) {
             followed++;
-            passed += follow->source.offset >= end->position;
+            passed += follow->source.offset >= end->position || MUTANT(SITE_MARK_UNREAD);
             if (follow->source.offset < end->position) {
                 hurry(outflow, now_us, end->node);
             }
         }
     }
     return passed >= needed ? PASSED : followed >= needed ? NOT_YET : LOST;
+}
+
+static uint32_t needed(const struct quorum_rule *rule)
+{
+    return rule->read - (MUTANT(SITE_MARK_OF_FEWER) && rule->read > 1);
 }
 
 static enum passage look_at(struct link *self, uint64_t now_us, struct outflow *outflow,
@@ -128,7 +134,7 @@ static enum passage look_at(struct link *self, uint64_t now_us, struct outflow *
     }
     for (uint32_t group = 0; group < entry->document.content.ngroups; group++) {
         enum passage one = passage_of(outflow, now_us, mark, group,
-                                      entry->document.content.rule.read);
+                                      needed(&entry->document.content.rule));
 
         all = one > all ? one : all;
     }
@@ -175,7 +181,8 @@ static bool keep_passed(struct outflow *outflow, struct outmark *mark)
         const struct router_end *end = &mark->ends[i];
         const struct follow *follow = outflow_follow(outflow, end->group, end->node);
 
-        if (is_followed(follow, end) && follow->source.offset >= end->position) {
+        if (is_followed(follow, end) &&
+            (follow->source.offset >= end->position || MUTANT(SITE_MARK_UNREAD))) {
             mark->passed[mark->npassed] = follow->source;
             mark->passed[mark->npassed++].offset = end->position;
         }
@@ -244,7 +251,7 @@ static void pass(struct link *self, struct outflow *outflow, struct outmark *mar
     const struct epoch_content *content = &outflow_document(self, outflow)->document.content;
 
     mark->groups = content->ngroups;
-    mark->needed = content->rule.read;
+    mark->needed = needed(&content->rule);
     if (keep_passed(outflow, mark)) {
         await_section(outflow, mark);
     } else {
@@ -284,7 +291,8 @@ void outmarks_answer(struct link *self, uint64_t now_us, struct outflow *outflow
     for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
         struct outmark *mark = &outflow->marks[i];
 
-        if (!mark->used || !mark->read || !is_sent(outflow, mark->section)) {
+        if (!mark->used || !mark->read ||
+            (!is_sent(outflow, mark->section) && !MUTANT(SITE_MARK_UNSENT))) {
             continue;
         }
         if (i == OUTFLOW_OWN) {

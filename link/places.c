@@ -8,6 +8,7 @@
  *
  * What is known counts for the boots of nodes here under which it arose (own_boots.c): they are
  * asked for them first, and places are put in no other ones. */
+#include "base/mutant.h"
 #include "link/private.h"
 
 #include <assert.h>
@@ -169,14 +170,14 @@ static int by_log(const void *a, const void *b)
 static bool lowest_of(const struct site_source *all, size_t count, uint32_t ngroups,
                       struct site_source *lowest)
 {
-    *lowest = all[0];
+    *lowest = all[MUTANT(SITE_PLACE_HIGHEST) ? count - 1 : 0];
     for (size_t i = 1; i < count; i++) {
         if (all[i].incarnation != lowest->incarnation || all[i].boot != lowest->boot) {
             return false;
         }
         lowest->epoch = all[i].epoch < lowest->epoch ? all[i].epoch : lowest->epoch;
     }
-    return count == ngroups;
+    return count == ngroups || MUTANT(SITE_PLACE_OF_SOME);
 }
 
 /* The first that is of another log. */

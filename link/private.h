@@ -263,8 +263,8 @@ struct inflow {
     bool busy;     /* while a greeting is looked at: what it says of places is not of this one */
     bool unplaced; /* ... keys, of which no batch has said yet how far they go */
     bool untold;
-    size_t held;                          /* bytes of batches that wait */
-    TAILQ_HEAD(, arrived_batch) arrivals; /* in their order */
+    size_t held;                                      /* bytes of batches that wait */
+    TAILQ_HEAD(arrival_list, arrived_batch) arrivals; /* in their order */
     struct log_limit waits_log;
 };
 

@@ -5,6 +5,7 @@
  * Which sites count is what the epoch says under which the votes were given. Joining and leaving
  * ones don't. At its deadline an add is not acknowledged: it is written here, and may be elsewhere.
  */
+#include "base/mutant.h"
 #include "map/acks.h"
 #include "router/site_links.h"
 
@@ -44,7 +45,7 @@ static uint32_t needed(const struct op *op, const struct document_entry *entry)
     const struct site_entry *own = site_set_own(document_sites(&entry->document));
 
     if (op->acks == ACKS_EACH) {
-        return count_others(entry);
+        return count_others(entry) - (MUTANT(SITE_EACH_ONE_SHORT) && count_others(entry) > 0);
     }
     return op->acks - (own == NULL || own->state == SITE_COUNTED);
 }

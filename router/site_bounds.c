@@ -6,6 +6,7 @@
  * yet the check is parked, and begins anew once there is. At its deadline it ends BEHIND. A fresh
  * check takes a question that was sent after it came.
  */
+#include "base/mutant.h"
 #include "map/staleness.h"
 #include "router/site_links.h"
 
@@ -126,6 +127,11 @@ void site_bound_resume(struct router *self, uint64_t now_us, struct op *op,
 
     assert(op->parked && op->nopen == 0);
     if (judge(inquiry, op).verdict == FRESHNESS_MAY_SAY) {
+        if (MUTANT(SITE_OLD_VOTES)) {
+            op->unproved = false;
+            op_evaluate(self, now_us, op, false);
+            return;
+        }
         op_again(self, now_us, op, entry);
     } else if (inquiry != NULL) {
         site_inquire_on(self, now_us, op->filter_id, SITE_AGES, inquiry);

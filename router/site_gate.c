@@ -8,6 +8,7 @@
  * Votes count under one epoch, so an operation keeps to what its own epoch said: keys that have
  * come since then were not there to be found.
  */
+#include "base/mutant.h"
 #include "router/private.h"
 
 const char site_gate_reason[] =
@@ -16,7 +17,8 @@ const char site_gate_reason[] =
 
 bool site_gate_shuts_out(const struct filter_document *document)
 {
-    return document_has_sites(document) && !document_sites(document)->takes_adds;
+    return document_has_sites(document) && !document_sites(document)->takes_adds &&
+           !MUTANT(SITE_ADDS_ANY_TIME);
 }
 
 bool site_gate_left(const struct filter_document *document)
@@ -28,7 +30,8 @@ bool site_gate_left(const struct filter_document *document)
 
 bool site_gate_withholds(const struct filter_document *document)
 {
-    return document_has_sites(document) && !document_sites(document)->says_absent;
+    return document_has_sites(document) && !document_sites(document)->says_absent &&
+           !MUTANT(SITE_FILLING_ANSWERS);
 }
 
 /* Who leaves in order has all until then, and gets no more: settled it stays, unless another one is

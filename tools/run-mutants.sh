@@ -6,7 +6,8 @@
 # MUTANT(NAME) holds; run with --seeds SEEDS it must exit 1 and report a lost key, a wrong document, a forgotten key that is
 # back, data given up that was there, certainty without enough replicas, something done for a user without the right to it,
 # or a command, a growth or a difference of replicas that does not end though nothing is wrong.
-# SCENARIO:SEEDS gives all of them that scenario. Where a unit test stands in place of SEEDS, unit/<name>, that one is built so
+# SCENARIO:SEEDS gives all of them that scenario; SITES:SEEDS are seeds of the simulator of whole sites, where anything that
+# does not come to rest counts, too. Where a unit test stands in place of SEEDS, unit/<name>, that one is built so
 # and must fail. MUTANT_JOBS of them are tried at a time, as many as there are cores by default.
 # A line each, in the order of the list; the last one: "N passed, N failed"; exit 1 if any was not found.
 set -u
@@ -71,17 +72,18 @@ unit_verdict() {
 
 # sim_verdict NAME [SCENARIO:]SEEDS LOG: build and run one; prints "found" or why it was not.
 sim_verdict() {
-    local scenario=() status
-    if ! made MUTANT="$1" "$build/mutants/$1/sim" >"$3"; then
+    local scenario=() status program=sim more=
+    case $2 in
+    SITES:*) program=sim-sites more='|nothing is wrong any more' ;;
+    *:*) scenario=(--scenario "${2%%:*}") ;;
+    esac
+    if ! made MUTANT="$1" "$build/mutants/$1/$program" >"$3"; then
         echo "does not build"
         return
     fi
-    case $2 in
-    *:*) scenario=(--scenario "${2%%:*}") ;;
-    esac
-    timeout -k 5 "$timeout_s" "$build/mutants/$1/sim" "${scenario[@]}" --seeds "${2##*:}" >"$3" 2>&1 </dev/null
+    timeout -k 5 "$timeout_s" "$build/mutants/$1/$program" "${scenario[@]}" --seeds "${2##*:}" >"$3" 2>&1 </dev/null
     status=$?
-    if [ "$status" -eq 1 ] && grep -Eiq 'lost[ -]key|is a pair|forgotten key|gives up incarnation|wrong document|does not come to its end|fewer than R FULL|too few FULL|on its way from generation|differ in key|without the right' "$3"; then
+    if [ "$status" -eq 1 ] && grep -Eiq "lost[ -]key|is a pair|forgotten key|gives up incarnation|wrong document|does not come to its end|fewer than R FULL|too few FULL|on its way from generation|differ in key|without the right$more" "$3"; then
         echo "found"
     elif [ "$status" -eq 0 ]; then
         echo "NOT FOUND"
@@ -123,7 +125,7 @@ fi
 names=()
 seeds=()
 descriptions=()
-shared=("$build/tests/sim") # what several of them link is built once, before any of them
+shared=("$build/tests/sim" "$build/tests/sim-sites") # what several of them link is built once, before any of them
 while read -r name rest; do
     wanted "$name" "$@" || continue
     names+=("$name")

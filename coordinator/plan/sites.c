@@ -2,6 +2,8 @@
  * first one that waits for nothing is written. */
 #include "coordinator/plan/sites.h"
 
+#include "base/mutant.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -246,6 +248,19 @@ static bool step_merge(const struct sites_view *view, struct sites_decision *out
 
 /* ---- join ---- */
 
+/* Has that one fenced the very set? */
+static bool is_named(const struct sites_peer *peer, const struct site_entry *other,
+                     const struct site_set *document)
+{
+    if (MUTANT(SITE_OPEN_UNNAMED) ||
+        (MUTANT(SITE_OPEN_TWO_NEWCOMERS) && other->state == SITE_JOINING)) {
+        return true;
+    }
+    return peer->fenced != NULL &&
+           (MUTANT(SITE_OPEN_SAME_IDS) ? peer->fenced->count == document->count
+                                       : site_set_agrees(peer->fenced, document));
+}
+
 static bool step_open(const struct sites_view *view, struct sites_decision *out)
 {
     const struct site_set *document = view->document;
@@ -265,7 +280,7 @@ static bool step_open(const struct sites_view *view, struct sites_decision *out)
     while ((other = next_other(&others)) != NULL) {
         struct sites_peer peer = peer_or_none(view, &other->id);
 
-        if (peer.fenced == NULL || !site_set_agrees(peer.fenced, document)) {
+        if (!is_named(&peer, other, document)) {
             wait_for(out, SITES_WAIT_NAMED, &other->id);
             return true;
         }
@@ -308,8 +323,9 @@ static bool step_count(const struct sites_view *view, struct sites_decision *out
     while ((other = next_other(&others)) != NULL) {
         struct sites_peer peer = peer_or_none(view, &other->id);
 
-        if (peer.compared_here == NULL || !peer.compared_here->takes_adds ||
-            (view->document->joins_anew && !knows_lives(view->document, peer.compared))) {
+        if (!MUTANT(SITE_COUNT_UNCOPIED) &&
+            (peer.compared_here == NULL || !peer.compared_here->takes_adds ||
+             (view->document->joins_anew && !knows_lives(view->document, peer.compared)))) {
             wait_for(out, SITES_WAIT_COPY, &other->id);
             return true;
         }
@@ -341,7 +357,7 @@ static bool step_absent(const struct sites_view *view, struct sites_decision *ou
             wait_for(out, SITES_WAIT_COUNTED, &other->id);
             return true;
         }
-        if (state_in(peer.marked, own) != SITE_COUNTED) {
+        if (!MUTANT(SITE_ABSENT_UNMARKED) && state_in(peer.marked, own) != SITE_COUNTED) {
             wait_for(out, SITES_WAIT_MARK, &other->id);
             return true;
         }
@@ -382,13 +398,20 @@ static bool step_settle(const struct sites_view *view, struct sites_decision *ou
     while ((other = next_other(&others)) != NULL) {
         struct sites_peer peer = peer_or_none(view, &other->id);
 
-        if (peer.compared == NULL || !knows_gone(view->document, peer.compared) ||
-            !knows_gone(view->document, peer.compared_here)) {
+        if (!MUTANT(SITE_SETTLE_EARLY) &&
+            (peer.compared == NULL || !knows_gone(view->document, peer.compared) ||
+             !knows_gone(view->document, peer.compared_here))) {
             wait_for(out, SITES_WAIT_COMPARE, &other->id);
             return true;
         }
     }
     return true;
+}
+
+/* Whose mark it does without, in a mutant. */
+static bool is_optional(const struct site_entry *other, const struct site_entry *leaving)
+{
+    return MUTANT(SITE_LEAVE_UNMARKED) || (MUTANT(SITE_LEAVE_OTHERS_LACK) && other != leaving);
 }
 
 bool sites_done(const struct sites_view *view, const struct site_id *leaver)
@@ -402,7 +425,8 @@ bool sites_done(const struct sites_view *view, const struct site_id *leaver)
         return false;
     }
     while ((other = next_other(&others)) != NULL) {
-        if (state_in(peer_or_none(view, &other->id).marked, leaving) < SITE_LEAVING) {
+        if (!is_optional(other, leaving) &&
+            state_in(peer_or_none(view, &other->id).marked, leaving) < SITE_LEAVING) {
             return false;
         }
     }

@@ -116,7 +116,38 @@
     X(TAIL_RELAYED)            \
     X(TAIL_NUMBERED)           \
     X(TAIL_ANY_END)            \
-    X(TAIL_CAUGHT_UP)
+    X(TAIL_CAUGHT_UP)          \
+    X(SITE_OPEN_UNNAMED)       \
+    X(SITE_OPEN_TWO_NEWCOMERS) \
+    X(SITE_OPEN_SAME_IDS)      \
+    X(SITE_COUNT_UNCOPIED)     \
+    X(SITE_ABSENT_UNMARKED)    \
+    X(SITE_SETTLE_EARLY)       \
+    X(SITE_LEAVE_UNMARKED)     \
+    X(SITE_LEAVE_OTHERS_LACK)  \
+    X(SITE_SET_UNFENCED)       \
+    X(SITE_GONE_FORGOTTEN)     \
+    X(SITE_FILLING_ANSWERS)    \
+    X(SITE_ADDS_ANY_TIME)      \
+    X(SITE_EACH_ONE_SHORT)     \
+    X(SITE_LEAVER_COUNTS)      \
+    X(SITE_JOINING_LEFT_OUT)   \
+    X(SITE_LEAVING_LEFT_OUT)   \
+    X(SITE_UNSETTLED_BOUNDS)   \
+    X(SITE_OLD_QUESTION)       \
+    X(SITE_OLD_VOTES)          \
+    X(SITE_OLD_MARK)           \
+    X(SITE_MARK_UNAPPLIED)     \
+    X(SITE_MARK_OF_FEWER)      \
+    X(SITE_MARK_UNREAD)        \
+    X(SITE_MARK_UNSENT)        \
+    X(SITE_APPLIED_UNASKED)    \
+    X(SITE_APPLIED_WITH_GAPS)  \
+    X(SITE_REFUSED_IS_APPLIED) \
+    X(SITE_REPEAT_ANY_CONTENT) \
+    X(SITE_PLACE_HIGHEST)      \
+    X(SITE_PLACE_OF_SOME)      \
+    X(SITE_CONFIRM_ANY_SET)
 
 #define MUTANT_ENUM(name) MUTANT_##name,
 enum mutant { MUTANT_NONE, MUTANT_TABLE(MUTANT_ENUM) };

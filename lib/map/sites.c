@@ -4,6 +4,8 @@
  * two names be told for it, the one that sorts last. */
 #include "map/sites.h"
 
+#include "base/mutant.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -197,7 +199,7 @@ static struct site_entry later(const struct site_entry *a, const struct site_ent
         }
     }
     if (a->state == SITE_GONE || b->state == SITE_GONE) {
-        entry.state = SITE_GONE;
+        entry.state = MUTANT(SITE_GONE_FORGOTTEN) && a->state == SITE_GONE ? b->state : SITE_GONE;
     }
     return entry;
 }

@@ -3,6 +3,8 @@
  * is. */
 #include "site/freshness.h"
 
+#include "base/mutant.h"
+
 #include <assert.h>
 
 void freshness_init(struct freshness *self, uint64_t tag)
@@ -26,7 +28,9 @@ static uint32_t list_others(const struct site_set *set,
     for (uint32_t i = 0; i < set->count; i++) {
         const struct site_entry *entry = &set->entries[i];
 
-        if (i != set->own && entry->state != SITE_GONE) {
+        if (i != set->own && entry->state != SITE_GONE &&
+            !(MUTANT(SITE_JOINING_LEFT_OUT) && entry->state == SITE_JOINING) &&
+            !(MUTANT(SITE_LEAVING_LEFT_OUT) && entry->state == SITE_LEAVING)) {
             assert(count < SITE_SET_MAX_LIVE);
             sites[count++] = (struct freshness_site){
                 .id = entry->id, .life = entry->life, .state = entry->state};
@@ -180,7 +184,13 @@ struct freshness_moment freshness_came(const struct freshness *self, uint64_t no
 
 static bool is_fresh(const struct freshness_site *site, const struct freshness_moment *came)
 {
-    return site->after > came->questions;
+    return site->after + MUTANT(SITE_OLD_QUESTION) > came->questions;
+}
+
+static bool counts(const struct freshness_site *site)
+{
+    return site->state == SITE_COUNTED ||
+           (MUTANT(SITE_LEAVER_COUNTS) && site->state == SITE_LEAVING);
 }
 
 uint32_t freshness_confirmed(const struct freshness *self, const struct freshness_moment *came)
@@ -188,7 +198,7 @@ uint32_t freshness_confirmed(const struct freshness *self, const struct freshnes
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < self->nsites; i++) {
-        count += self->sites[i].state == SITE_COUNTED && is_fresh(&self->sites[i], came);
+        count += counts(&self->sites[i]) && is_fresh(&self->sites[i], came);
     }
     return count;
 }
@@ -244,7 +254,7 @@ struct freshness_ruling freshness_allows(const struct freshness *self, uint64_t 
     if (bound_us == FRESHNESS_UNBOUNDED) {
         return (struct freshness_ruling){.verdict = FRESHNESS_MAY_SAY};
     }
-    if (!self->settled) {
+    if (!self->settled && !MUTANT(SITE_UNSETTLED_BOUNDS)) {
         return (struct freshness_ruling){.verdict = FRESHNESS_UNSETTLED};
     }
     return judge(self, bound_us, came);

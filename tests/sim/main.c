@@ -10,12 +10,12 @@
 #include "base/number.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_memory.h"
+#include "tests/sim/sim_seeds.h"
 
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     DEFAULT_SEEDS = 1000,
@@ -28,8 +28,7 @@ enum {
 
 struct options {
     struct sim_options run;
-    uint64_t first;
-    uint64_t last;
+    struct sim_seeds seeds;
     bool one;
     bool trace;
     bool keep_going;
@@ -93,15 +92,6 @@ static void run_twice(uint64_t seed, struct sim_options options, struct outcome 
     heap_free(coverage);
 }
 
-/* Of the processor: what a run takes does not depend on who else is at work. */
-static double seconds(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static void print_speed(const struct sim_coverage *coverage, double took_s)
 {
     (void)printf("%" PRIu64 " runs in %.1f s of CPU: %.0f seeds/s, %" PRIu64
@@ -145,7 +135,7 @@ static void take_failure(struct series *self, uint64_t seed, const struct outcom
 static void run_series(const struct options *options, struct sim_coverage *coverage,
                        struct series *series)
 {
-    for (uint64_t seed = options->first; seed <= options->last; seed++) {
+    for (uint64_t seed = options->seeds.first; seed <= options->seeds.last; seed++) {
         struct outcome outcome = run_once(seed, options->run, coverage, false, false);
 
         if (seed % TWICE_EVERY == 0) {
@@ -166,13 +156,13 @@ static int run_many(const struct options *options)
 {
     struct sim_coverage *coverage = sim_memory_alloc(1, sizeof *coverage);
     struct series series = {0};
-    double started_s = seconds();
+    double started_s = sim_seeds_cpu_s();
 
     run_series(options, coverage, &series);
     if (series.failed > 0) {
         report(series.seed, options->run, &series.outcome);
     }
-    print_speed(coverage, seconds() - started_s);
+    print_speed(coverage, sim_seeds_cpu_s() - started_s);
     if (series.failed == 0 && series.passed >= FULL_SET) {
         uint32_t gaps;
 
@@ -189,46 +179,32 @@ static int run_many(const struct options *options)
 static int run_one(const struct options *options)
 {
     struct sim_coverage *coverage = sim_memory_alloc(1, sizeof *coverage);
-    struct outcome outcome = run_once(options->first, options->run, coverage, true, options->trace);
+    struct outcome outcome = run_once(options->seeds.first, options->run, coverage, true,
+                                      options->trace);
 
     (void)printf("seed %" PRIu64 ": %s; trace %016" PRIx64 ", %" PRIu64 " messages, %" PRIu64
                  " faults\n",
-                 options->first, outcome.failed ? outcome.failure : "every promise held",
+                 options->seeds.first, outcome.failed ? outcome.failure : "every promise held",
                  outcome.hash, coverage->delivered, coverage->events);
     heap_free(coverage);
     (void)printf("%d passed, %d failed\n", !outcome.failed, outcome.failed);
     return outcome.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* "1000" or "200-300". */
-static bool parse_range(const char *text, struct options *options)
-{
-    char *end = NULL;
-
-    options->first = 1;
-    options->last = strtoull(text, &end, 10);
-    if (*end == '-') {
-        options->first = options->last;
-        options->last = strtoull(end + 1, &end, 10);
-    }
-    return *text >= '0' && *text <= '9' && *end == '\0' && options->first <= options->last;
-}
-
 static bool parse(int argc, char **argv, struct options *options)
 {
     bool good = true;
 
-    *options = (struct options){
-        .run = {.disks = SIM_DISKS_DRAWN}, .first = 1, .last = DEFAULT_SEEDS};
+    *options = (struct options){.run = {.disks = SIM_DISKS_DRAWN}, .seeds = {1, DEFAULT_SEEDS}};
     for (int i = 1; i < argc && good; i++) {
         bool has_value = i + 1 < argc;
 
         if (strcmp(argv[i], "--seeds") == 0 && has_value) {
-            good = parse_range(argv[++i], options);
+            good = sim_seeds_parse(argv[++i], &options->seeds);
         } else if (strcmp(argv[i], "--seed") == 0 && has_value) {
             options->one = true;
-            good = parse_range(argv[++i], options);
-            options->first = options->last;
+            good = sim_seeds_parse(argv[++i], &options->seeds);
+            options->seeds.first = options->seeds.last;
         } else if (strcmp(argv[i], "--scenario") == 0 && has_value) {
             options->run.scenario = sim_scenario_named(argv[++i]);
             good = options->run.scenario != 0;

@@ -24,7 +24,8 @@ static void add_operators(struct sim *self)
     }
 }
 
-struct sim *sim_create(uint64_t seed, struct sim_options options, struct sim_coverage *coverage)
+struct sim *sim_create_empty(uint64_t seed, struct sim_options options,
+                             struct sim_coverage *coverage)
 {
     struct sim *self = sim_memory_alloc(1, sizeof *self);
     const uint8_t master[SEAL_KEY_BYTES] = {0x5a};
@@ -32,6 +33,7 @@ struct sim *sim_create(uint64_t seed, struct sim_options options, struct sim_cov
     self->seed = seed;
     self->options = options;
     self->now_us = START_US;
+    self->load.nkeys = SIM_MAX_KEYS;
     self->coverage = coverage;
     sim_random_init(&self->random, seed, SIM_STREAM_SCENARIO);
     sim_random_init(&self->network_random, seed, SIM_STREAM_NETWORK);
@@ -43,8 +45,11 @@ struct sim *sim_create(uint64_t seed, struct sim_options options, struct sim_cov
     sim_oracle_init(&self->oracle);
     sim_show_init(&self->show);
     memset(coverage->inflight, 0, sizeof coverage->inflight);
+    return self;
+}
 
-    sim_scenario_draw(self);
+void sim_populate(struct sim *self)
+{
     add_processes(self, SIM_CLIENT, self->settings.nclients);
     add_operators(self);
     add_processes(self, SIM_ROUTER, self->settings.nrouters);
@@ -55,6 +60,14 @@ struct sim *sim_create(uint64_t seed, struct sim_options options, struct sim_cov
             ->standby = true;
     }
     sim_users_add_processes(self);
+}
+
+struct sim *sim_create(uint64_t seed, struct sim_options options, struct sim_coverage *coverage)
+{
+    struct sim *self = sim_create_empty(seed, options, coverage);
+
+    sim_scenario_draw(self);
+    sim_populate(self);
     return self;
 }
 

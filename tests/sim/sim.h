@@ -66,7 +66,8 @@ struct sim_options {
 
 /* How the processes are configured in this run. */
 struct sim_settings {
-    uint32_t nnodes; /* from the start; spares come later */
+    char site[SITE_NAME_BYTES]; /* which one of several the cluster is; "": it has no name */
+    uint32_t nnodes;            /* from the start; spares come later */
     uint32_t nspares;
     uint32_t nstandbys; /* machines that take over from others */
     uint32_t nrouters;
@@ -88,6 +89,7 @@ struct sim_settings {
     uint64_t segment_bytes;
     uint64_t retain_bytes;
     uint64_t retain_us;
+    uint64_t site_retain_bytes;
     uint64_t reserve_bytes;
     uint64_t gossip_delay_us;
     uint64_t gossip_rate;
@@ -98,6 +100,7 @@ struct sim_settings {
 
 struct sim {
     uint64_t seed;
+    void *owner; /* whose it is, of who runs several; else NULL */
     struct sim_options options;
     uint64_t now_us;
     bool done;
@@ -140,6 +143,13 @@ struct sim {
 };
 
 struct sim *sim_create(uint64_t seed, struct sim_options options, struct sim_coverage *coverage);
+
+/* In two steps, for who draws another scenario: a cluster without processes, and all zero what is
+ * drawn; and the processes that its settings say. */
+struct sim *sim_create_empty(uint64_t seed, struct sim_options options,
+                             struct sim_coverage *coverage);
+void sim_populate(struct sim *self);
+
 void sim_destroy(struct sim **sim);
 
 /* To the end, or to the first broken promise. */

@@ -15,6 +15,7 @@ enum { SIM_MAX_OPS = 96, SIM_MAX_CLIENT_INFLIGHT = 12, SIM_LOAD_BATCH = 6, SIM_K
 struct sim_load {
     bool running;
     enum sim_expectation expect; /* of what is begun now */
+    uint32_t nkeys;              /* that are in use at some time */
     uint32_t nnames;             /* in use, beside the weak one if it came to be */
     uint64_t pause_us;           /* mean time between two operations of a client */
     uint64_t timeout_us;

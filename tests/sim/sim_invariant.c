@@ -40,7 +40,7 @@ const uint64_t *sim_invariant_fingerprints(struct sim *sim, uint32_t name,
         return NULL;
     }
     self->names[name].filter_id = document->id;
-    for (uint32_t key = 0; key < SIM_MAX_KEYS; key++) {
+    for (uint32_t key = 0; key < sim->load.nkeys; key++) {
         char text[SIM_KEY_BYTES];
         uint32_t length = sim_load_key(key, text);
 
@@ -316,7 +316,7 @@ static bool is_beyond(struct sim *sim, uint32_t name, const struct filter_docume
         return some_is_full(sim, document, group);
     }
 
-    for (uint32_t key = 0; fingerprints != NULL && key < SIM_MAX_KEYS; key++) {
+    for (uint32_t key = 0; fingerprints != NULL && key < sim->load.nkeys; key++) {
         uint32_t shard = (uint32_t)lines_shard_index(document->content.shard_bits,
                                                      fingerprints[key]);
         bool has = false;

@@ -26,7 +26,7 @@ struct sim_invariant {
     uint64_t checks; /* of a key */
     struct {
         uint64_t filter_id; /* of which the fingerprints are; 0: none */
-        uint64_t fingerprints[SIM_MAX_KEYS];
+        uint64_t fingerprints[SIM_MOST_KEYS];
     } names[SIM_MAX_NAMES];
 };
 

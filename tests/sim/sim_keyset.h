@@ -17,7 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SIM_MAX_KEYS = 384, SIM_FIRST_KEYSET = 1 };
+enum {
+    SIM_MAX_KEYS = 384,
+    SIM_MOST_KEYS = 1024, /* with those that a load may add of which no record is kept */
+    SIM_FIRST_KEYSET = 1,
+};
 
 #define SIM_OPEN UINT64_MAX
 

@@ -142,22 +142,33 @@ static uint64_t draw_lateness(struct sim *sim, const struct sim_message *head)
     return sim_random_below(&sim->network_random, LATE_COMMAND_MOST_US);
 }
 
-static uint64_t draw_delay(struct sim *sim)
+/* ... not before the last one. */
+static uint64_t in_order(struct sim *sim, const struct sim_message *head, uint64_t delay_us)
+{
+    uint64_t *last_us = &sim->network.arrives_us[head->from][head->to];
+
+    *last_us = sim->now_us + delay_us > *last_us ? sim->now_us + delay_us : *last_us;
+    return *last_us - sim->now_us;
+}
+
+static uint64_t draw_delay(struct sim *sim, const struct sim_message *head)
 {
     struct sim_random *random = &sim->network_random;
-    uint64_t delay = sim_random_between(random, DELAY_LEAST_US, DELAY_MOST_US);
+    const struct sim_weather *weather = &sim->network.weather;
+    uint64_t delay = sim_random_between(random, DELAY_LEAST_US, DELAY_MOST_US) +
+                     weather->latency_us;
 
-    if (sim_random_chance(random, sim->network.weather.slow)) {
+    if (sim_random_chance(random, weather->slow)) {
         sim_coverage_fault(sim, SIM_FAULT_DELAY);
-        delay += sim_random_below(random, sim->network.weather.slow_us + 1);
+        return delay + sim_random_below(random, weather->slow_us + 1);
     }
-    return delay;
+    return weather->in_order ? in_order(sim, head, delay) : delay;
 }
 
 static void put_on_wire(struct sim *sim, const struct sim_message *head, struct span frame)
 {
     uint32_t place = take_place(&sim->network);
-    uint64_t delay_us = draw_delay(sim) + draw_lateness(sim, head);
+    uint64_t delay_us = draw_delay(sim, head) + draw_lateness(sim, head);
     struct sim_message *message = &sim->network.messages[place];
 
     *message = *head;
@@ -276,6 +287,10 @@ static void deliver_request(struct sim_process *process, const struct sim_messag
 
     memcpy(peer.id, &name, sizeof name);
     process->sim->network.delivered++;
+    if (process->program != NULL && process->program->identify != NULL) {
+        process->program->identify(process->program->context,
+                                   process->sim->processes[message->from], &peer);
+    }
     if (sim_users_admit(process, process->sim->processes[message->from], &peer,
                         span_of(message->bytes, message->size))) {
         process->actor.on_request(process->actor.self, sim_process_now(process), &peer,

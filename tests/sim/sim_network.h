@@ -31,6 +31,8 @@ struct sim_weather {
     uint32_t mixed; /* answers of nodes to nodes that are to another question */
     uint32_t slow;  /* delayed by up to slow_us more, so that others overtake */
     uint64_t slow_us;
+    uint64_t latency_us; /* every message takes so long more */
+    bool in_order;       /* what is not slow is not overtaken on its way between two processes */
 };
 
 /* One outgoing link of a process. */
@@ -59,6 +61,7 @@ struct sim_message {
 struct sim_network {
     struct sim_weather weather;
     uint8_t cuts[SIM_MAX_PROCESSES][SIM_MAX_PROCESSES];
+    uint64_t arrives_us[SIM_MAX_PROCESSES][SIM_MAX_PROCESSES]; /* the last one in order */
     struct sim_message *messages;
     size_t nmessages;
     size_t capacity;

@@ -22,10 +22,8 @@ enum {
 };
 
 static const char *const kind_names[SIM_NKINDS] = {
-    [SIM_CLIENT] = "client",
-    [SIM_ROUTER] = "router",
-    [SIM_NODE] = "node",
-    [SIM_COORDINATOR] = "coordinator",
+    [SIM_CLIENT] = "client",           [SIM_ROUTER] = "router", [SIM_NODE] = "node",
+    [SIM_COORDINATOR] = "coordinator", [SIM_LINK] = "link",
 };
 
 const char *sim_kind_name(enum sim_kind kind)

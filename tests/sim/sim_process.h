@@ -21,7 +21,7 @@
 #include "tests/sim/sim_random.h"
 #include "tests/sim/sim_view.h"
 
-enum sim_kind { SIM_CLIENT, SIM_ROUTER, SIM_NODE, SIM_COORDINATOR, SIM_NKINDS };
+enum sim_kind { SIM_CLIENT, SIM_ROUTER, SIM_NODE, SIM_COORDINATOR, SIM_LINK, SIM_NKINDS };
 
 struct sim_process;
 
@@ -31,6 +31,9 @@ struct sim_program {
     bool (*start)(void *context, struct sim_process *process, struct actor *actor);
     void (*finish)(void *context); /* in order, the lanes being stopped */
     void (*destroy)(void *context);
+
+    /* May be NULL. Who has sent a request, as its transport would prove: sets role and user. */
+    void (*identify)(void *context, const struct sim_process *from, struct peer *peer);
 };
 
 struct sim_process {

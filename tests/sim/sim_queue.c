@@ -54,6 +54,11 @@ static void sink(struct sim_queue *self)
     }
 }
 
+uint64_t sim_queue_next_us(const struct sim_queue *self)
+{
+    return self->count > 0 ? self->heap[0].at_us : UINT64_MAX;
+}
+
 bool sim_queue_pop(struct sim_queue *self, struct sim_event *out)
 {
     if (self->count == 0) {

@@ -37,6 +37,9 @@ void sim_queue_fini(struct sim_queue *self);
 void sim_queue_push(struct sim_queue *self, uint64_t at_us, sim_event_fn run, void *data,
                     uint64_t number);
 
+/* When the next one is due; UINT64_MAX: there is none. */
+uint64_t sim_queue_next_us(const struct sim_queue *self);
+
 /* False when there is nothing left. */
 bool sim_queue_pop(struct sim_queue *self, struct sim_event *out);
 

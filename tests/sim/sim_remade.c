@@ -43,7 +43,7 @@ static void make_again(const struct look *self, uint8_t *array)
     const struct lines_view view = {.geometry = *geometry, .shards = shards};
 
     shards[self->shard] = array;
-    for (uint32_t key = 0; key < SIM_MAX_KEYS; key++) {
+    for (uint32_t key = 0; key < self->sim->load.nkeys; key++) {
         uint64_t fingerprint = self->fingerprints[key];
         uint64_t present;
 

@@ -37,6 +37,7 @@ static void give_disk(const struct sim_process *process, struct node_config *con
         config->segment_bytes = settings->segment_bytes;
         config->retain_bytes = settings->retain_bytes;
         config->retain_us = settings->retain_us;
+        config->site_retain_bytes = settings->site_retain_bytes;
         config->reserve_bytes = settings->reserve_bytes;
         config->gossip_delay_us = settings->gossip_delay_us;
         config->gossip_rate = settings->gossip_rate;
@@ -73,10 +74,11 @@ static enum status start_node(struct sim_process *process)
     return status;
 }
 
-static enum status start_router(struct sim_process *process)
+void sim_start_router_config(const struct sim_process *process, struct router_config *config)
 {
-    struct sim *sim = process->sim;
-    struct router_config config = {
+    const struct sim *sim = process->sim;
+
+    *config = (struct router_config){
         .key = sim->key,
         .max_inflight_bytes = MAX_INFLIGHT_BYTES,
         .hedge_us = sim->settings.hedge_us,
@@ -84,10 +86,16 @@ static enum status start_router(struct sim_process *process)
         .max_timeout_us = MAX_TIMEOUT_US,
         .sync_interval_us = sim->settings.sync_us,
     };
+    (void)snprintf(config->name, sizeof config->name, "%s", process->name);
+    config->ncoordinators = list_endpoints(sim, SIM_COORDINATOR, config->coordinators);
+}
+
+static enum status start_router(struct sim_process *process)
+{
+    struct router_config config;
     enum status status;
 
-    (void)snprintf(config.name, sizeof config.name, "%s", process->name);
-    config.ncoordinators = list_endpoints(sim, SIM_COORDINATOR, config.coordinators);
+    sim_start_router_config(process, &config);
     status = router_create(&config, &process->effects, &process->router);
     if (status == STATUS_OK) {
         process->actor = router_actor(process->router);
@@ -110,6 +118,7 @@ static enum status start_coordinator(struct sim_process *process)
     enum status status;
 
     (void)snprintf(config.name, sizeof config.name, "%s", process->name);
+    memcpy(config.site, sim->settings.site, sizeof config.site);
     status = coordinator_create(&config, &process->effects, &sim->store.store,
                                 &process->coordinator);
     if (status == STATUS_OK) {
@@ -234,6 +243,7 @@ struct counter_table sim_start_counters(enum sim_kind kind)
     case SIM_COORDINATOR:
         return coordinator_counters();
     case SIM_CLIENT:
+    case SIM_LINK: /* It is a program, which counts by itself. */
     case SIM_NKINDS:
         break;
     }

@@ -5,11 +5,15 @@
 #ifndef ORBLOOM_TESTS_SIM_START_H
 #define ORBLOOM_TESTS_SIM_START_H
 
+#include "router/router.h"
 #include "tests/sim/sim_process.h"
 
 /* False: a coordinator that cannot read its store, a node its disk. Everything else aborts on
  * failure. */
 bool sim_start_actor(struct sim_process *process);
+
+/* As routers of the cluster are configured. */
+void sim_start_router_config(const struct sim_process *process, struct router_config *config);
 
 /* Its lanes are stopped: a node ends its log in order. */
 void sim_start_finish(struct sim_process *process);

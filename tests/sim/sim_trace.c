@@ -26,8 +26,9 @@ void sim_trace_line(struct sim_trace *self, uint64_t now_us, const char *format,
         return;
     }
     self->nlines++;
-    used = snprintf(line, SIM_TRACE_LINE_BYTES, "[%6" PRIu64 ".%03" PRIu64 "] ", now_us / 1000,
-                    now_us % 1000);
+    used = snprintf(line, SIM_TRACE_LINE_BYTES, "[%6" PRIu64 ".%03" PRIu64 "] %s%s", now_us / 1000,
+                    now_us % 1000, self->label != NULL ? self->label : "",
+                    self->label != NULL ? " " : "");
     va_start(arguments, format);
     (void)vsnprintf(line + used, (size_t)(SIM_TRACE_LINE_BYTES - used), format, arguments);
     va_end(arguments);

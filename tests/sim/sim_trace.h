@@ -20,8 +20,9 @@ enum { SIM_TRACE_LINES = 40, SIM_TRACE_LINE_BYTES = 320 };
 struct sim_trace {
     uint64_t hash;
     uint64_t events;
-    bool detailed; /* keep the last lines */
-    bool printed;  /* print every line at once, too */
+    bool detailed;     /* keep the last lines */
+    bool printed;      /* print every line at once, too */
+    const char *label; /* before each line: whose it is, of several clusters; NULL: nothing */
     uint64_t nlines;
     char lines[SIM_TRACE_LINES][SIM_TRACE_LINE_BYTES];
 };

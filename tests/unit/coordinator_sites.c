@@ -111,6 +111,15 @@ Test(coordinator_sites, a_newcomer_opens_once_all_have_the_same_set)
     expect_wait(SITES_OPEN, SITES_WAIT_FENCE, C);
 }
 
+/* Else neither would be asked by the other's fresh checks. */
+Test(coordinator_sites, of_two_newcomers_each_waits_for_the_other)
+{
+    stage(SITE_COUNTED, SITE_JOINING, SITE_JOINING);
+    expect_write(SITES_OPEN);
+    peers[1].fenced = NULL;
+    expect_wait(SITES_OPEN, SITES_WAIT_NAMED, B);
+}
+
 Test(coordinator_sites, newcomers_alone_do_not_open)
 {
     stage(SITE_JOINING, SITE_JOINING, SITE_JOINING);

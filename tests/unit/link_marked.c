@@ -220,6 +220,51 @@ Test(link_marked, what_a_stream_leaves_unapplied_leaves_room_for_marks)
     end();
 }
 
+static uint32_t most_keys; /* of adds that get through */
+
+static bool lose_adds(struct circle *circle, struct circle_frame *frame, struct frame *decoded)
+{
+    const struct subrequest *first = &decoded->body.node_request.subrequests[0];
+
+    (void)circle;
+    (void)frame;
+    return decoded->kind != FRAME_NODE_REQUEST || first->operation != OPERATION_ADD ||
+           first->count <= most_keys;
+}
+
+/* For longer than a relayed add waits: it is tried again, and only then its batch is applied. */
+Test(link_marked, what_nodes_could_not_take_is_not_applied)
+{
+    begin();
+    most_keys = 0;
+    pair->sides[US].circle.spy = lose_adds;
+    add(1, ALL);
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_eq(have_all(1), 0);
+    pair->sides[US].circle.spy = NULL;
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_geq(have_all(1), 2);
+    end();
+}
+
+Test(link_marked, what_is_applied_says_nothing_of_what_came_before)
+{
+    uint64_t few[] = {1, 2, 3};
+
+    begin();
+    most_keys = 3;
+    pair->sides[US].circle.spy = lose_adds;
+    add(1, ALL);
+    site_pair_run(pair, SECOND);
+    site_pair_add(pair, EU, ALL, few, 3);
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_geq(site_pair_copies(pair, US, 0, few, 3), 2);
+    pair->sides[US].circle.spy = NULL;
+    site_pair_run(pair, 8 * SECOND);
+    cr_assert_geq(have_all(1), 2);
+    end();
+}
+
 /* ---- what it takes ---- */
 
 static bool lose_notes(struct circle *circle, struct circle_frame *frame, struct frame *decoded)

@@ -279,6 +279,22 @@ Test(site_freshness, who_joins_or_leaves_is_asked_and_who_is_gone_is_not)
     cr_assert_eq(freshness.nsites, 1);
 }
 
+Test(site_freshness, who_leaves_confirms_nothing)
+{
+    struct freshness_moment came;
+
+    set = (struct site_set){0};
+    put(OWN, SITE_COUNTED);
+    put(SECOND, SITE_COUNTED);
+    put(THIRD, SITE_LEAVING);
+    freshness_enter(&freshness, &set, KEYSET);
+    came = freshness_came(&freshness, 10);
+    tell(ask(20), told(SECOND, 5, false), told(THIRD, 0, true));
+    cr_assert_eq(freshness_confirmed(&freshness, &came), 0);
+    tell(ask(30), told(SECOND, 0, true), told(THIRD, 0, true));
+    cr_assert_eq(freshness_confirmed(&freshness, &came), 1);
+}
+
 Test(site_freshness, as_many_sites_as_may_live_have_room)
 {
     put(4, SITE_COUNTED);

@@ -1,0 +1,517 @@
+#include "tests/sim_sites/sites_course.h"
+
+#include "map/acks.h"
+#include "tests/sim/sim_grown.h"
+#include "tests/sim_sites/sites.h"
+#include "tests/sim_sites/sites_faults.h"
+#include "tests/sim_sites/sites_operator.h"
+
+#include <stdio.h>
+
+#define MS UINT64_C(1000)
+
+enum {
+    START_SPREAD_US = 20000,
+    SPARE_US = 3000000,
+    SECOND_LINK_US = 4000000,
+    CREATE_US = 400000,
+    JOIN_US = 2500000,
+    JOIN_PATIENCE_US = 12000000, /* then things go wrong all the same */
+    POLL_US = 50000,
+    TAIL_US = 300000,
+    DOOM_US = 1500000,
+    QUIET_US = 1500000,
+    PATIENCE_US = 400000000, /* until nothing is under way any more */
+    SURE_US = 9000000,       /* in the end each operation is answered within */
+    FRESH_KEYS = 3,
+    FINAL_TRIES = 4,
+};
+
+/* ---- who is where ---- */
+
+static bool stays(const struct site *site)
+{
+    return !site->off && !site_has_left(site);
+}
+
+static uint32_t count_counted(const struct sites *sites)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        count += site_counts(&sites->items[i]);
+    }
+    return count;
+}
+
+/* ---- start ---- */
+
+static void on_start(struct sim *sim, void *data, uint64_t number)
+{
+    struct sim_process *process = data;
+
+    (void)number;
+    if (!process->alive && !sim_accept_holds(sim, process)) {
+        sim_process_start(process);
+    }
+}
+
+static void on_link_start(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites_link *link = data;
+
+    (void)sim;
+    (void)number;
+    if (!sites_link_lives(link) && !link->site->off) {
+        sites_link_start(link);
+    }
+}
+
+static void start_links(struct site *site)
+{
+    struct sim_random *random = &site->all->course.random;
+
+    for (uint32_t i = 0; i < site->nlinks; i++) {
+        uint64_t spread_us = i == 0 ? START_SPREAD_US : SECOND_LINK_US;
+
+        sites_after(site->all, sim_random_below(random, spread_us), on_link_start, &site->links[i],
+                    0);
+    }
+}
+
+static void start_site(struct site *site)
+{
+    struct sim *sim = site->sim;
+    uint32_t first = sim->settings.nnodes; /* nodes from that one on come later */
+
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        struct sim_process *process = sim->processes[i];
+        bool spare = process->kind == SIM_NODE && first == 0;
+
+        first -= process->kind == SIM_NODE && first > 0;
+        if (process->kind == SIM_CLIENT) {
+            sim_process_start(process);
+        } else if (process->kind != SIM_LINK) {
+            sim_after(sim, sim_random_below(&sim->random, START_SPREAD_US) + (spare ? SPARE_US : 0),
+                      on_start, process, 0);
+        }
+    }
+    start_links(site);
+}
+
+/* ---- joins ---- */
+
+static void on_later(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    bool chain = sites->course.joining == SITES_JOIN_CHAIN;
+
+    (void)sim;
+    if (!site_counts(&sites->items[1]) && stays(&sites->items[1])) {
+        sites_after(sites, POLL_US, on_later, sites, number);
+        return;
+    }
+    if (chain) {
+        sites_coverage_fault(sites, SITES_FAULT_LATER);
+    }
+    sites_operator_add(&sites->items[chain ? 1 : 0], &sites->items[2],
+                       sim_random_below(&sites->course.random, JOIN_US));
+}
+
+static void plan_joins(struct sites *sites)
+{
+    struct sites_course *self = &sites->course;
+    uint64_t first_us = sim_random_below(&self->random, JOIN_US);
+
+    sites_operator_add(&sites->items[0], &sites->items[1], first_us);
+    if (sites->count < 3) {
+        return;
+    }
+    self->joining = (enum sites_joining)sim_random_below(&self->random, 3);
+    if (self->joining == SITES_JOIN_AT_ONCE) {
+        sites_coverage_fault(sites, SITES_FAULT_TWO_AT_ONCE);
+        sites_operator_add(&sites->items[0], &sites->items[2], first_us);
+    } else {
+        sites_after(sites, POLL_US, on_later, sites, 0);
+    }
+}
+
+/* ---- one site ends ---- */
+
+static struct site *another_that_counts(struct sites *sites, const struct site *site)
+{
+    uint32_t first = (uint32_t)sim_random_below(&sites->course.random, sites->count);
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        struct site *other = &sites->items[(first + i) % sites->count];
+
+        if (other != site && site_counts(other)) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+static void on_removal(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    struct site *site = &sites->items[number];
+    struct site *other = another_that_counts(sites, site);
+
+    (void)sim;
+    sites_operator_remove(other, site);
+}
+
+static void burn(struct sites *sites, struct site *site)
+{
+    uint64_t before = sites->oracle.let_off;
+
+    sites_coverage_fault(sites, SITES_FAULT_BURNT);
+    sites_fault_burn(site);
+    if (sites->oracle.let_off > before) {
+        sites_coverage_fault(sites, SITES_FAULT_LOST_WITH_IT);
+    }
+    sites_after(sites, sim_random_below(&sites->course.random, 3000 * MS), on_removal, sites,
+                site->number);
+}
+
+/* Only once another one counts: else nobody would be left who has its keys. False: not yet; or
+ * never, as all is calm. */
+static bool may_end(struct sites *sites, const struct site *site)
+{
+    bool may = another_that_counts(sites, site) != NULL && site_document(site) != NULL;
+
+    sites->course.pending -= may || sites->course.calm;
+    return may;
+}
+
+static void on_leave(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    struct site *site = &sites->items[sites->settings.leaver];
+
+    (void)sim;
+    if (may_end(sites, site)) {
+        sites->course.leaves = true;
+        sites_coverage_fault(sites, SITES_FAULT_LEFT);
+        sites_operator_leave(site);
+    } else if (!sites->course.calm) {
+        sites_after(sites, POLL_US, on_leave, sites, number);
+    }
+}
+
+static void on_burn(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+
+    (void)sim;
+    if (sites->course.leaves) {
+        sites_coverage_fault(sites, SITES_FAULT_BOTH);
+    }
+    burn(sites, &sites->items[number]);
+}
+
+static void on_doom(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    struct site *site = &sites->items[sites->settings.burner];
+
+    (void)sim;
+    if (may_end(sites, site)) {
+        sites_fault_part(site, DOOM_US);
+        sites_after(sites, sim_random_below(&sites->course.random, DOOM_US), on_burn, sites,
+                    site->number);
+    } else if (!sites->course.calm) {
+        sites_after(sites, POLL_US, on_doom, sites, number);
+    }
+}
+
+static void plan_end(struct sites *sites, uint32_t who, sim_event_fn run)
+{
+    uint64_t faults_us = sites->settings.faults_us;
+
+    if (who != SITES_NOBODY) {
+        sites->course.pending++;
+        sites_after(sites, faults_us / 4 + sim_random_below(&sites->course.random, faults_us / 2),
+                    run, sites, 0);
+    }
+}
+
+/* ---- the end of the run ---- */
+
+static bool unrest_of_set(const struct sites *sites, const struct site *site,
+                          char text[SIM_UNREST_BYTES])
+{
+    const struct site_set *set = site_sites(site);
+    const struct site_set *first = NULL;
+
+    if (!site_counts(site) || !set->says_absent || !set->settled) {
+        (void)snprintf(text, SIM_UNREST_BYTES, "%s %s", site->name,
+                       site_document(site) == NULL ? "has no filter"
+                       : !site_counts(site)        ? "does not count"
+                       : !set->says_absent         ? "may not say \"absent\""
+                                                   : "is not settled");
+        return true;
+    }
+    for (uint32_t i = 0; i < sites->count; i++) {
+        const struct site_entry *entry = site_entry_of(site, &sites->items[i]);
+        bool gone = !stays(&sites->items[i]);
+
+        if (entry == NULL || (entry->state == SITE_GONE) != gone) {
+            (void)snprintf(text, SIM_UNREST_BYTES, "%s is %s at %s", sites->items[i].name,
+                           entry == NULL ? "unknown" : site_state_name(entry->state), site->name);
+            return true;
+        }
+        first = first == NULL && stays(&sites->items[i]) ? site_sites(&sites->items[i]) : first;
+    }
+    if (!site_set_agrees(set, first)) {
+        (void)snprintf(text, SIM_UNREST_BYTES, "%s knows another set", site->name);
+        return true;
+    }
+    return false;
+}
+
+static bool receives(const struct site *site, const struct site *from)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < site->nlinks; i++) {
+        any = any ||
+              (sites_link_lives(&site->links[i]) && sites_link_receives(&site->links[i], from));
+    }
+    return any;
+}
+
+static bool unrest_of_streams(const struct sites *sites, const struct site *site,
+                              char text[SIM_UNREST_BYTES])
+{
+    for (uint32_t i = 0; i < sites->count; i++) {
+        const struct site *from = &sites->items[i];
+
+        if (from != site && stays(from) && !receives(site, from)) {
+            (void)snprintf(text, SIM_UNREST_BYTES, "%s receives nothing from %s", site->name,
+                           from->name);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool unrest(const struct sites *sites, char text[SIM_UNREST_BYTES])
+{
+    if (sites->load.nopen > 0 || sites->course.pending > 0) {
+        (void)snprintf(text, SIM_UNREST_BYTES, "operations never end");
+        return true;
+    }
+    for (uint32_t i = 0; i < sites->count; i++) {
+        const struct site *site = &sites->items[i];
+
+        if (stays(site) &&
+            (unrest_of_set(sites, site, text) || unrest_of_streams(sites, site, text) ||
+             sim_view_unrest(site->sim, text) || sim_grown_unrest(site->sim, text))) {
+            return true;
+        }
+    }
+    if (sites->course.leaves && stays(&sites->items[sites->settings.leaver])) {
+        (void)snprintf(text, SIM_UNREST_BYTES, "%s does not leave",
+                       sites->items[sites->settings.leaver].name);
+        return true;
+    }
+    return false;
+}
+
+static bool can(const struct sites *sites, enum operation operation)
+{
+    bool all = true;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        const struct site *site = &sites->items[i];
+        const struct filter_document *document = site_document(site);
+
+        all = all &&
+              (!stays(site) || sim_view_least_full(site->sim, 0, operation) >=
+                                   (operation == OPERATION_ADD ? document->content.rule.write
+                                                               : document->content.rule.read));
+    }
+    return all;
+}
+
+static void check_all(struct sites *sites, struct site *site, uint64_t bound_us)
+{
+    struct sites_op op = {
+        .site = site,
+        .client = sim_process_of(site->sim, SIM_CLIENT, 0),
+        .operation = OPERATION_CHECK,
+        .bound_us = bound_us,
+        .must_succeed = can(sites, OPERATION_CHECK) && can(sites, OPERATION_ADD),
+    };
+
+    for (uint32_t key = 0; key < SITES_KEYS; key++) {
+        if (sites_oracle_promised(sites, key)) {
+            op.keys[op.count++] = key;
+        }
+        if (op.count == SITES_BATCH || (key == SITES_KEYS - 1 && op.count > 0)) {
+            sites_load_submit(sites, &op, SURE_US);
+            op.count = 0;
+        }
+    }
+}
+
+/* ... to acknowledge what the filter asks for? */
+static bool enough_count(const struct sites *sites)
+{
+    uint32_t acks = sites->settings.filter.acks;
+
+    return acks == ACKS_EACH || count_counted(sites) >= acks;
+}
+
+static void add_some(struct sites *sites, struct site *site)
+{
+    struct sites_op op = {
+        .site = site,
+        .client = sim_process_of(site->sim, SIM_CLIENT, 1),
+        .operation = OPERATION_ADD,
+        .bound_us = SITES_UNBOUND,
+        .acks = ACKS_EACH,
+        .count = FRESH_KEYS,
+        .must_succeed = can(sites, OPERATION_ADD) && can(sites, OPERATION_CHECK) &&
+                        enough_count(sites),
+    };
+
+    for (uint32_t i = 0; i < op.count; i++) {
+        op.keys[i] = SITES_KEYS - 1 - FRESH_KEYS * site->number - i;
+    }
+    sites_load_submit(sites, &op, SURE_US);
+}
+
+static void on_asked(struct sim *sim, void *data, uint64_t round);
+
+/* First what waits for the others, then what does not: all of it is here by then. */
+static void ask(struct sites *sites, uint64_t round)
+{
+    for (uint32_t i = 0; i < sites->count; i++) {
+        if (stays(&sites->items[i])) {
+            check_all(sites, &sites->items[i], round == 0 ? 0 : SITES_UNBOUND);
+            if (round == 1) {
+                add_some(sites, &sites->items[i]);
+            }
+        }
+    }
+    sites_after(sites, POLL_US, on_asked, sites, round);
+}
+
+/* A replica that was copied in vain is copied again after seconds; until R are nobody is told of
+ * what is there. */
+static void on_asked(struct sim *sim, void *data, uint64_t round)
+{
+    struct sites *sites = data;
+    struct sites_course *self = &sites->course;
+
+    (void)sim;
+    if (sites->load.nopen > 0) {
+        sites_after(sites, POLL_US, on_asked, sites, round);
+        return;
+    }
+    if (self->again) {
+        self->tries--;
+        self->again = false;
+        ask(sites, round);
+    } else if (round < 2) {
+        self->tries = FINAL_TRIES;
+        ask(sites, round + 1);
+    } else {
+        sites->done = true;
+    }
+}
+
+static void on_rest(struct sim *sim, void *data, uint64_t until_us)
+{
+    struct sites *sites = data;
+    char text[SIM_UNREST_BYTES] = "";
+
+    (void)sim;
+    if (unrest(sites, text)) {
+        sites->course.rest_us = sites->now_us;
+        if (sites->now_us > until_us) {
+            sites_fail(sites, "nothing is wrong any more, yet %s", text);
+        }
+    }
+    if (sites->now_us < sites->course.rest_us + QUIET_US) {
+        sites_after(sites, POLL_US, on_rest, sites, until_us);
+    } else {
+        sites->course.tries = FINAL_TRIES;
+        ask(sites, 0);
+    }
+}
+
+static void on_load_stop(struct sim *sim, void *data, uint64_t number)
+{
+    (void)sim;
+    (void)number;
+    sites_load_stop(data);
+}
+
+static void on_calm(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+
+    (void)sim;
+    (void)number;
+    sites_say(sites, "calm");
+    sites->course.calm = true;
+    sites_faults_calm(sites);
+    sites->course.rest_us = sites->now_us;
+    sites_after(sites, TAIL_US, on_load_stop, sites, 0);
+    sites_after(sites, POLL_US, on_rest, sites, sites->now_us + PATIENCE_US);
+}
+
+/* ---- the course ---- */
+
+static void on_faults(struct sim *sim, void *data, uint64_t until_us)
+{
+    struct sites *sites = data;
+    const struct sites_settings *settings = &sites->settings;
+
+    (void)sim;
+    if (!settings->early && sites->now_us < until_us && count_counted(sites) < sites->count) {
+        sites_after(sites, POLL_US, on_faults, sites, until_us);
+        return;
+    }
+    sites_say(sites, "faults");
+    sites_faults_begin(sites);
+    plan_end(sites, settings->leaver, on_leave);
+    plan_end(sites, settings->burner, on_doom);
+    sites_after(sites, settings->faults_us, on_calm, sites, 0);
+}
+
+static void on_created(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+
+    (void)sim;
+    if (!sim_operator_settled(sites->items[0].sim)) {
+        sites_after(sites, POLL_US, on_created, sites, number);
+        return;
+    }
+    plan_joins(sites);
+    on_faults(sites->between, sites, sites->now_us + JOIN_PATIENCE_US);
+}
+
+static void on_create(struct sim *sim, void *data, uint64_t number)
+{
+    (void)data;
+    (void)number;
+    (void)sim_operator_create(sim, 0);
+}
+
+void sites_course_begin(struct sites *sites)
+{
+    sim_random_init(&sites->course.random, sites->seed, SITES_STREAM_COURSE);
+    for (uint32_t i = 0; i < sites->count; i++) {
+        start_site(&sites->items[i]);
+    }
+    sites_load_start(sites);
+    sim_after(sites->items[0].sim, sim_random_below(&sites->course.random, CREATE_US), on_create,
+              NULL, 0);
+    sites_after(sites, POLL_US, on_created, sites, 0);
+}

@@ -1,0 +1,114 @@
+#include "tests/sim_sites/sites_operator.h"
+
+#include "tests/sim/sim_command.h"
+#include "tests/sim_sites/sites.h"
+#include "tests/sim_sites/sites_faults.h"
+
+#define MS UINT64_C(1000)
+
+/* Asked again until it is so: answers get lost, and some are refused for now. */
+static void insist(struct site *at, struct site *other, enum site_step step)
+{
+    const struct admin_request request = {
+        .action = ADMIN_SITE_CHANGE,
+        .name = sim_name(0),
+        .successor = "",
+        .site = {.step = step, .site = other->name},
+    };
+
+    if (site_document(at) != NULL) {
+        (void)sim_command(at->sim, &request, NULL);
+    }
+}
+
+static uint64_t again_us(struct site *at)
+{
+    return sim_random_between(&at->all->course.random, 150 * MS, 700 * MS);
+}
+
+/* ---- add ---- */
+
+/* Where the one that was to name it has left, or has burnt, another one does. */
+static struct site *who_names(struct site *at)
+{
+    struct sites *all = at->all;
+
+    for (uint32_t i = 0; (at->off || site_has_left(at)) && i < all->count; i++) {
+        at = site_counts(&all->items[i]) ? &all->items[i] : at;
+    }
+    return at;
+}
+
+static bool has_keys(const struct sites *sites)
+{
+    bool any = false;
+
+    for (uint32_t key = 0; !any && key < SITES_KEYS; key++) {
+        any = sites_oracle_promised(sites, key);
+    }
+    return any;
+}
+
+static void on_add(struct sim *sim, void *data, uint64_t number)
+{
+    struct site *other = data;
+    struct sites *all = other->all;
+    struct site *at = who_names(&all->items[number]);
+
+    (void)sim;
+    if (site_entry_of(at, other) != NULL || other->off) {
+        return;
+    }
+    if (!at->off) {
+        if (has_keys(all)) {
+            sites_coverage_fault(all, SITES_FAULT_WITH_KEYS);
+        }
+        insist(at, other, SITE_STEP_ADD);
+        sites_fault_tempt(all);
+    }
+    sites_after(all, again_us(at), on_add, other, number);
+}
+
+void sites_operator_add(struct site *at, struct site *other, uint64_t delay_us)
+{
+    sites_after(at->all, delay_us, on_add, other, at->number);
+}
+
+/* ---- leave ---- */
+
+static void on_leave(struct sim *sim, void *data, uint64_t number)
+{
+    struct site *at = sim->owner;
+    const struct site_entry *own = site_set_own(site_sites(at));
+
+    if (own != NULL && (own->state == SITE_LEAVING || own->state == SITE_GONE)) {
+        return;
+    }
+    insist(at, at, SITE_STEP_LEAVE);
+    sim_after(sim, again_us(at), on_leave, data, number);
+}
+
+void sites_operator_leave(struct site *at)
+{
+    on_leave(at->sim, NULL, 0);
+}
+
+/* ---- remove ---- */
+
+static void on_remove(struct sim *sim, void *data, uint64_t number)
+{
+    struct site *at = sim->owner;
+    struct site *other = data;
+    const struct site_entry *entry = site_entry_of(at, other);
+
+    if (entry != NULL && entry->state == SITE_GONE) {
+        return;
+    }
+    insist(at, other, SITE_STEP_REMOVE);
+    sim_after(sim, again_us(at), on_remove, other, number);
+}
+
+void sites_operator_remove(struct site *at, struct site *other)
+{
+    on_remove(at->sim, other, 0);
+}

@@ -1,0 +1,23 @@
+/* sites_operator.h - who adds a filter to sites and removes sites from it, insisting until their
+ * documents say so.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_SITES_SITES_OPERATOR_H
+#define ORBLOOM_TESTS_SIM_SITES_SITES_OPERATOR_H
+
+#include <stdint.h>
+
+struct site;
+struct sites;
+
+/* `at` names `other`, after a while. */
+void sites_operator_add(struct site *at, struct site *other, uint64_t delay_us);
+
+/* `at` leaves, in order. */
+void sites_operator_leave(struct site *at);
+
+/* `at` hears that `other` is off for good. */
+void sites_operator_remove(struct site *at, struct site *other);
+
+#endif

@@ -1,0 +1,86 @@
+/* sites_oracle.h - what must hold of every answer at any site, whatever happened between them.
+ *
+ * It is told what clients began and were answered, and looks at documents in the stores of sites:
+ * it knows the promises, not the code. Of each answered key:
+ *
+ *   Z1       a check does not say "absent" of what was acknowledged at this site before it began
+ *   Z2, Z4   ... nor, at any site, of what all that count have acknowledged (`each`)
+ *   Z3       ... nor, within a bound D, of what any site had acknowledged more than D before
+ *   join     ... nor of what any site had acknowledged before this one counted. Before its document
+ *            allows it, and after it has left, it says "absent" of nothing
+ *   inherit  "present" takes an add of that key somewhere, and PRESENT another one
+ *   NEW      not after an add that was acknowledged at this site
+ *   end      every operation ends once, by its deadline; OK means that every key is decided
+ *
+ * What only one site had acknowledged is let off once that has burnt.
+ *
+ * Each acknowledged key is also one of the cluster's own record: so W of its replicas hold it as
+ * long as there is a filter (tests/sim/sim_invariant.h), and after an add that `each` has
+ * acknowledged W of every site that counts.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_SITES_SITES_ORACLE_H
+#define ORBLOOM_TESTS_SIM_SITES_SITES_ORACLE_H
+
+#include "client/session.h"
+#include "tests/sim/sim_keyset.h"
+#include "tests/sim_sites/sites_settings.h"
+
+enum {
+    SITES_KEYS = SIM_MOST_KEYS, /* those below SIM_MAX_KEYS are looked for in replicas, too */
+    SITES_BATCH = 64,
+};
+
+#define SITES_UNBOUND UINT64_MAX
+
+struct site;
+struct sim_process;
+
+/* One operation of a client, from its start to its answer. */
+struct sites_op {
+    bool used;
+    struct site *site;
+    struct sim_process *client;
+    uint64_t serial;
+    enum operation operation;
+    uint32_t count;
+    uint32_t keys[SITES_BATCH];
+    uint64_t begun_us;
+    uint64_t deadline_us;
+    uint64_t bound_us; /* of a check, the filter's or its own; SITES_UNBOUND: none */
+    uint32_t acks;     /* of an add: those of map/acks.h, the filter's or its own */
+    bool must_succeed; /* nothing is wrong any more */
+};
+
+/* What is known of a site, by its document. */
+struct sites_standing {
+    uint64_t filter_id; /* 0: none yet */
+    uint64_t counted_us;
+    uint64_t absent_us; /* its document has allowed it first; 0: never */
+    uint64_t gone_us;   /* another site's document has it as GONE; 0: none */
+};
+
+struct sites_oracle {
+    uint64_t acked_us[SITES_MAX][SITES_KEYS]; /* at that site; 0: not */
+    uint64_t each_us[SITES_KEYS];             /* by all that counted */
+    uint64_t several_us[SITES_KEYS];          /* by two or more */
+    uint32_t tried[SITES_KEYS];               /* adds that were begun */
+    uint64_t let_off;
+    uint64_t answers;
+};
+
+void sites_oracle_op_begins(struct sites *sites, const struct sites_op *op);
+void sites_oracle_op_ends(struct sites *sites, const struct sites_op *op,
+                          const struct session_result *result);
+
+/* After each event: documents may have changed. */
+void sites_oracle_look(struct sites *sites);
+
+/* All that this site has is gone for good. */
+void sites_oracle_burnt(struct sites *sites, const struct site *site);
+
+/* Is it to be found everywhere, in the end? */
+bool sites_oracle_promised(const struct sites *sites, uint32_t key);
+
+#endif

@@ -1,0 +1,47 @@
+/* sites_settings.h - how the sites of a seed are configured, and what is planned for them.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_SITES_SITES_SETTINGS_H
+#define ORBLOOM_TESTS_SIM_SITES_SITES_SETTINGS_H
+
+#include "proto/admin_message.h"
+#include "tests/sim/sim_network.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SITES_MAX = 3, SITES_NOBODY = SITES_MAX };
+
+struct sites;
+struct sim;
+
+struct sites_settings {
+    uint32_t count;
+    bool dials[SITES_MAX][SITES_MAX]; /* links of the one those of the other */
+    uint64_t flush_us;
+    uint64_t mark_interval_us;
+    uint64_t window;
+    uint64_t held;
+    uint64_t rate;
+    struct sim_weather weather;      /* between them */
+    struct create_parameters filter; /* as it is created at the first one */
+    uint64_t faults_us;              /* how long things go wrong */
+    uint64_t cut_us;                 /* mean time between two cuts; 0: there are none */
+    uint64_t long_cut_us;            /* one cut takes so long; 0: none does */
+    uint64_t link_us;                /* mean time between two faults of links; 0: none */
+    uint64_t behind_us;              /* ... in which a part of a site hears of nothing new; 0 */
+    uint64_t storm_us;               /* ... between two faults inside a site; 0: none */
+    bool moves;                      /* slots move between nodes */
+    bool early;                      /* faults meet the joins already */
+    uint32_t leaver;                 /* the site that leaves, in order; SITES_NOBODY */
+    uint32_t burner; /* ... whose processes die for good, and that is removed at once */
+};
+
+/* All of it but what each cluster has; before there are any. */
+void sites_settings_draw(struct sites *sites);
+
+/* What a cluster has beside that; before its processes are made. */
+void sites_settings_of_cluster(const struct sites *sites, struct sim *sim);
+
+#endif
