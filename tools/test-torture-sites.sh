@@ -66,7 +66,7 @@ refused --torture 1
 zero='^torture-sites: [1-9][0-9,]* faults, [1-9][0-9,]* acknowledged adds, 0 lost$'
 
 expect 0 "$zero" --sites 2 --nodes 3 --seconds "$seconds"
-expect 0 "$zero" --sites 3 --nodes 1 --seconds $((seconds * 2 / 3))
-expect 1 '^torture-sites: FAILED: LOST: ' --nodes 1 --seconds 2 --break false-claim
-expect 1 '^torture-sites: FAILED: LOST: ' --nodes 1 --seconds 2 --break rewind-site
+expect 0 "$zero" --sites 3 --nodes 1 --losses 1 --seconds $((seconds * 2 / 3))
+expect 1 '^torture-sites: FAILED: LOST: ' --nodes 1 --losses 0 --seconds 2 --break false-claim
+expect 1 '^torture-sites: FAILED: LOST: ' --nodes 1 --losses 0 --seconds 2 --break rewind-site
 exit $wrong

@@ -517,7 +517,14 @@ Test(link_states, who_joins_is_given_the_secret_sealed_for_its_cluster)
     cr_assert_arr_eq(tellers[US].secrets[0].bytes, secret.bytes, sizeof secret.bytes);
 
     state.revision++;
-    set_state(&state, US, SITE_COUNTED); /* it has it */
+    set_state(&state, US, SITE_COUNTED); /* it has it, but may lose all that it has */
+    say(EU, &state);
+    site_pair_run(pair, 2 * SECOND);
+    cr_assert_eq(secret_bytes, HASH_SECRET_BYTES);
+
+    state.revision++;
+    set_state(&state, US, SITE_LEAVING);
+    tellers[US].has_secret[0] = false;
     say(EU, &state);
     site_pair_run(pair, 2 * SECOND);
     cr_assert_eq(secret_bytes, 0);

@@ -326,20 +326,20 @@ Test(node_tail, huge_and_foreign_places_are_refused)
 
     add(0);
     frame = tail_question(log_end() + 8);
-    expect_status(&frame, STATUS_STALE);
+    expect_status(&frame, STATUS_CONFLICT);
     frame = tail_question(UINT64_MAX);
-    expect_status(&frame, STATUS_STALE);
+    expect_status(&frame, STATUS_CONFLICT);
     frame = tail_question(UINT64_MAX - 7);
-    expect_status(&frame, STATUS_STALE);
+    expect_status(&frame, STATUS_CONFLICT);
     frame = tail_question(log_end());
     frame.body.site_tail_request.source.incarnation++;
     expect_status(&frame, STATUS_STALE);
     frame = tail_question(log_end());
     frame.body.site_tail_request.boot++;
-    expect_status(&frame, STATUS_STALE);
+    expect_status(&frame, STATUS_CONFLICT);
     frame = tail_question(log_end());
     frame.body.site_tail_request.boot = 0;
-    expect_status(&frame, STATUS_STALE);
+    expect_status(&frame, STATUS_CONFLICT);
     frame = tail_question(log_end());
     frame.body.site_tail_request.source.node = 2;
     expect_status(&frame, STATUS_NOT_READY);
