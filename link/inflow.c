@@ -504,6 +504,7 @@ void inflow_copy_anew(struct link *self, struct inflow *inflow)
         inflow_close(self, inflow, STATUS_STALE, "all of it is compared once more");
         inflow->open_us = 0;
     }
+    inflow->places.none = inflow->places.none && inflow->nsources == 0;
     inflow->nsources = 0;
     inflow->from_nothing_us = 0;
     inflow->anew = inflow->places.state != PLACES_KNOWN;

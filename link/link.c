@@ -109,14 +109,22 @@ static const char *fault_of(const struct link *self, uint32_t peer,
 
 /* What heals a site that joins anew is not logged as its own, so it reaches others by the whole
  * copy that their first stream of its new life begins with: not before it counts, then. Who joins
- * anew as well copies all others itself. */
+ * anew as well, and knows in which life this one is, copies all others once more itself. */
 static bool may_be_told(struct link *self, uint32_t peer, const struct document_entry *entry)
 {
+    const struct site_set *set = document_sites(&entry->document);
+    const struct site_entry *known;
     struct site_filter told;
 
-    return !site_set_heals(document_sites(&entry->document)) ||
-           (states_of_peer(self, peer, &entry->document.content.uid, &told) && !told.dropped &&
-            told.document.joins_anew);
+    if (!site_set_heals(set)) {
+        return true;
+    }
+    if (!states_of_peer(self, peer, &entry->document.content.uid, &told) || told.dropped ||
+        !site_set_heals(&told.document)) {
+        return false;
+    }
+    known = site_set_find(&told.document, &site_set_own(set)->id);
+    return known != NULL && site_life_compare(&known->life, &site_set_own(set)->life) == 0;
 }
 
 const struct document_entry *site_filter_find(struct link *self, uint32_t peer,

@@ -172,22 +172,23 @@ const struct document_entry *outflow_document(struct link *self, const struct ou
 }
 
 /* Nobody has told that who says such a thing. */
-static bool can_be(const struct site_source *source, uint64_t epoch)
+static bool can_be(const struct site_source *source)
 {
     return source->incarnation != 0 && source->boot != 0 && source->offset % 8 == 0 &&
-           source->offset <= INT64_MAX && source->epoch <= epoch;
+           source->offset <= INT64_MAX;
 }
 
-/* What the asker has of it, if that is to be gone on from. */
+/* What the asker has of it, if that is to be gone on from. One of an epoch that is not known here
+ * is what is left of the time after an older copy: the node judges that. */
 static const struct site_source *known(const struct site_source *sources, size_t nsources,
-                                       uint32_t group, const struct slot *slot, uint64_t epoch)
+                                       uint32_t group, const struct slot *slot)
 {
     const struct member *reader = slot_reader(slot);
 
     for (size_t i = 0; i < nsources; i++) {
         if (sources[i].group == group && sources[i].node == reader->node &&
             sources[i].incarnation == reader->incarnation && sources[i].epoch >= slot->read_since &&
-            can_be(&sources[i], epoch)) {
+            can_be(&sources[i])) {
             return &sources[i];
         }
     }
@@ -195,7 +196,7 @@ static const struct site_source *known(const struct site_source *sources, size_t
 }
 
 static void add_follow(struct outflow *outflow, uint32_t group, const struct slot *slot,
-                       const struct site_source *source)
+                       const struct site_source *source, uint64_t epoch)
 {
     const struct member *reader = slot_reader(slot);
     struct follow *follow = &outflow->follows[outflow->nfollows++];
@@ -206,6 +207,7 @@ static void add_follow(struct outflow *outflow, uint32_t group, const struct slo
     };
     if (source != NULL) {
         follow->source = *source;
+        follow->source.epoch = least(source->epoch, epoch);
         follow->taken = source->offset;
         follow->taken_boot = source->boot;
     }
@@ -229,8 +231,8 @@ static bool find_follows(struct outflow *outflow, const struct filter_document *
         for (uint32_t i = 0; i < content->rule.replicas; i++) {
             const struct slot *slot = &content->groups[group].slots[i];
 
-            add_follow(outflow, group, slot,
-                       known(sources, nsources, group, slot, document->epoch));
+            add_follow(outflow, group, slot, known(sources, nsources, group, slot),
+                       document->epoch);
         }
     }
     outflow->epoch = document->epoch;
@@ -322,11 +324,13 @@ void outflow_is_behind(struct reading *reading)
 {
     struct outflow *outflow = reading->outflow;
 
-    if (put_back_note(outflow->self, outflow, reading->member.node)) {
+    if (!put_back_matters(outflow->self, outflow)) {
+        outflow_lost(reading);
+    } else if (put_back_note(outflow->self, outflow, reading->member.node)) {
         outflow_close(outflow->self, outflow, STATUS_STALE,
                       "this site was put back to an older copy: it joins anew");
-    } else {
-        outflow_lost(reading);
+    } else { /* It is found once more. */
+        outflow_close(outflow->self, outflow, STATUS_NOMEM, "out of memory");
     }
 }
 

@@ -129,14 +129,18 @@ static uint64_t void_before(const struct inflow *inflow, const struct filter_doc
     return loss > inflow->resync ? loss : inflow->resync;
 }
 
+static bool is_of_site(const struct inflow *inflow, const struct record_site_cursor *cursor)
+{
+    const struct site_id *site = &inflow->self->config.peers[inflow->peer].id;
+
+    return cursor->site[0] == site->high && cursor->site[1] == site->low;
+}
+
 /* What another life, keyset or site has says nothing of this; nor what is void. */
 static bool is_ours(const struct inflow *inflow, const struct filter_document *document,
                     const struct record_site_cursor *cursor)
 {
-    const struct site_id *site = &inflow->self->config.peers[inflow->peer].id;
-
-    return cursor->keyset == inflow->keyset && cursor->site[0] == site->high &&
-           cursor->site[1] == site->low &&
+    return cursor->keyset == inflow->keyset && is_of_site(inflow, cursor) &&
            cursor->loss == void_before(inflow, document, cursor->group) &&
            cursor->site_life.number == inflow->source_life.number &&
            cursor->site_life.tag == inflow->source_life.tag &&
@@ -288,6 +292,7 @@ static void on_read(void *owner, const struct router_site_cursors_told *told)
         fail(inflow, "read", told->status, told->message);
     }
     for (size_t i = 0; i < told->count && !places->failed; i++) {
+        places->none = places->none && !is_of_site(inflow, &told->cursors[i]);
         if (!is_ours(inflow, document, &told->cursors[i])) {
             continue;
         }
@@ -352,6 +357,7 @@ static void begin_reading(struct link *self, uint64_t now_us, struct inflow *inf
     }
     places->state = PLACES_READING;
     places->failed = places->too_many = false;
+    places->none = true;
     places->epoch = document->epoch;
     places->ngroups = document->content.ngroups;
     places->next = 0;

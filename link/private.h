@@ -112,6 +112,7 @@ struct places {
     bool failed;     /* one of those was not answered well */
     bool said;       /* that they are too many to be kept */
     bool too_many;   /* nodes here have more than they can tell */
+    bool none;       /* ... and have none of that site, of no life of anybody's */
     bool hurried;    /* somebody waits until what is applied is noted */
     uint64_t again_us;
     unsigned failures; /* in a row */
@@ -851,8 +852,11 @@ void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel
 
 /* ---- put_back.c ---- */
 
-/* A place that another site has of that node's log is one that it never had. False: nothing is lost
- * by that; or it could not be noted, and is found once more. */
+/* Would this site join anew, were it put back? */
+bool put_back_matters(const struct link *self, const struct outflow *outflow);
+
+/* A place that another site has of that node's log is one that it never had. False: there is no
+ * memory for it. */
 MUST_USE bool put_back_note(struct link *self, const struct outflow *outflow, uint32_t node);
 
 /* Was this site put back in that life? */

@@ -35,12 +35,13 @@ static struct put_back *place_of(struct link *self, const struct filter_uid *uid
 
     if (one == NULL && heap_grow(&all->items, &all->room, all->count + 1, sizeof *all->items)) {
         one = &all->items[all->count++];
+        *one = (struct put_back){0};
     }
     return one;
 }
 
 /* Who leaves answers for nothing that another life would be needed for. */
-static bool may_join_anew(const struct link *self, const struct outflow *outflow)
+bool put_back_matters(const struct link *self, const struct outflow *outflow)
 {
     const struct document_entry *entry = document_cache_find(router_documents(self->router),
                                                              outflow->filter_id);
@@ -49,9 +50,22 @@ static bool may_join_anew(const struct link *self, const struct outflow *outflow
     return own != NULL && own->state <= SITE_COUNTED;
 }
 
+/* Whatever else is sent of it is looked at once more, and ends. */
+static void doubt_streams(struct link *self, const struct filter_uid *uid)
+{
+    struct outflow *outflow;
+
+    TAILQ_FOREACH(outflow, &self->outflows, link)
+    {
+        if (filter_uid_equal(&outflow->uid, uid)) {
+            outflow->judged = UINT64_MAX;
+        }
+    }
+}
+
 bool put_back_note(struct link *self, const struct outflow *outflow, uint32_t node)
 {
-    struct put_back *one = may_join_anew(self, outflow) ? place_of(self, &outflow->uid) : NULL;
+    struct put_back *one = place_of(self, &outflow->uid);
 
     if (one == NULL) {
         return false;
@@ -70,6 +84,7 @@ bool put_back_note(struct link *self, const struct outflow *outflow, uint32_t no
                              .peer_life = outflow->peer_life,
                              .own_life = outflow->own_life};
     self->put_backs.news = true;
+    doubt_streams(self, &outflow->uid);
     return true;
 }
 

@@ -41,7 +41,7 @@ void vouched_fill(struct link *self, const struct outflow *outflow, struct site_
     }
     message->boots = self->boots;
     message->nboots = count;
-    message->boots_all = inflow->nsources == 0;
+    message->boots_all = inflow->nsources == 0 && inflow->places.none && !inflow->places.too_many;
 }
 
 /* ---- heard ---- */

@@ -363,6 +363,16 @@ static enum status judge_remove(struct command *self, struct site_entry *entry, 
     return STATUS_OK;
 }
 
+/* Others would be done with it, and only some have them. */
+static bool lacks_own(const struct coordinator *coordinator, const struct command *self)
+{
+    const struct in_sites *note = in_sites_of(coordinator, &self->entry->document.content.uid);
+    const struct site_entry *own = site_set_own(&self->next);
+
+    return site_set_heals(&self->next) ||
+           (own != NULL && note != NULL && site_life_compare(&note->put_back, &own->life) == 0);
+}
+
 static enum status judge_out(struct coordinator *coordinator, uint64_t now_us, struct command *self)
 {
     const char *site = self->request->site.site;
@@ -375,6 +385,15 @@ static enum status judge_out(struct coordinator *coordinator, uint64_t now_us, s
         return coordinator_refuse(self->message, STATUS_NOT_FOUND,
                                   "filter %.128s is not in a site %.32s; see `orbloom site %.128s`",
                                   name_of(self), site, name_of(self));
+    }
+    if (self->request->site.step == SITE_STEP_LEAVE && lacks_own(coordinator, self)) {
+        return coordinator_refuse(
+            self->message, STATUS_NOT_READY,
+            "this site was put back to an older copy, and lacks keys that it has acknowledged: "
+            "wait "
+            "until it counts again, see `orbloom site %.128s`. If it is to be off for good: at "
+            "another site, --now --confirmed-off %.32s",
+            name_of(self), site);
     }
     return self->request->site.step == SITE_STEP_LEAVE
                ? judge_leave(self, entry)

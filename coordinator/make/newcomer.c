@@ -79,6 +79,9 @@ static enum status fill_sites(struct coordinator *self, const struct site_filter
     sites.takes_adds = sites.says_absent = sites.settled = false;
     site_set_forget_orders(&sites);
     entry = &sites.entries[sites.own];
+    if (entry->life.number == SITE_LAST_LIFE) {
+        return STATUS_TOO_LARGE;
+    }
     sites.joins_anew = entry->life.number > SITE_FIRST_LIFE || entry->state == SITE_COUNTED;
     entry->state = SITE_JOINING;
     entry->life.number++;

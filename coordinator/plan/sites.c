@@ -80,11 +80,10 @@ static void wait_for(struct sites_decision *out, enum sites_wait wait, const str
 
 /* ---- join anew ---- */
 
-/* Does it count there, and not here? It was for this site to say so first. */
-static bool counts_only_there(const struct site_entry *own, const struct site_entry *there)
+/* Does it count, or leave, there, and not here? It was for this site to say so first. */
+static bool is_further_there(const struct site_entry *own, const struct site_entry *there)
 {
-    return there->state == SITE_COUNTED && own->state == SITE_JOINING &&
-           site_life_compare(&own->life, &there->life) == 0;
+    return there->state > own->state && site_life_compare(&own->life, &there->life) == 0;
 }
 
 /* Nobody takes adds or counts before all sites have fenced that it joins. A newcomer has still to
@@ -113,7 +112,7 @@ static bool accuses(const struct site_set *document, const struct sites_peer *pe
     if ((held != NULL && held->state == SITE_GONE) || there == NULL || there->state == SITE_GONE) {
         return false;
     }
-    return site_life_compare(&there->life, &own->life) > 0 || counts_only_there(own, there) ||
+    return site_life_compare(&there->life, &own->life) > 0 || is_further_there(own, there) ||
            has_forgotten_one(document, peer->fenced);
 }
 
@@ -141,7 +140,8 @@ static bool step_anew(const struct sites_view *view, struct sites_decision *out)
     for (uint32_t i = 0; i < view->npeers && !put_back; i++) {
         put_back = accuses(view->document, &view->peers[i]);
     }
-    if (!put_back || site_set_own(view->document)->state > SITE_COUNTED) {
+    if (!put_back || site_set_own(view->document)->state > SITE_COUNTED ||
+        life.number > SITE_LAST_LIFE) {
         return false; /* Who leaves is gone soon, and answers for nothing. */
     }
     out->step = SITES_JOIN_ANEW;

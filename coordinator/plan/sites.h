@@ -4,8 +4,8 @@
  *
  *   anew      this site was put back to an older copy: a link has found that another site remembers
  *             more of its nodes than they have; or another one knows a newer life of it, or that it
- *             counts where it does not, or a site that counts or takes adds and that this one has
- *             never heard of. It begins a life above every one heard of, and joins with all steps
+ *             counts, or leaves, where it does not, or a site that counts or takes adds and that
+ * this one has never heard of. It begins a life above every one heard of, and joins with all steps
  * below. Before all else. merge     what another site of the set has fenced, and this one does not
  * know. Before all that follows. open      a newcomer takes adds: each site of its set, itself too,
  * has fenced the very same set, the same states in it. One of them counts: by such a one it was

@@ -243,12 +243,14 @@ static void join_anew(struct coordinator *self, uint64_t now_us, struct newcomer
     const struct site_entry *named = site_set_find(&sites, own);
     struct site_life life = {.tag = self->effects.random(self->effects.context)};
 
-    if (named == NULL || !document_logs_keys(&entry->document)) {
+    if (named == NULL || named->life.number == SITE_LAST_LIFE ||
+        !document_logs_keys(&entry->document)) {
         refuse(one, "a filter here has its uid, and is not that one: drop it here");
         return;
     }
     sites.own = (uint32_t)(named - sites.entries);
     sites.settled = false;
+    site_set_forget_orders(&sites);
     site_set_forget_orders(&sites);
     life.number = named->life.number + 1;
     site_set_begin_life(&sites, &life);
@@ -290,12 +292,12 @@ static bool try_one(struct coordinator *self, uint64_t now_us, struct newcomer *
         refuse(one, "no link of this site lives, or they are of different sites");
         return false;
     }
+    if (!is_named(&one->told, &link->report.id)) {
+        return true; /* It was told to this site under another key, which its links had then. */
+    }
     if (entry != NULL) {
         join_anew(self, now_us, one, entry, &link->report.id);
         return false;
-    }
-    if (site_set_find(&one->told.fenced, &link->report.id) == NULL) {
-        return true; /* It was told to this site under another key, which its links had then. */
     }
     status = newcomer_make(self, now_us, &one->told, &link->report.id, reason);
     if (status == STATUS_OK) {

@@ -123,7 +123,7 @@ static const char *entry_fault(const struct site_entry *entry)
     if (!site_name_valid(span_of(entry->name, strnlen(entry->name, SITE_NAME_BYTES)))) {
         return "the name of a site is not one: 1 to 32 of a-z, 0-9 and -";
     }
-    if (entry->life.number == 0) {
+    if (entry->life.number == 0 || entry->life.number > SITE_LAST_LIFE) {
         return "a site has no life";
     }
     return entry->state >= SITE_JOINING && entry->state <= SITE_GONE

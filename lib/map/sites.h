@@ -45,6 +45,9 @@ struct site_id {
     uint64_t low;
 };
 
+/* No life has a number beyond it, so that there is always a next one in 64 bits. */
+#define SITE_LAST_LIFE (UINT64_MAX / 2)
+
 /* One continuous life of a site's data, for one filter. */
 struct site_life {
     uint64_t number; /* above every one heard of before; from 1 on */

@@ -322,6 +322,17 @@ Test(coordinator_sites, who_was_put_back_joins_anew)
     expect_anew(2);
 }
 
+Test(coordinator_sites, behind_the_last_life_there_is_none)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    told[0].entries[C - 1].life.number = SITE_LAST_LIFE;
+    expect_wait(SITES_MERGE, SITES_WAIT_LIFE, A);
+    told[0].entries[C - 1].life.number = SITE_LAST_LIFE - 1;
+    expect_anew(SITE_LAST_LIFE);
+    told[0].entries[C - 1].life.number = SITE_LAST_LIFE + 1;
+    cr_assert_not_null(sites_fault(&told[0]));
+}
+
 Test(coordinator_sites, who_leaves_does_not_join_anew)
 {
     stage(SITE_COUNTED, SITE_COUNTED, SITE_LEAVING);
@@ -331,12 +342,15 @@ Test(coordinator_sites, who_leaves_does_not_join_anew)
     expect_wait(SITES_MERGE, SITES_WAIT_LIFE, A);
 }
 
-Test(coordinator_sites, who_counts_elsewhere_and_not_here_was_put_back)
+Test(coordinator_sites, who_is_further_elsewhere_than_here_was_put_back)
 {
     stage(SITE_COUNTED, SITE_COUNTED, SITE_JOINING);
     become(&told[0], C, SITE_COUNTED);
     expect_anew(2);
     become(&told[0], C, SITE_LEAVING);
+    expect_anew(2);
+    become(&document, C, SITE_LEAVING);
+    become(&told[0], C, SITE_GONE);
     expect_write(SITES_MERGE);
 }
 

@@ -500,6 +500,8 @@ Test(coordinator_join, one_that_was_put_back_joins_anew)
     cr_assert_gt(site_set_own(set_of(US))->life.number, before.number);
     cr_assert(set_of(US)->joins_anew && set_of(US)->takes_adds && !set_of(US)->says_absent);
     cr_assert_eq(site_stages_state(EU, US), SITE_JOINING);
+    expect_refused(site_stages_change(US, SITE_STEP_LEAVE, "us"), STATUS_NOT_READY,
+                   "lacks keys that it has acknowledged");
     *evidence = (struct site_evidence){0};
     finish_join(US);
     cr_assert(set_of(US)->says_absent && !set_of(US)->joins_anew);
