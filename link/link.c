@@ -73,7 +73,7 @@ static const char *not_shared(const struct link *self, uint32_t peer,
                "that is not known yet";
     }
     if (put_back_is(self, &entry->document.content.uid, own_life)) {
-        return "this site was put back to an older copy: it joins anew";
+        return "this site was put back to an older copy";
     }
     *status = STATUS_OK;
     return NULL;

@@ -324,11 +324,9 @@ void outflow_is_behind(struct reading *reading)
 {
     struct outflow *outflow = reading->outflow;
 
-    if (!put_back_matters(outflow->self, outflow)) {
-        outflow_lost(reading);
-    } else if (put_back_note(outflow->self, outflow, reading->member.node)) {
+    if (put_back_note(outflow->self, outflow, reading->member.node)) {
         outflow_close(outflow->self, outflow, STATUS_STALE,
-                      "this site was put back to an older copy: it joins anew");
+                      "this site was put back to an older copy");
     } else { /* It is found once more. */
         outflow_close(outflow->self, outflow, STATUS_NOMEM, "out of memory");
     }

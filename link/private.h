@@ -852,9 +852,6 @@ void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel
 
 /* ---- put_back.c ---- */
 
-/* Would this site join anew, were it put back? */
-bool put_back_matters(const struct link *self, const struct outflow *outflow);
-
 /* A place that another site has of that node's log is one that it never had. False: there is no
  * memory for it. */
 MUST_USE bool put_back_note(struct link *self, const struct outflow *outflow, uint32_t node);

@@ -40,16 +40,6 @@ static struct put_back *place_of(struct link *self, const struct filter_uid *uid
     return one;
 }
 
-/* Who leaves answers for nothing that another life would be needed for. */
-bool put_back_matters(const struct link *self, const struct outflow *outflow)
-{
-    const struct document_entry *entry = document_cache_find(router_documents(self->router),
-                                                             outflow->filter_id);
-    const struct site_entry *own = entry != NULL ? site_filter_own(self, entry) : NULL;
-
-    return own != NULL && own->state <= SITE_COUNTED;
-}
-
 /* Whatever else is sent of it is looked at once more, and ends. */
 static void doubt_streams(struct link *self, const struct filter_uid *uid)
 {
@@ -73,7 +63,7 @@ bool put_back_note(struct link *self, const struct outflow *outflow, uint32_t no
     if (site_life_compare(&one->own_life, &outflow->own_life) != 0) {
         log_line(LOG_ERROR,
                  "filter %016llx: site %s has more of the log of node %u than that node: this site "
-                 "was put back to an older copy. It joins the filter's sites anew",
+                 "was put back to an older copy; see `orbloom site`",
                  (unsigned long long)outflow->filter_id, self->config.peers[outflow->peer].name,
                  node);
         link_count(self, LINK_site_put_backs_total, 1);

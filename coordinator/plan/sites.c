@@ -134,15 +134,20 @@ static uint64_t next_life(const struct sites_view *view)
 
 static bool step_anew(const struct sites_view *view, struct sites_decision *out)
 {
+    const struct site_entry *own = site_set_own(view->document);
     const struct site_life life = {.number = next_life(view), .tag = view->tag};
     bool put_back = view->put_back;
 
     for (uint32_t i = 0; i < view->npeers && !put_back; i++) {
         put_back = accuses(view->document, &view->peers[i]);
     }
-    if (!put_back || site_set_own(view->document)->state > SITE_COUNTED ||
-        life.number > SITE_LAST_LIFE) {
-        return false; /* Who leaves is gone soon, and answers for nothing. */
+    if (view->put_back && own->state == SITE_LEAVING) {
+        out->step = SITES_JOIN_ANEW;
+        wait_for(out, SITES_WAIT_LIFE, &own->id);
+        return true;
+    }
+    if (!put_back || own->state > SITE_COUNTED || life.number > SITE_LAST_LIFE) {
+        return false;
     }
     out->step = SITES_JOIN_ANEW;
     site_set_begin_life(&out->next, &life);

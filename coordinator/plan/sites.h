@@ -83,7 +83,7 @@ enum sites_wait {
     SITES_WAIT_NONE = 0,
     SITES_WAIT_ROOM,     /* with what `who` knows there are too many sites */
     SITES_WAIT_NAME,     /* ... two sites of one name: one of them is to be removed */
-    SITES_WAIT_LIFE,     /* `who` knows a newer life of this site, which leaves */
+    SITES_WAIT_LIFE,     /* its end: it leaves, and `who` knows that it was put back */
     SITES_WAIT_FENCE,    /* this site's nodes have not fenced the present set */
     SITES_WAIT_NAMED,    /* `who` has not fenced the same set */
     SITES_WAIT_COUNTING, /* a site that counts: none is left, and only those have all keys */

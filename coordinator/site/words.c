@@ -95,9 +95,9 @@ static void tell_room(const struct names *names, char *text)
 static void tell_life(const struct names *names, char *text)
 {
     (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
-                   "its end: it was put back to an older copy, as site %.32s knows a newer life of "
-                   "it, and leaves. At another site `orbloom site remove %.128s %.32s --now "
-                   "--confirmed-off %.32s`, then here `orbloom drop --here`",
+                   "its end: it leaves, and was put back to an older copy, as site %.32s knows, so "
+                   "that it lacks keys that others wait for. At another site `orbloom site remove "
+                   "%.128s %.32s --now --confirmed-off %.32s`, then here `orbloom drop --here`",
                    names->who, names->filter, names->own, names->own);
 }
 

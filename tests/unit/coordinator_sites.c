@@ -337,7 +337,8 @@ Test(coordinator_sites, who_leaves_does_not_join_anew)
 {
     stage(SITE_COUNTED, SITE_COUNTED, SITE_LEAVING);
     view.put_back = true;
-    expect_nothing();
+    expect_wait(SITES_JOIN_ANEW, SITES_WAIT_LIFE, C);
+    view.put_back = false;
     told[0].entries[C - 1].life.number = 2;
     expect_wait(SITES_MERGE, SITES_WAIT_LIFE, A);
 }
