@@ -6,7 +6,7 @@
  * proves less, and never too much.
  *
  * Marks:   wanted while one would prove more than is proved already. One counts here when it is
- *          noted by nodes: struct inflow_evidence in private.h says when it began.
+ *          noted by nodes: struct inflow_evidence in received.h says when it began.
  * Copies:  begun by opening the stream without any place, so that the source sends all that R
  *          replicas of each slot group have. It is done with the first mark on that stream, as a
  *          source answers none before. One is begun where it would prove what is awaited: that all

@@ -173,21 +173,27 @@ static void look(struct watch *watch, const struct admin_reply *reply)
     }
 }
 
-static int watch(const struct flags_common *common, const struct site_wish *wish)
+int site_watch(struct watch *watch, const struct flags_common *common, const char *filter)
 {
     const struct admin_request request = {.action = ADMIN_SITE,
-                                          .name = wish->name,
+                                          .name = filter,
                                           .successor = "",
                                           .site = {.step = SITE_STEP_LIST, .site = ""}};
+
+    watch_run(watch, common, &request);
+    if (!watch->over) {
+        (void)fprintf(stderr, "left; it goes on by itself. `orbloom site %s` shows how far it is\n",
+                      filter);
+        watch->code = CMD_PARTIAL;
+    }
+    return cmd_close_output(watch->code);
+}
+
+static int watch(const struct flags_common *common, const struct site_wish *wish)
+{
     struct change self = {.watch = {.look = look}, .wish = wish};
 
-    watch_run(&self.watch, common, &request);
-    if (!self.watch.over) {
-        (void)fprintf(stderr, "left; it goes on by itself. `orbloom site %s` shows how far it is\n",
-                      wish->name);
-        self.watch.code = CMD_PARTIAL;
-    }
-    return cmd_close_output(self.watch.code);
+    return site_watch(&self.watch, common, wish->name);
 }
 
 /* ---- the change ---- */

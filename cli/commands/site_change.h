@@ -39,4 +39,9 @@ int site_check_list(const char *sites);
  */
 int site_add_all(const struct flags_common *common, const char *name, const char *sites);
 
+struct watch;
+
+/* Watch a filter's sites by `watch`, until that is over or Ctrl-C ends the watch alone. */
+int site_watch(struct watch *watch, const struct flags_common *common, const char *filter);
+
 #endif

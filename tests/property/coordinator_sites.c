@@ -516,7 +516,8 @@ static bool was_put_back(uint32_t i)
     return newer;
 }
 
-/* Who leaves and was put back is waited for until it is removed; nobody else may have what it has. */
+/* Who leaves and was put back is waited for until it is removed; nobody else may have what it has.
+ */
 static void end_leavers(void)
 {
     uint64_t held = 0;
@@ -618,8 +619,8 @@ Test(sites_law, no_key_is_lost_and_all_get_through)
               left);
 }
 
-/* Then nobody may be left who knows that it has all: who joins anew does not, where one is gone that
- * its copy has as one that counts. */
+/* Then nobody may be left who knows that it has all: who joins anew does not, where one is gone
+ * that its copy has as one that counts. */
 static bool some_left(void)
 {
     bool left = false;
