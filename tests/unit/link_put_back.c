@@ -1,0 +1,128 @@
+/* A site whose nodes are all put back to an older copy, under a link that lives on: what the other
+ * site knows of their logs gives it away, and until then no bounded check is told anything. */
+#include "tests/unit/link_questions.h"
+
+TestSuite(link_put_back, .timeout = 120);
+
+enum { ALL = 7 };
+
+static bool lose_openings; /* of streams that eu would receive */
+
+static bool watch(struct site_pair *self, uint32_t to, const struct frame *frame)
+{
+    (void)self;
+    return !(lose_openings && to == US && frame->kind == FRAME_SITE_OPEN);
+}
+
+static void add(uint64_t key)
+{
+    site_pair_add(pair, US, ALL, &key, 1);
+}
+
+/* Is a fresh check told anything, which is asked again and again? */
+static bool is_told_within(uint64_t us)
+{
+    bool told = false;
+
+    for (uint64_t passed = 0; passed < us && !told; passed += SECOND) {
+        uint64_t question = ask_for(
+            &(struct site_age_request){.filter_id = SITE_PAIR_FILTER, .wait_ms = 900});
+
+        site_pair_run(pair, SECOND);
+        cr_assert(heard[question].answered);
+        told = heard[question].sites[0].after;
+    }
+    return told;
+}
+
+struct copy {
+    struct memory_disk *disks[3];
+    struct node_record records[CIRCLE_MAX];
+};
+
+static void copy(struct copy *self)
+{
+    struct circle *circle = &pair->sides[US].circle;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        self->disks[i] = memory_disk_copy(circle->nodes[i].disk);
+    }
+    memcpy(self->records, circle->records, sizeof self->records);
+}
+
+/* The store knows no more than the nodes do. */
+static void put_back(struct copy *self)
+{
+    struct circle *circle = &pair->sides[US].circle;
+
+    memcpy(circle->records, self->records, sizeof self->records);
+    for (uint32_t i = 0; i < 3; i++) {
+        circle_stop(circle, i + 1);
+        memory_disk_restore(circle->nodes[i].disk, self->disks[i]);
+        memory_disk_destroy(&self->disks[i]);
+        circle_start(circle, i + 1);
+    }
+}
+
+/* Both sites have key 1, eu key 2 as well, which us has acknowledged. */
+static void begin_put_back(void)
+{
+    struct copy older;
+
+    lose_openings = false;
+    begin_with(watch);
+    add(1);
+    cr_assert(is_told_within(5 * SECOND));
+    copy(&older);
+    add(2);
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_geq(site_pair_copies(pair, EU, 0, (uint64_t[]){2}, 1), 2);
+    put_back(&older);
+}
+
+Test(link_put_back, what_the_other_site_knows_gives_it_away)
+{
+    const struct document_entry *entry;
+    const struct site_life *life;
+
+    begin_put_back();
+    cr_assert_not(is_told_within(20 * SECOND));
+    cr_assert_eq(site_pair_counter(pair, US, "site_put_backs_total"), 1);
+    cr_assert_eq(site_pair_counter(pair, US, "site_streams_out"), 0);
+    entry = document_cache_find(router_documents(us()->router), SITE_PAIR_FILTER);
+    life = &site_set_own(document_sites(&entry->document))->life;
+    cr_assert(put_back_is(us(), &entry->document.content.uid, life));
+    end();
+}
+
+/* A link that starts knows nothing of that. The other site knows the logs by boots that nodes have
+ * no more, and does not vouch for these. */
+Test(link_put_back, before_that_nothing_is_told)
+{
+    begin_put_back();
+    lose_openings = true;
+    site_pair_link_stop(pair, US);
+    site_pair_link_start(pair, US);
+    us()->inner.reply = hear;
+    cr_assert_not(is_told_within(20 * SECOND));
+    cr_assert_eq(site_pair_counter(pair, US, "site_put_backs_total"), 0);
+    end();
+}
+
+/* Others go on with their logs as they are. */
+Test(link_put_back, who_has_only_started_again_is_told_as_before)
+{
+    lose_openings = false;
+    begin_with(watch);
+    add(1);
+    cr_assert(is_told_within(5 * SECOND));
+    for (uint32_t times = 0; times < 3; times++) {
+        for (uint32_t i = 1; i <= 3; i++) {
+            circle_stop(&pair->sides[US].circle, i);
+            circle_start(&pair->sides[US].circle, i);
+        }
+        cr_assert(is_told_within(20 * SECOND));
+    }
+    cr_assert_eq(site_pair_counter(pair, US, "site_put_backs_total"), 0);
+    end();
+}
