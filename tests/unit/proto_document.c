@@ -123,7 +123,7 @@ static void fill_sites(struct filter_document *document)
         struct site_entry *entry = &sites.entries[i];
 
         *entry = (struct site_entry){.id = {UINT64_MAX, UINT64_MAX - SITE_SET_MAX + i},
-                                     .life = {UINT64_MAX, UINT64_MAX},
+                                     .life = {SITE_LAST_LIFE, UINT64_MAX},
                                      .state = i < SITE_SET_MAX_LIVE ? SITE_COUNTED : SITE_GONE};
         memset(entry->name, 's', SITE_NAME_BYTES - 1);
         entry->name[0] = (char)('a' + i % 26);
