@@ -21,7 +21,8 @@ struct acceptance {
     bool off[DOCUMENT_MAX_NODES];
     uint8_t *gone; /* by group: slots whose members are to be given up; 0: nothing */
     uint32_t ngroups;
-    bool loses; /* some keys may be in none of the logs that are left */
+    bool loses;            /* some keys may be in none of the logs that are left */
+    struct site_life life; /* that begins with it; number 0: none does */
     char message[COORDINATOR_MESSAGE_BYTES];
 };
 
@@ -136,6 +137,47 @@ static enum status judge(const struct coordinator *self, const struct filter_doc
     return refusal;
 }
 
+/* ---- in sites ---- */
+
+static bool another_counts(const struct site_set *sites)
+{
+    for (uint32_t i = 0; i < sites->count; i++) {
+        if (i != sites->own && sites->entries[i].state == SITE_COUNTED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is lost here others may have. So this site joins them anew: it says "absent" again once it
+ * has taken over what they have, and streams and marks of its former life are worth nothing. */
+static enum status judge_life(struct coordinator *self, const struct filter_document *document,
+                              struct acceptance *acceptance)
+{
+    const struct site_set *sites = document_sites(document);
+    const struct site_entry *own = site_set_own(sites);
+
+    if (!acceptance->loses || site_set_live(sites) < 2 || own->state > SITE_COUNTED) {
+        return STATUS_OK;
+    }
+    if (!sites->settled && !another_counts(sites)) {
+        return coordinator_refuse(
+            acceptance->message, STATUS_UNAVAILABLE,
+            "this site alone counts among those that have the filter, and what a site had that was "
+            "removed is not made up for yet; see `orbloom site %.128s` for what that waits for, or "
+            "remove the others first",
+            document->content.name);
+    }
+    if (own->life.number == SITE_LAST_LIFE) {
+        return coordinator_refuse(acceptance->message, STATUS_TOO_LARGE,
+                                  "this site can't join the others anew, as its life is the last "
+                                  "one that there can be: remove it from the filter's sites first");
+    }
+    acceptance->life = (struct site_life){.number = own->life.number + 1,
+                                          .tag = self->effects.random(self->effects.context)};
+    return STATUS_OK;
+}
+
 /* ---- in words ---- */
 
 static bool is_named(const struct acceptance *self, const struct filter_document *document,
@@ -216,6 +258,11 @@ static void tell(const struct coordinator *self, const struct filter_document *d
     put(acceptance, acceptance->loses
                         ? "; those that no other replica has are lost"
                         : "; none is lost: enough replicas are left to copy them from");
+    if (acceptance->life.number > 0) {
+        put(acceptance, "; the filter joins its other sites anew here: no key is called absent "
+                        "before what they have is copied, and adds wait until they have heard of "
+                        "it");
+    }
 }
 
 /* ---- the edit ---- */
@@ -228,6 +275,9 @@ static void give_up(struct filter_document *document, const void *context)
         if (acceptance->gone[group] != 0) {
             loss_give_up(document, group, acceptance->gone[group]);
         }
+    }
+    if (acceptance->life.number > 0) {
+        site_set_begin_life(document->content.sites, &acceptance->life);
     }
     document_epoch_advance(document);
 }
@@ -322,6 +372,7 @@ static enum status try_accept(struct coordinator *self, uint64_t now_us, void *c
                                   status_meaning(STATUS_NOMEM));
     }
     status = judge(self, &entry->document, acceptance);
+    status = status == STATUS_OK ? judge_life(self, &entry->document, acceptance) : status;
     if (status == STATUS_OK) {
         status = write(self, now_us, entry, acceptance);
     }

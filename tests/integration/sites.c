@@ -481,6 +481,52 @@ Test(sites, links_and_coordinators_are_killed_and_stopped)
     }
 }
 
+static void wipe_node_of_site_2(void)
+{
+    char line[256];
+
+    playground_kill(&playground, "site-2/node-1");
+    (void)snprintf(line, sizeof line, "rm -rf %s/site-2/node-1/data", playground.dir);
+    cr_assert_eq(system(line), 0, "%s", line);
+    playground_restart(&playground, "site-2/node-1");
+}
+
+static void accept_loss_at_site_2(void)
+{
+    uint64_t deadline_ms = command_now_ms() + 2 * PLAYGROUND_WAIT_MS;
+    struct command command;
+    bool accepted = false;
+
+    at(2);
+    while (!accepted) {
+        command_run(&command, span_text(""), "orbloom", "shard", "accept-loss", "urls", "all",
+                    "--yes", NULL);
+        accepted = command.exit_status == 0;
+        cr_assert(!accepted || strstr(command.output, "joins its other sites anew") != NULL, "%s",
+                  command.output);
+        cr_assert_lt(command_now_ms(), deadline_ms, "%s", command.errors);
+        command_forget(&command);
+        (void)poll(NULL, 0, POLL_MS);
+    }
+}
+
+/* What an operator gave up at one site is no "absent" there before it has come from the other. */
+Test(sites, an_accepted_loss_is_made_up_for_before_absent_is_said)
+{
+    join();
+    add(2, "both");
+    wait_until_present(1, "both", false);
+    playground_signal(&playground, "site-1/link", SIGSTOP);
+    wipe_node_of_site_2();
+    accept_loss_at_site_2();
+    playground_wait_counter(&playground, "site-2/node-1", "losses_accepted_total", 1);
+    cr_assert_eq(count(2, "before", "absent") + count(2, "nobodys", "absent"), 0);
+    playground_signal(&playground, "site-1/link", SIGCONT);
+    wait_until_present(2, "before", true);
+    wait_until_present(2, "both", true);
+    wait_until_says(2, "says \"absent\"");
+}
+
 Test(sites, a_site_leaves_when_the_other_one_has_its_keys)
 {
     join();

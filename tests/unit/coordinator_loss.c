@@ -1,4 +1,5 @@
 /* An operator accepts a loss: what is refused, what is told, and that it goes on by itself. */
+#include "coordinator/records.h"
 #include "tests/unit/coordinator_moves.h"
 
 enum { NEW_LIFE = 7000, KEYS = 1234 };
@@ -94,6 +95,113 @@ Test(coordinator_loss, it_is_told_and_then_goes_on_to_its_end)
     expect_slot(&stage, 3, SLOT_PAIR, 1, 1);
     lose(1, 3);
     expect_slot(&stage, 6, SLOT_SINGLE, 1, 0); /* And node 2 follows. */
+    close_stage();
+}
+
+/* ---- in sites ---- */
+
+/* In two sites; it is in the document of the first one, with that state. */
+static struct site_set set_of_two(enum site_state other)
+{
+    struct filter_document document = {0};
+    struct site_set sites;
+
+    sample_sites(0, &document);
+    sites = *document_sites(&document);
+    document_fini(&document);
+    sites.entries[1 - sites.own].state = other;
+    return sites;
+}
+
+static void put_in_sites(struct filter_document *document, const void *sites)
+{
+    document->when_full = WHEN_FULL_EXPAND;
+    cr_assert_eq(document_put_sites(document, sites), STATUS_OK);
+    document_epoch_advance(document);
+}
+
+/* Two of three replicas are lost. */
+static void lose_in_sites(const struct site_set *sites)
+{
+    const struct document_entry *entry;
+
+    open_old_stage(DURABILITY_SYNC);
+    entry = document_cache_find(&stage.coordinator->documents, FILTER);
+    cr_assert_eq(records_edit_filter(stage.coordinator, stage.now_us, entry, put_in_sites, sites),
+                 STATUS_OK);
+    lose(1, 0);
+    lose(2, 0);
+}
+
+static const struct site_entry *own_site(void)
+{
+    return site_set_own(document_sites(document_at(&stage)));
+}
+
+Test(coordinator_loss, what_may_be_with_other_sites_is_no_absent_in_the_same_epoch)
+{
+    struct site_set sites = set_of_two(SITE_COUNTED);
+    const struct site_set *after;
+    struct coordinator_told told;
+    uint64_t epoch;
+
+    lose_in_sites(&sites);
+    epoch = document_at(&stage)->epoch;
+    told = accept_loss(true, 0, true, 0);
+    expect(&told, STATUS_OK, "the filter joins its other sites anew here");
+    cr_assert_eq(own_site()->life.number, SITE_FIRST_LIFE, "only told");
+    told = accept_loss(true, 0, false, 0);
+    expect(&told, STATUS_OK, "accepted in epoch");
+    after = document_sites(document_at(&stage));
+    cr_assert_eq(document_at(&stage)->content.groups[0].loss_epoch, epoch + 1);
+    cr_assert_eq(own_site()->life.number, SITE_FIRST_LIFE + 1);
+    cr_assert_eq(own_site()->state, SITE_JOINING);
+    cr_assert(!after->says_absent && !after->takes_adds && after->joins_anew);
+    close_stage();
+}
+
+/* Nobody is left that could tell what is lost here. */
+Test(coordinator_loss, a_site_that_is_alone_begins_no_life)
+{
+    struct site_set sites = set_of_two(SITE_GONE);
+    struct coordinator_told told;
+
+    sites.settled = sites.says_absent = false;
+    lose_in_sites(&sites);
+    told = accept_loss(true, 0, false, 0);
+    expect(&told, STATUS_OK, "accepted in epoch");
+    cr_assert_null(strstr(told.message, "anew"), "%s", told.message);
+    cr_assert_eq(own_site()->life.number, SITE_FIRST_LIFE);
+    cr_assert_eq(own_site()->state, SITE_COUNTED);
+    close_stage();
+}
+
+/* Who leaves says no "absent", and takes nothing any more. */
+Test(coordinator_loss, a_site_that_leaves_goes_on_leaving)
+{
+    struct site_set sites = set_of_two(SITE_COUNTED);
+    struct coordinator_told told;
+
+    sites.entries[sites.own].state = SITE_LEAVING;
+    sites.says_absent = sites.takes_adds = false;
+    lose_in_sites(&sites);
+    told = accept_loss(true, 0, false, 0);
+    expect(&told, STATUS_OK, "accepted in epoch");
+    cr_assert_eq(own_site()->state, SITE_LEAVING);
+    close_stage();
+}
+
+/* Then nobody would ever count. */
+Test(coordinator_loss, who_alone_counts_does_not_join_anew_before_all_is_made_up_for)
+{
+    struct site_set sites = set_of_two(SITE_JOINING);
+    struct coordinator_told told;
+
+    sites.settled = sites.says_absent = false;
+    lose_in_sites(&sites);
+    told = accept_loss(true, 0, false, 0);
+    expect(&told, STATUS_UNAVAILABLE, "this site alone counts");
+    cr_assert_eq(document_at(&stage)->content.groups[0].loss_epoch, 0);
     close_stage();
 }
 
