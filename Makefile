@@ -103,6 +103,7 @@ SRC_client_core  := $(filter-out $(SRC_client_shell),$(wildcard client/*.c))
 SRC_cli          := $(filter-out cli/main.c,$(call sources_of,cli))
 
 SRC_support := $(wildcard tests/support/*.c)
+SRC_preload := $(wildcard tests/preload/*.c)
 SRC_sim     := $(wildcard tests/sim/*.c)
 SRC_disk    := $(wildcard $(patsubst %,tests/support/memory_%.c,disk folder file))
 SIM_SUPPORT := tests/support/memory_store.c $(SRC_disk)
@@ -115,7 +116,7 @@ BENCH_MAINS := $(addprefix bench/,disk.c filters.c handshakes.c kernel.c report.
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(call sources_of,bench))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(foreach d,lib proto $(DAEMONS) client cli,$(call sources_of,$(d))) \
-    $(SRC_support) $(SRC_sim) $(SRC_sim_sites) $(SRC_torture) $(SRC_torture_sites) $(SRC_tests) $(SRC_bench) $(BENCH_MAINS)
+    $(SRC_support) $(SRC_preload) $(SRC_sim) $(SRC_sim_sites) $(SRC_torture) $(SRC_torture_sites) $(SRC_tests) $(SRC_bench) $(BENCH_MAINS)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -135,6 +136,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN_H)
 BIN_DIR_FLAG := -DORBLOOM_BIN_DIR='"$(abspath $(BUILD)/bin)"'
 EXTRA_tests/integration := $(BIN_DIR_FLAG)
 EXTRA_tests/support     := $(BIN_DIR_FLAG)
+EXTRA_tests/preload     := -fPIC -fno-sanitize=all
 EXTRA_tests/torture     := $(BIN_DIR_FLAG)
 EXTRA_tests/torture_sites := $(BIN_DIR_FLAG)
 EXTRA_client/examples   := -Iclient # as orbloom.h is installed
@@ -244,7 +246,14 @@ TEST_ARCHIVES := $(call archives,simulator support bench cli $(foreach d,$(DAEMO
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
 	$(link)
 $(UNIT) $(PROPERTY) $(INTEGRATION): LINK_LIBS = $(TEST_LIBS)
-$(INTEGRATION): | $(PROGRAMS) $(EXAMPLES)
+
+# What integration tests have daemons preload.
+PRELOADED := $(SRC_preload:tests/preload/%.c=$(BUILD)/bin/preload/%.so)
+$(INTEGRATION): | $(PROGRAMS) $(EXAMPLES) $(PRELOADED)
+$(PRELOADED): $(BUILD)/bin/preload/%.so: $(BUILD)/obj/tests/preload/%.o
+	@mkdir -p $(@D)
+	@echo "LD $@"
+	$(Q)$(CC) -shared -o $@ $<
 $(BUILD)/tests/unit/torture_healing: $(call objects,tests/torture/healing.c)
 
 # What they try is pure, so few layers suffice. A guided one holds libFuzzer without its main().

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LIMIT_S = 240, SITES = 2, POLL_MS = 100, KEYS = 3000, KEY_BYTES = 32 };
 
@@ -215,19 +216,52 @@ static void wait_until_answers(int site, const char *key, const char *bound, con
 }
 
 /* Without a bound one of them would sooner or later be on its way still. */
-Test(sites, a_fresh_check_misses_nothing_that_another_site_acknowledged)
+static void expect_fresh(int rounds)
 {
-    enum { ROUNDS = 100 };
     char key[KEY_BYTES];
 
-    join();
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         (void)snprintf(key, sizeof key, "fresh-%d\n", i);
         at(1 + i % SITES);
         PLAYGROUND_DO(key, "add", "urls", "-");
         cr_assert(!answers(1 + (i + 1) % SITES, key, "0", "absent\n", ""), "%s", key);
         wait_until_answers(1 + (i + 1) % SITES, key, "0", "present\n", "");
     }
+}
+
+Test(sites, a_fresh_check_misses_nothing_that_another_site_acknowledged)
+{
+    join();
+    expect_fresh(100);
+}
+
+/* All that these processes know of the time of day is false, and another lie every moment. */
+static void let_clocks_jump(void)
+{
+    static const char clock[] = ORBLOOM_BIN_DIR "/preload/jumping_clock.so";
+    const char *options = getenv("ASAN_OPTIONS");
+    char text_of_options[256];
+
+    (void)snprintf(text_of_options, sizeof text_of_options, "%s:verify_asan_link_order=0",
+                   options != NULL ? options : "");
+    cr_assert_eq(setenv("ASAN_OPTIONS", text_of_options, 1), 0);
+    cr_assert_eq(access(clock, R_OK), 0, "%s", clock);
+    cr_assert_eq(setenv("LD_PRELOAD", clock, 1), 0);
+}
+
+Test(sites, clocks_that_jump_change_nothing)
+{
+    stop();
+    let_clocks_jump();
+    start();
+    join();
+    expect_fresh(20);
+    wait_until_answers(2, "nobodys-1\n", "1s", "absent\n", "");
+    playground_signal(&playground, "site-1/link", SIGSTOP);
+    wait_until_answers(2, "nobodys-1\n", "1s", "unknown\n", "BEHIND: site-1");
+    playground_signal(&playground, "site-1/link", SIGCONT);
+    wait_until_answers(2, "nobodys-1\n", "1s", "absent\n", "");
+    wait_until_present(2, "before", false);
 }
 
 Test(sites, a_site_that_is_behind_is_named)
