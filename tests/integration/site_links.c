@@ -318,6 +318,25 @@ static void greet_until_answered(struct stranger *stranger)
     cr_assert_eq(answer.kind, FRAME_SITE_HELLO);
 }
 
+/* A link of another version, which is told so, whatever it says next; other links go on. */
+Test(site_links, a_link_of_another_version_is_told_which_one_to_upgrade)
+{
+    struct frame hello = greeting();
+    struct stranger stranger;
+    struct frame answer;
+
+    hello.body.site_hello.version = 9;
+    stranger_open_curve(&stranger, gate, &keys[1], keys[0].public);
+    stranger_send_frame(&stranger, &hello);
+    cr_assert(stranger_receive(&stranger, COMMAND_LIMIT_MS, &answer));
+    cr_assert_eq(answer.kind, FRAME_SITE_CLOSE);
+    cr_assert_not_null(strstr(answer.body.site_close.message, "upgrade the older one"), "%s",
+                       answer.body.site_close.message);
+    stranger_close(&stranger);
+    wait_for(first_logs, "speaks version 9 of what links tell each other", "it logs");
+    wait_for(first_says, CONNECTED, "it says");
+}
+
 /* By plain TCP, by plain ZMTP, and by one who has the key of a site. */
 Test(site_links, garbage_and_huge_frames_do_no_harm)
 {
