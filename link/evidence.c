@@ -141,15 +141,7 @@ static bool knows_gone(const struct noted_set *noted, const struct site_set *doc
     struct site_set set;
 
     expand(noted, &set);
-    for (uint32_t i = 0; noted != NULL && i < document->count; i++) {
-        const struct site_entry *known = site_set_find(&set, &document->entries[i].id);
-
-        if (document->entries[i].state == SITE_GONE &&
-            (known == NULL || known->state != SITE_GONE)) {
-            return false;
-        }
-    }
-    return noted != NULL;
+    return noted != NULL && site_set_knows_gone(&set, document);
 }
 
 /* Does it have each site in its present life? */

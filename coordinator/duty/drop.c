@@ -182,8 +182,16 @@ static enum status judge_scope(const struct coordinator *self, uint64_t now_us,
                                struct command *command)
 {
     const struct site_set *sites = document_sites(&command->entry->document);
+    const struct site_entry *own = site_set_own(sites);
     char names[SITES_TEXT_BYTES];
 
+    if (own != NULL && own->state == SITE_GONE && command->request->scope == DROP_EVERYWHERE) {
+        (void)snprintf(command->message, sizeof command->message,
+                       "filter %.128s has left this site, and is not this one's to drop at others: "
+                       "--here drops what is left of it here",
+                       command->entry->document.content.name);
+        return STATUS_INVALID;
+    }
     if (site_set_live(sites) < 2 || command->request->scope == DROP_EVERYWHERE) {
         return STATUS_OK;
     }

@@ -168,13 +168,13 @@ static enum status judge_life(struct coordinator *self, const struct filter_docu
             "remove the others first",
             document->content.name);
     }
-    if (own->life.number == SITE_LAST_LIFE) {
+    acceptance->life = (struct site_life){.number = site_life_next(own->life.number),
+                                          .tag = self->effects.random(self->effects.context)};
+    if (acceptance->life.number == 0) {
         return coordinator_refuse(acceptance->message, STATUS_TOO_LARGE,
                                   "this site can't join the others anew, as its life is the last "
                                   "one that there can be: remove it from the filter's sites first");
     }
-    acceptance->life = (struct site_life){.number = own->life.number + 1,
-                                          .tag = self->effects.random(self->effects.context)};
     return STATUS_OK;
 }
 

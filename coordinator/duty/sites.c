@@ -70,6 +70,8 @@ static void fence(struct coordinator *self, uint64_t now_us, struct in_sites *no
 static const char *step_name(enum sites_step step)
 {
     switch (step) {
+    case SITES_COME_BACK:
+        return "this one has it again, and joins anew";
     case SITES_JOIN_ANEW:
         return "this one was put back to an older copy, and joins anew";
     case SITES_MERGE:

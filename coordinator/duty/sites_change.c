@@ -169,20 +169,12 @@ static enum status check_entry(struct command *self)
             "%.128s`",
             site_state_name(own->state), site, name_of(self));
     }
-    if (held == NULL || held->state == SITE_JOINING) {
+    if (held == NULL || held->state == SITE_JOINING || held->state == SITE_GONE) {
         return STATUS_OK;
     }
-    return held->state == SITE_GONE
-               ? coordinator_refuse(
-                     self->message, STATUS_INVALID,
-                     "site %.32s was in filter %.128s, and is gone for good under its key. With "
-                     "another one (`orbloom keygen --site FILE`) it may come back, without the "
-                     "filter; but the key is the whole site's: it leaves all other filters with "
-                     "it. Else create a new filter, and add the site to that",
-                     site, name_of(self))
-               : coordinator_refuse(self->message, STATUS_EXISTS,
-                                    "filter %.128s is in site %.32s already, which is %s",
-                                    name_of(self), site, site_state_name(held->state));
+    return coordinator_refuse(self->message, STATUS_EXISTS,
+                              "filter %.128s is in site %.32s already, which is %s", name_of(self),
+                              site, site_state_name(held->state));
 }
 
 /* Not where other sites have one already, which was lost here with the store: of two sets that were
@@ -209,16 +201,60 @@ static enum status begin_set(struct coordinator *self, struct command *command)
     return STATUS_OK;
 }
 
+/* What was told as dropped everywhere would be so once it is one of them again. */
+static bool has_dropped(const struct coordinator *self, const struct command *command)
+{
+    const struct in_sites *note = in_sites_of(self, &command->entry->document.content.uid);
+    const struct site_heard *heard = note != NULL ? in_sites_find(note, &command->other.id) : NULL;
+
+    return heard != NULL && heard->dropped;
+}
+
+/* It had left, or was removed. */
+static enum status bring_back(struct coordinator *self, struct command *command,
+                              const struct site_entry *newcomer, struct site_entry *gone)
+{
+    struct site_entry entry = *newcomer;
+
+    entry.life.number = site_life_first_of_next_return(gone->life.number);
+    if (entry.life.number == 0) {
+        return STATUS_TOO_LARGE;
+    }
+    if (has_dropped(self, command)) {
+        return coordinator_refuse(
+            command->message, STATUS_INVALID,
+            "site %.32s has dropped filter %.128s for all sites, while it was none of them any "
+            "more, and would drop it here: create a new filter, and add the site to that",
+            command->request->site.site, name_of(command));
+    }
+    *gone = entry;
+    return site_set_live(&command->next) <= SITE_SET_MAX_LIVE ? STATUS_OK : STATUS_TOO_LARGE;
+}
+
+static enum status put_entry(struct coordinator *self, struct command *command,
+                             const struct site_entry *entry)
+{
+    for (uint32_t i = 0; i < command->next.count; i++) {
+        if (site_id_equal(&command->next.entries[i].id, &entry->id)) {
+            return bring_back(self, command, entry, &command->next.entries[i]);
+        }
+    }
+    return site_set_add(&command->next, entry);
+}
+
 static enum status put_newcomer(struct coordinator *self, struct command *command)
 {
     struct site_entry entry = {
         .id = command->other.id, .life = first_life(self), .state = SITE_JOINING};
+    const struct site_entry *held;
+    enum status status;
     const char *fault;
 
     if (command->next.count == 0 && begin_set(self, command) != STATUS_OK) {
         return STATUS_CONFLICT;
     }
-    if (site_set_find(&command->next, &entry.id) != NULL) {
+    held = site_set_find(&command->next, &entry.id);
+    if (held != NULL && held->state != SITE_GONE) {
         return STATUS_OK; /* It is on its way. */
     }
     if (find_named(&command->next, command->request->site.site, false) != NULL) {
@@ -236,12 +272,16 @@ static enum status put_newcomer(struct coordinator *self, struct command *comman
             "logs of orbloom-link at both sites",
             command->request->site.site);
     }
-    if (site_set_add(&command->next, &entry) != STATUS_OK) {
+    status = put_entry(self, command, &entry);
+    if (status == STATUS_TOO_LARGE) {
         return coordinator_refuse(
             command->message, STATUS_TOO_LARGE,
             "filter %.128s has as many sites as there may be: %d, and %d with those "
             "that are gone",
             name_of(command), SITE_SET_MAX_LIVE, SITE_SET_MAX);
+    }
+    if (status != STATUS_OK) {
+        return status;
     }
     fault = sites_fault(&command->next);
     command->changed = true;
@@ -302,8 +342,7 @@ static enum status judge_leave(struct command *self, struct site_entry *entry)
             self->message, STATUS_INVALID,
             "%.32s joins: where it can't make the filter, `orbloom site` there says why, "
             "and what helps; it goes on by itself then. Once it has made it, it leaves "
-            "there. --now --confirmed-off %.32s takes its key, which is the whole site's, "
-            "out of this filter for good",
+            "there. Where it can't, --now --confirmed-off %.32s takes it out of the set",
             site, site);
     }
     if (entry != &self->next.entries[self->next.own]) {

@@ -79,12 +79,12 @@ static enum status fill_sites(struct coordinator *self, const struct site_filter
     sites.takes_adds = sites.says_absent = sites.settled = false;
     site_set_forget_orders(&sites);
     entry = &sites.entries[sites.own];
-    if (entry->life.number == SITE_LAST_LIFE) {
+    if (site_life_next(entry->life.number) == 0) {
         return STATUS_TOO_LARGE;
     }
     sites.joins_anew = entry->life.number > SITE_FIRST_LIFE || entry->state == SITE_COUNTED;
     entry->state = SITE_JOINING;
-    entry->life.number++;
+    entry->life.number = site_life_next(entry->life.number);
     entry->life.tag = self->effects.random(self->effects.context);
     return document_put_sites(document, &sites);
 }

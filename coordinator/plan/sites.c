@@ -45,17 +45,10 @@ static struct sites_peer peer_or_none(const struct sites_view *view, const struc
     return peer != NULL ? *peer : (struct sites_peer){.id = *id};
 }
 
-/* The state that a set gives to that life; 0: none. */
+/* The state that a set, if there is one, gives to that life; 0: none. */
 static uint32_t state_in(const struct site_set *set, const struct site_entry *entry)
 {
-    const struct site_entry *held = set != NULL ? site_set_find(set, &entry->id) : NULL;
-
-    if (held == NULL) {
-        return 0;
-    }
-    return held->state == SITE_GONE || site_life_compare(&held->life, &entry->life) == 0
-               ? (uint32_t)held->state
-               : 0;
+    return set != NULL ? site_set_state_of(set, entry) : 0;
 }
 
 /* Does a site count, this one and `but` left out? NULL: nobody else is left out. */
@@ -86,6 +79,14 @@ static bool is_further_there(const struct site_entry *own, const struct site_ent
     return there->state > own->state && site_life_compare(&own->life, &there->life) == 0;
 }
 
+static bool knows_return(const struct site_set *document, const struct site_entry *there)
+{
+    const struct site_entry *held = site_set_find(document, &there->id);
+
+    return held != NULL &&
+           site_life_return(held->life.number) >= site_life_return(there->life.number);
+}
+
 /* Nobody takes adds or counts before all sites have fenced that it joins. A newcomer has still to
  * hear of them. */
 static bool has_forgotten_one(const struct site_set *document, const struct site_set *there)
@@ -94,7 +95,7 @@ static bool has_forgotten_one(const struct site_set *document, const struct site
         bool known_to_all = there->entries[i].state == SITE_COUNTED ||
                             (i == there->own && there->takes_adds);
 
-        if (known_to_all && site_set_find(document, &there->entries[i].id) == NULL) {
+        if (known_to_all && !knows_return(document, &there->entries[i])) {
             return true;
         }
     }
@@ -116,7 +117,19 @@ static bool accuses(const struct site_set *document, const struct sites_peer *pe
            has_forgotten_one(document, peer->fenced);
 }
 
-/* Above every one heard of. */
+/* A site that counts has it back. */
+static bool calls_back(const struct site_set *document, const struct sites_peer *peer)
+{
+    const struct site_entry *own = site_set_own(document);
+    const struct site_entry *there = peer->fenced != NULL ? site_set_find(peer->fenced, &own->id)
+                                                          : NULL;
+
+    return there != NULL && there->state != SITE_GONE &&
+           site_life_return(there->life.number) > site_life_return(own->life.number) &&
+           (site_set_own(peer->fenced)->state == SITE_COUNTED || peer->fenced->joins_anew);
+}
+
+/* Above every one heard of; 0: there is none. */
 static uint64_t next_life(const struct sites_view *view)
 {
     const struct site_entry *own = site_set_own(view->document);
@@ -129,7 +142,7 @@ static uint64_t next_life(const struct sites_view *view)
 
         number = there != NULL && there->life.number > number ? there->life.number : number;
     }
-    return number + 1;
+    return site_life_next(number);
 }
 
 static bool step_anew(const struct sites_view *view, struct sites_decision *out)
@@ -146,12 +159,32 @@ static bool step_anew(const struct sites_view *view, struct sites_decision *out)
         wait_for(out, SITES_WAIT_LIFE, &own->id);
         return true;
     }
-    if (!put_back || own->state > SITE_COUNTED || life.number > SITE_LAST_LIFE) {
+    if (!put_back || own->state > SITE_COUNTED || life.number == 0) {
         return false;
     }
     out->step = SITES_JOIN_ANEW;
     site_set_begin_life(&out->next, &life);
     return true;
+}
+
+/* It had left, or was removed, and is to have the filter again. What it has kept others may lack.
+ */
+static bool step_back(const struct sites_view *view, struct sites_decision *out)
+{
+    const struct site_life life = {.number = next_life(view), .tag = view->tag};
+
+    for (uint32_t i = 0; i < view->npeers && life.number != 0; i++) {
+        out->next = *view->document;
+        if (calls_back(view->document, &view->peers[i]) &&
+            site_set_merge(&out->next, view->peers[i].fenced) == STATUS_OK &&
+            sites_fault(&out->next) == NULL) {
+            out->step = SITES_COME_BACK;
+            out->next.settled = false;
+            site_set_begin_life(&out->next, &life);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Nobody counts; but one that joins anew may be the only one that ever did. What somebody had who
@@ -188,8 +221,7 @@ static bool left_in_order(const struct sites_view *view, const struct site_set *
         const struct site_entry *before = &document->entries[i];
 
         if (i != document->own && before->state != SITE_GONE &&
-            site_set_find(after, &before->id)->state == SITE_GONE &&
-            !sites_done(view, &before->id)) {
+            site_set_state_of(after, before) == SITE_GONE && !sites_done(view, &before->id)) {
             return false;
         }
     }
@@ -372,18 +404,6 @@ static bool step_absent(const struct sites_view *view, struct sites_decision *ou
 
 /* ---- what is left of others ---- */
 
-/* Has that set every site as GONE that the document has so? */
-static bool knows_gone(const struct site_set *document, const struct site_set *set)
-{
-    for (uint32_t i = 0; i < document->count; i++) {
-        if (document->entries[i].state == SITE_GONE &&
-            state_in(set, &document->entries[i]) != SITE_GONE) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Nobody to be compared with makes nobody whole but who was so before. */
 static bool step_settle(const struct sites_view *view, struct sites_decision *out)
 {
@@ -404,8 +424,8 @@ static bool step_settle(const struct sites_view *view, struct sites_decision *ou
         struct sites_peer peer = peer_or_none(view, &other->id);
 
         if (!MUTANT(SITE_SETTLE_EARLY) &&
-            (peer.compared == NULL || !knows_gone(view->document, peer.compared) ||
-             !knows_gone(view->document, peer.compared_here))) {
+            (peer.compared == NULL || !site_set_knows_gone(peer.compared, view->document) ||
+             !site_set_knows_gone(peer.compared_here, view->document))) {
             wait_for(out, SITES_WAIT_COMPARE, &other->id);
             return true;
         }
@@ -509,15 +529,14 @@ static bool step_gone(const struct sites_view *view, struct sites_decision *out)
 void sites_decide(const struct sites_view *view, struct sites_decision *out)
 {
     static bool (*const steps[])(const struct sites_view *, struct sites_decision *) = {
-        step_anew, step_merge, step_open, step_count, step_settle, step_absent, step_gone,
+        step_back,  step_anew,   step_merge,  step_open,
+        step_count, step_settle, step_absent, step_gone,
     };
     const struct site_entry *own = site_set_own(view->document);
+    size_t nsteps = own != NULL && own->state == SITE_GONE ? 1 : sizeof steps / sizeof steps[0];
 
     *out = (struct sites_decision){.action = SITES_NOTHING, .next = *view->document};
-    if (own == NULL || own->state == SITE_GONE) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+    for (size_t i = 0; own != NULL && i < nsteps; i++) {
         struct sites_decision trial = {.next = *view->document};
 
         if (!steps[i](view, &trial)) {

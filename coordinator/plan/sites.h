@@ -64,6 +64,7 @@ struct sites_view {
 
 enum sites_step {
     SITES_STEP_NONE = 0,
+    SITES_COME_BACK,
     SITES_JOIN_ANEW,
     SITES_MERGE,
     SITES_OPEN,

@@ -73,10 +73,11 @@ static bool take_fenced(struct site_heard *held, const struct site_filter *told)
     return true;
 }
 
-static bool is_done(const struct site_heard *held, const struct site_id *leaver)
+static bool is_done(const struct site_heard *held, const struct site_entry *leaver)
 {
     for (uint32_t i = 0; i < held->ndone; i++) {
-        if (site_id_equal(&held->done[i], leaver)) {
+        if (site_id_equal(&held->done[i].leaver, &leaver->id) &&
+            site_life_compare(&held->done[i].life, &leaver->life) == 0) {
             return true;
         }
     }
@@ -89,8 +90,10 @@ static bool take_done(struct site_heard *held, const struct site_filter *told)
     bool news = false;
 
     for (uint32_t i = 0; i < told->ndone; i++) {
-        if (held->ndone < SITE_SET_MAX_LIVE && !is_done(held, &told->done[i])) {
-            held->done[held->ndone++] = told->done[i];
+        const struct site_entry *leaver = site_set_find(&told->document, &told->done[i]);
+
+        if (leaver != NULL && held->ndone < SITE_SET_MAX_LIVE && !is_done(held, leaver)) {
+            held->done[held->ndone++] = (struct done_with){leaver->id, leaver->life};
             news = true;
         }
     }
@@ -103,9 +106,9 @@ static void forget_done(struct site_heard *held)
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < held->ndone; i++) {
-        const struct site_entry *entry = site_set_find(&held->fenced, &held->done[i]);
+        const struct site_entry leaver = {.id = held->done[i].leaver, .life = held->done[i].life};
 
-        if (entry == NULL || entry->state != SITE_GONE) {
+        if (site_set_state_of(&held->fenced, &leaver) != SITE_GONE) {
             held->done[kept++] = held->done[i];
         }
     }
@@ -265,6 +268,17 @@ static bool is_of_that_life(const struct site_set *document, const struct site_h
     return entry == NULL || site_life_compare(&entry->life, &held->life) == 0;
 }
 
+/* Of leavers in the lives that the document knows. */
+static void put_done(const struct site_set *document, const struct site_heard *held,
+                     struct sites_peer *peer)
+{
+    for (uint32_t i = 0; i < document->count; i++) {
+        if (is_done(held, &document->entries[i])) {
+            peer->done[peer->ndone++] = document->entries[i].id;
+        }
+    }
+}
+
 /* What it told in another life than the document knows counts for nothing but to be merged, which
  * comes before all else: so it is left out once that would change nothing. */
 static void put_heard(const struct site_set *document, const struct site_heard *held,
@@ -276,8 +290,7 @@ static void put_heard(const struct site_set *document, const struct site_heard *
         peer->fenced = &held->fenced;
     }
     if (same) {
-        memcpy(peer->done, held->done, sizeof peer->done);
-        peer->ndone = held->ndone;
+        put_done(document, held, peer);
     }
 }
 

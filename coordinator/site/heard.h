@@ -37,7 +37,10 @@ struct site_heard {
     uint64_t keys;
     bool is_fenced; /* in that life; else nothing is known */
     struct site_set fenced;
-    struct site_id done[SITE_SET_MAX_LIVE];
+    struct done_with {
+        struct site_id leaver;
+        struct site_life life; /* in which it leaves: it may come back, and leave again */
+    } done[SITE_SET_MAX_LIVE];
     uint32_t ndone;
 };
 

@@ -243,7 +243,7 @@ static void join_anew(struct coordinator *self, uint64_t now_us, struct newcomer
     const struct site_entry *named = site_set_find(&sites, own);
     struct site_life life = {.tag = self->effects.random(self->effects.context)};
 
-    if (named == NULL || named->life.number == SITE_LAST_LIFE ||
+    if (named == NULL || site_life_next(named->life.number) == 0 ||
         !document_logs_keys(&entry->document)) {
         refuse(one, "a filter here has its uid, and is not that one: drop it here");
         return;
@@ -251,8 +251,7 @@ static void join_anew(struct coordinator *self, uint64_t now_us, struct newcomer
     sites.own = (uint32_t)(named - sites.entries);
     sites.settled = false;
     site_set_forget_orders(&sites);
-    site_set_forget_orders(&sites);
-    life.number = named->life.number + 1;
+    life.number = site_life_next(named->life.number);
     site_set_begin_life(&sites, &life);
     if (records_edit_sites(self, now_us, entry, &sites) == STATUS_OK) {
         log_line(LOG_WARN,

@@ -1,7 +1,7 @@
 /* Entries are kept by rising ids, so that equal sets have equal bytes. Merging takes the greater of
- * two entries in an order of its own for each part, so neither order nor repetition matters: GONE
- * if either is; the newer life; and of what belongs to that life alone, the later state and, should
- * two names be told for it, the one that sorts last. */
+ * two entries in an order of its own for each part, so neither order nor repetition matters: the
+ * later return; of one return GONE if either is; the newer life; and of what belongs to that life
+ * alone, the later state and, should two names be told for it, the one that sorts last. */
 #include "map/sites.h"
 
 #include "base/mutant.h"
@@ -80,6 +80,26 @@ int site_life_compare(const struct site_life *a, const struct site_life *b)
     return a->number != b->number ? compare(a->number, b->number) : compare(a->tag, b->tag);
 }
 
+uint64_t site_life_return(uint64_t number)
+{
+    return number >> SITE_RETURN_SHIFT;
+}
+
+uint64_t site_life_next(uint64_t number)
+{
+    bool is_last = number >= SITE_LAST_LIFE ||
+                   site_life_return(number + 1) != site_life_return(number);
+
+    return is_last ? 0 : number + 1;
+}
+
+uint64_t site_life_first_of_next_return(uint64_t number)
+{
+    uint64_t next = (site_life_return(number) + 1) << SITE_RETURN_SHIFT | SITE_FIRST_LIFE;
+
+    return next <= SITE_LAST_LIFE ? next : 0;
+}
+
 /* The first entry whose id is not below. */
 static uint32_t position_of(const struct site_set *self, const struct site_id *id)
 {
@@ -111,6 +131,35 @@ uint32_t site_set_live(const struct site_set *self)
         live += self->entries[i].state != SITE_GONE;
     }
     return live;
+}
+
+uint64_t site_entry_gone(const struct site_entry *entry)
+{
+    return site_life_return(entry->life.number) + (entry->state == SITE_GONE);
+}
+
+uint32_t site_set_state_of(const struct site_set *self, const struct site_entry *entry)
+{
+    const struct site_entry *held = site_set_find(self, &entry->id);
+
+    if (held != NULL && site_entry_gone(held) > site_life_return(entry->life.number)) {
+        return SITE_GONE;
+    }
+    return held != NULL && site_life_compare(&held->life, &entry->life) == 0 ? (uint32_t)held->state
+                                                                             : 0;
+}
+
+bool site_set_knows_gone(const struct site_set *self, const struct site_set *other)
+{
+    for (uint32_t i = 0; i < other->count; i++) {
+        const struct site_entry *held = site_set_find(self, &other->entries[i].id);
+        uint64_t gone = held != NULL ? site_entry_gone(held) : 0;
+
+        if (gone < site_entry_gone(&other->entries[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Each of the rules below returns NULL, or what is wrong. */
@@ -182,6 +231,11 @@ void site_set_forget_orders(struct site_set *self)
     }
 }
 
+static bool same_return(const struct site_entry *a, const struct site_entry *b)
+{
+    return site_life_return(a->life.number) == site_life_return(b->life.number);
+}
+
 /* What is known of a site when both are: see the head. The orders are those of the first. */
 static struct site_entry later(const struct site_entry *a, const struct site_entry *b)
 {
@@ -198,7 +252,7 @@ static struct site_entry later(const struct site_entry *a, const struct site_ent
             memcpy(entry.name, b->name, SITE_NAME_BYTES);
         }
     }
-    if (a->state == SITE_GONE || b->state == SITE_GONE) {
+    if (same_return(a, b) && (a->state == SITE_GONE || b->state == SITE_GONE)) {
         entry.state = MUTANT(SITE_GONE_FORGOTTEN) && a->state == SITE_GONE ? b->state : SITE_GONE;
     }
     return entry;
@@ -210,13 +264,13 @@ static bool entry_equal(const struct site_entry *a, const struct site_entry *b)
            a->state == b->state && strncmp(a->name, b->name, SITE_NAME_BYTES) == 0;
 }
 
-/* Is one GONE that was not? Who was never heard of otherwise never took an add: for that it would
- * have had to be in this set. */
+/* Is one GONE that was not, perhaps back since? Who was never heard of otherwise never took an add:
+ * for that it would have had to be in this set. */
 static bool loses_one(const struct site_set *before, const struct site_set *after)
 {
     for (uint32_t i = 0; i < before->count; i++) {
         if (before->entries[i].state != SITE_GONE &&
-            site_set_find(after, &before->entries[i].id)->state == SITE_GONE) {
+            site_set_state_of(after, &before->entries[i]) == SITE_GONE) {
             return true;
         }
     }
@@ -238,8 +292,9 @@ void site_set_begin_life(struct site_set *self, const struct site_life *life)
 {
     struct site_entry *own = &self->entries[self->own];
 
-    assert(self->count > 0 && own->state <= SITE_COUNTED);
-    assert(life->number > own->life.number);
+    assert(self->count > 0 && life->number > own->life.number);
+    assert(own->state <= SITE_COUNTED ||
+           site_life_return(life->number) > site_life_return(own->life.number));
     own->life = *life;
     own->state = SITE_JOINING;
     self->takes_adds = self->says_absent = false;

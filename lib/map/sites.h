@@ -3,10 +3,11 @@
  * The set is content of the epoch, so that no router acknowledges or answers under a set that has
  * been fenced. Each site has one of its own; they are merged, in any order and as often as one
  * likes, and are equal then. In it is every site that was ever heard of: one that is GONE stays, so
- * that nobody who was cut off meanwhile brings it back. A site that returns has another id.
+ * that nobody who was cut off meanwhile brings it back.
  *
  * A site's life rises when its data were put back: what an older life had may be lost, so with a
- * newer one it joins anew.
+ * newer one it joins anew. And a site that is GONE may come back: as if it were another one, under
+ * a number of its own, the return. Whoever knows of a return knows that all before it are gone.
  *
  * Bounds:  SITE_SET_MAX_LIVE sites that are not GONE, SITE_SET_MAX in all.
  * Errors:  as said at each function.
@@ -45,12 +46,16 @@ struct site_id {
     uint64_t low;
 };
 
-/* No life has a number beyond it, so that there is always a next one in 64 bits. */
+/* The number of a life has two parts: below are those of one return, from SITE_FIRST_LIFE on, above
+ * the returns, from 0 on. */
+enum { SITE_RETURN_SHIFT = 48 };
+
+/* No life has a number beyond it. */
 #define SITE_LAST_LIFE (UINT64_MAX / 2)
 
 /* One continuous life of a site's data, for one filter. */
 struct site_life {
-    uint64_t number; /* above every one heard of before; from 1 on */
+    uint64_t number; /* above every one heard of before */
     uint64_t tag;    /* random: tells apart two that took the same number */
 };
 
@@ -97,6 +102,15 @@ const char *site_id_show(const struct site_id *id, char text[SITE_ID_TEXT_BYTES]
 /* Below 0, 0, above 0: is `a` the older life, the same one, the newer one? */
 int site_life_compare(const struct site_life *a, const struct site_life *b);
 
+/* How often a site that has lives of this number was GONE before. */
+uint64_t site_life_return(uint64_t number);
+
+/* The next number of the same return; 0: there is none. */
+uint64_t site_life_next(uint64_t number);
+
+/* The first number of the next return; 0: there is none. */
+uint64_t site_life_first_of_next_return(uint64_t number);
+
 /* NULL: there is none. */
 const struct site_entry *site_set_find(const struct site_set *self, const struct site_id *id);
 
@@ -109,12 +123,22 @@ void site_set_forget_orders(struct site_set *self);
 /* How many are not GONE. */
 uint32_t site_set_live(const struct site_set *self);
 
+/* The state that the set gives to that life of that site, GONE also where it knows a later return;
+ * 0: it knows it not, or another life of that return. */
+uint32_t site_set_state_of(const struct site_set *self, const struct site_entry *entry);
+
+/* How many returns of the site are gone, the first one counted as well. */
+uint64_t site_entry_gone(const struct site_entry *entry);
+
+/* Does it have all as GONE that `other` has so? */
+bool site_set_knows_gone(const struct site_set *self, const struct site_set *other);
+
 /* One that is not in it yet; the first one is the own one. STATUS_EXISTS, STATUS_TOO_LARGE,
  * STATUS_INVALID (no id, name, life or state); the set is as before then. */
 MUST_USE enum status site_set_add(struct site_set *self, const struct site_entry *entry);
 
-/* Everything later that `other` knows. GONE is later than all else; otherwise the newer life with
- * its state and name, and within one life the later state. Not of an empty set.
+/* Everything later that `other` knows: the later return; of one return GONE, else the newer life
+ * with its state and name, and within one life the later state. Not of an empty set.
  *
  * What the own site may do is cut down to what its entry allows then: nothing in a life that it
  * did not have before. And it is no longer settled where another site has become GONE; who knows
@@ -124,8 +148,9 @@ MUST_USE enum status site_set_add(struct site_set *self, const struct site_entry
  * set is as before then. */
 MUST_USE enum status site_set_merge(struct site_set *self, const struct site_set *other);
 
-/* The own site begins a life: its data were put back, or some are lost. It joins anew, with all
- * steps of joining before it. `number` is above every one heard of. */
+/* The own site begins a life: its data were put back, or some are lost, or it comes back. It joins
+ * anew, with all steps of joining before it. `number` is above every one heard of, and of a site
+ * that leaves or is GONE of another return. */
 void site_set_begin_life(struct site_set *self, const struct site_life *life);
 
 /* May others have something of it that it lacks? Who joins anew is not through with it before it

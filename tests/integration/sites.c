@@ -568,8 +568,26 @@ Test(sites, a_site_leaves_when_the_other_one_has_its_keys)
     PLAYGROUND_DO("", "site", "remove", "urls", "site-2", "--timeout", "20s");
     cr_assert_eq(count(1, "parting", "present"), KEYS);
     cr_assert_eq(count(2, "nobodys", "absent"), 0, "it says no absent any more");
-    at(1);
-    expect_refusal("gone for good", "add", "urls", "site-2");
+}
+
+/* With what it has kept; then with nothing, as it has dropped that. */
+Test(sites, a_site_that_has_left_comes_back_as_often_as_it_likes)
+{
+    join();
+    for (int round = 0; round < 2; round++) {
+        at(2);
+        PLAYGROUND_DO("", "site", "remove", "urls", "site-2", "--timeout", "20s");
+        if (round == 1) {
+            PLAYGROUND_DO("", "drop", "urls", "--here", "--timeout", "20s");
+        }
+        add(1, round == 0 ? "meanwhile-0" : "meanwhile-1");
+        PLAYGROUND_DO("", "site", "add", "urls", "site-2", "--timeout", "60s");
+        cr_assert_eq(count(2, round == 0 ? "meanwhile-0" : "meanwhile-1", "present"), KEYS);
+        cr_assert_eq(count(2, "before", "present"), KEYS);
+        cr_assert_geq(count(2, "nobodys", "absent"), KEYS * 9 / 10);
+        add(2, round == 0 ? "back-0" : "back-1");
+        wait_until_present(1, round == 0 ? "back-0" : "back-1", false);
+    }
 }
 
 Test(sites, what_cannot_be_is_refused_with_the_reason)

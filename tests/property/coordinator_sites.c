@@ -4,7 +4,10 @@
  * As in tests/models/site_set.pml, with more sites and keys: quorums are an instant, what is told
  * is as old as it likes, and marks and comparisons are begun at one time and applied at another.
  *
- * Then the same with sites that are put back to an older copy of themselves, as in site_life.pml:
+ * Then the same with sites that come back after they are GONE: with what they had, or, burnt, with
+ * nothing.
+ *
+ * And with sites that are put back to an older copy of themselves, as in site_life.pml:
  * nothing is expected of one before every other site has looked at how far it knows its log, and
  * has given it a mark since. */
 #include "coordinator/plan/sites.h"
@@ -29,8 +32,7 @@ struct flight {
 /* What one site has of another. */
 struct known {
     struct site_set told;
-    struct site_id done[SITE_SET_MAX_LIVE];
-    uint32_t ndone;
+    struct site_life done[SITES]; /* the life of each leaver that it is done with; 0: it is not */
     struct site_set marked;
     struct site_set compared;
     struct site_set compared_here;
@@ -43,6 +45,7 @@ struct known {
 
 struct site {
     bool off;
+    bool unaware; /* it was removed while it was off, and is back, but has not fenced that */
     struct site_set document;
     struct site_set fenced;
     uint64_t own;
@@ -55,6 +58,8 @@ struct site {
 
 static struct site copies[SITES];
 static bool put_backs;
+static bool comes_back;
+static uint32_t came_back;
 static uint32_t noticed;
 static uint64_t lost; /* keys that nobody has any more */
 
@@ -174,9 +179,13 @@ static struct sites_view view_of(uint32_t i, struct sites_peer peers[SITES])
                                        .fenced = if_any(&known->told),
                                        .marked = if_any(&known->marked),
                                        .compared = if_any(&known->compared),
-                                       .compared_here = if_any(&known->compared_here),
-                                       .ndone = known->ndone};
-        memcpy(peers[k].done, known->done, sizeof known->done);
+                                       .compared_here = if_any(&known->compared_here)};
+        for (uint32_t leaver = 0; leaver < SITES; leaver++) {
+            if (known->done[leaver].number != 0 &&
+                is_life(&known->done[leaver], &sites[i].document, leaver)) {
+                peers[k].done[peers[k].ndone++] = id_of(leaver);
+            }
+        }
     }
     return (struct sites_view){.document = &sites[i].document,
                                .fenced = &sites[i].fenced,
@@ -198,28 +207,62 @@ static void decide(uint32_t i)
         cr_assert(site_set_covers(&decision.next, &sites[i].document), "seed %" PRIu64, seed);
         sites[i].document = decision.next;
         noticed += decision.step == SITES_JOIN_ANEW;
+        came_back += decision.step == SITES_COME_BACK;
         if (decision.step == SITES_SAY_ABSENT) {
             sites[i].unanswered = 0;
         }
     }
 }
 
+/* It has nothing of the filter, and is told of it by one that counts. */
+static void make(uint32_t i, const struct site_set *told)
+{
+    struct site_set *document = &sites[i].document;
+
+    if (!lives(told, i) || site_set_own(told)->state != SITE_COUNTED) {
+        return;
+    }
+    *document = *told;
+    while (!site_id_equal(&document->entries[document->own].id, &(struct site_id){.low = i + 1})) {
+        document->own = (document->own + 1) % document->count;
+    }
+    document->entries[document->own].state = SITE_JOINING;
+    document->entries[document->own].life = (struct site_life){
+        site_life_next(life_of(told, i).number), random_next(&state)};
+    document->takes_adds = document->says_absent = document->settled = false;
+    document->joins_anew = true;
+    sites[i].fenced = *document;
+    came_back++;
+}
+
 /* What k is now is told to i. */
 static void tell(uint32_t i, uint32_t k)
 {
     struct sites_peer peers[SITES];
-    struct sites_view view = view_of(k, peers);
+    struct sites_view view;
     struct known *known = &sites[i].known[k];
 
+    if (sites[k].document.count == 0) {
+        return;
+    }
+    if (sites[i].document.count == 0) {
+        make(i, &sites[k].fenced);
+        return;
+    }
+    view = view_of(k, peers);
     known->told = sites[k].fenced;
-    known->ndone = 0;
     for (uint32_t leaver = 0; leaver < SITES; leaver++) {
         struct site_id id = id_of(leaver);
 
-        if (sites_done(&view, &id)) {
-            known->done[known->ndone++] = id;
-        }
+        known->done[leaver] = sites_done(&view, &id) ? life_of(&sites[k].document, leaver)
+                                                     : (struct site_life){0};
     }
+}
+
+static void fence(uint32_t i)
+{
+    sites[i].fenced = sites[i].document;
+    sites[i].unaware &= sites[i].fenced.says_absent;
 }
 
 /* By how far i knows it, may k send its log? In the lives that both know; not if it was put back,
@@ -362,6 +405,34 @@ static void burn(uint32_t i)
     }
 }
 
+/* What was not acknowledged by then never is. */
+static void end_routers(uint32_t i)
+{
+    for (uint32_t n = 0; n < nadds; n++) {
+        adds[n].need = adds[n].at == i ? UINT32_MAX : adds[n].need;
+    }
+}
+
+/* One that is off has been removed, and is found again, or made anew with nothing. */
+static void bring_back(uint32_t i, uint32_t k)
+{
+    struct site_set *document = &sites[i].document;
+    struct site_id id = id_of(k);
+    struct site_entry *entry = &document->entries[site_set_find(document, &id) - document->entries];
+
+    if (sites[k].off) {
+        end_routers(k);
+    }
+    if (sites[k].off && random_chance(&state, 500)) {
+        sites[k] = (struct site){0};
+    }
+    sites[k].unaware |= sites[k].off && sites[k].document.count > 0;
+    sites[k].off = false;
+    entry->state = SITE_JOINING;
+    entry->life = (struct site_life){site_life_first_of_next_return(entry->life.number),
+                                     random_next(&state)};
+}
+
 static void operate(uint32_t i, uint32_t k)
 {
     struct site_set *document = &sites[i].document;
@@ -383,6 +454,9 @@ static void operate(uint32_t i, uint32_t k)
     default:
         if (site_set_own(document)->state == SITE_COUNTED && state_of(document, k) == 0) {
             put(document, k, SITE_JOINING);
+        } else if (comes_back && site_set_own(document)->state == SITE_COUNTED &&
+                   state_of(document, k) == SITE_GONE) {
+            bring_back(i, k);
         }
         break;
     }
@@ -407,9 +481,7 @@ static void put_back(uint32_t i)
     if (copies[i].document.count == 0) {
         return;
     }
-    for (uint32_t n = 0; n < nadds; n++) {
-        adds[n].need = adds[n].at == i ? UINT32_MAX : adds[n].need; /* its routers have gone */
-    }
+    end_routers(i);
     sites[i] = copies[i];
     sites[i].judged = 0;
     sites[i].unanswered = UINT32_MAX;
@@ -452,7 +524,7 @@ static void check(void)
     for (uint32_t i = 0; i < SITES; i++) {
         bool absent = sites[i].document.says_absent || sites[i].fenced.says_absent;
 
-        cr_assert(sites[i].off || !absent || awaits_answers(i) ||
+        cr_assert(sites[i].off || sites[i].unaware || !absent || awaits_answers(i) ||
                       (acknowledged & ~sites[i].has) == 0,
                   "seed %" PRIu64 ": site %" PRIu32 " lacks a key", seed, i);
     }
@@ -466,16 +538,22 @@ static void step(void)
     if (sites[i].off || i == k) {
         return;
     }
+    if (sites[i].document.count == 0) {
+        tell(i, k);
+        return;
+    }
     switch (random_below(&state, 10)) {
     case 0:
-        sites[i].fenced = sites[i].document;
+        fence(i);
         break;
     case 1:
     case 2:
         decide(i);
         break;
     case 3:
-        add(i, random_chance(&state, 500) ? &sites[i].document : &sites[i].fenced);
+        if (!comes_back || random_chance(&state, 200)) { /* so that some come late */
+            add(i, random_chance(&state, 500) ? &sites[i].document : &sites[i].fenced);
+        }
         break;
     case 4:
         apply(i, k);
@@ -483,7 +561,7 @@ static void step(void)
     case 5:
         if (put_backs && random_chance(&state, 200)) {
             copy_or_put_back(i);
-        } else if (random_chance(&state, 150)) {
+        } else if (random_chance(&state, comes_back ? 600 : 150)) {
             operate(i, k);
         }
         break;
@@ -540,12 +618,19 @@ static void round_of_all(void)
                 continue;
             }
             tell(i, k);
+            if (sites[i].document.count == 0) {
+                continue;
+            }
             take(i, k, random_chance(&state, 500));
             apply(i, k);
             decide(i);
-            sites[i].fenced = sites[i].document;
+            fence(i);
             acknowledge();
             check();
+        }
+        if (!sites[i].off && sites[i].document.count > 0) { /* perhaps it is alone */
+            decide(i);
+            fence(i);
         }
     }
 }
@@ -554,7 +639,7 @@ static void round_of_all(void)
 static uint32_t who_stays(void)
 {
     for (uint32_t i = 0; i < SITES; i++) {
-        if (!sites[i].off && site_set_own(&sites[i].document)->state == SITE_COUNTED) {
+        if (!sites[i].off && state_of(&sites[i].document, i) == SITE_COUNTED) {
             return i;
         }
     }
@@ -617,6 +702,27 @@ Test(sites_law, no_key_is_lost_and_all_get_through)
     cr_assert(joined > SEEDS / 2 && gone > SEEDS / 4 && left > 0,
               "%" PRIu32 " joined, %" PRIu32 " are gone, %" PRIu32 " times all left", joined, gone,
               left);
+}
+
+Test(sites_law, who_comes_back_is_one_of_them_again)
+{
+    comes_back = true;
+    for (seed = 1; seed <= SEEDS; seed++) {
+        state = seed * 104729;
+        begin();
+        for (int n = 0; n < 2 * STEPS; n++) {
+            step();
+        }
+        for (int n = 0; n < QUIET_ROUNDS; n++) {
+            round_of_all();
+        }
+        if (who_stays() == SITES) {
+            expect_kept();
+            continue;
+        }
+        expect_through(who_stays());
+    }
+    cr_assert_gt(came_back, SEEDS / 4, "%" PRIu32 " came back", came_back);
 }
 
 /* Then nobody may be left who knows that it has all: who joins anew does not, where one is gone

@@ -229,6 +229,10 @@ static struct site_evidence *evidence_of(uint32_t i, uint32_t k)
 
     cr_assert(site_stages[i].heard[k].said && site_stages[i].words.said);
     cr_assert(there->is_fenced && here->is_fenced);
+    if (site_life_compare(&evidence->source_life, &site_set_own(&there->fenced)->life) != 0 ||
+        site_life_compare(&evidence->own_life, &site_set_own(&here->fenced)->life) != 0) {
+        *evidence = (struct site_evidence){0};
+    }
     evidence->uid = there->uid;
     evidence->site = site_stages_id(k);
     evidence->source_life = site_set_own(&there->fenced)->life;

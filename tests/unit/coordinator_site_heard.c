@@ -202,6 +202,31 @@ Test(coordinator_heard, what_another_life_has_fenced_is_merged_and_no_more)
     cr_assert_null(seen_by(&document).fenced);
 }
 
+/* The leaver has come back since, and leaves again. */
+Test(coordinator_heard, done_with_a_leaver_is_not_done_with_its_next_return)
+{
+    struct site_set document = both;
+    struct site_life next = {site_life_first_of_next_return(1), 8};
+
+    document.own = 1;
+    told.document.entries[1].state = told.fenced.entries[1].state = SITE_LEAVING;
+    told.done[0] = (struct site_id){0xe0, 1};
+    told.ndone = 1;
+    say(&told, true);
+    document.entries[1].state = SITE_LEAVING;
+    cr_assert_eq(seen_by(&document).ndone, 1);
+    document.entries[1].life = next;
+    cr_assert_eq(seen_by(&document).ndone, 0);
+    told.document.entries[1].life = told.fenced.entries[1].life = next;
+    told.revision++;
+    told.ndone = 0;
+    say(&told, true);
+    cr_assert_eq(seen_by(&document).ndone, 0);
+    told.ndone = 1;
+    say(&told, true);
+    cr_assert_eq(seen_by(&document).ndone, 1);
+}
+
 /* ---- evidence ---- */
 
 static struct site_evidence evidence_of(enum site_state own)

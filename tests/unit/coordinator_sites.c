@@ -322,13 +322,64 @@ Test(coordinator_sites, who_was_put_back_joins_anew)
     expect_anew(2);
 }
 
-Test(coordinator_sites, behind_the_last_life_there_is_none)
+/* Of the next return. */
+static void return_to(struct site_set *set, uint64_t id, enum site_state state)
+{
+    const struct site_entry *entry = site_set_find(set, &(struct site_id){.low = id});
+
+    set->entries[entry - set->entries].life.number = site_life_first_of_next_return(
+        entry->life.number);
+    become(set, id, state);
+}
+
+Test(coordinator_sites, who_is_gone_joins_anew_once_one_that_counts_has_it_back)
+{
+    stage(SITE_COUNTED, SITE_JOINING, SITE_GONE);
+    expect_nothing();
+    return_to(&told[B - 1], C, SITE_JOINING);
+    expect_nothing();
+    return_to(&told[A - 1], C, SITE_JOINING);
+    view.tag = 77;
+    expect_write(SITES_COME_BACK);
+    cr_assert_eq(site_set_own(&decision.next)->state, SITE_JOINING);
+    cr_assert_eq(site_life_return(site_set_own(&decision.next)->life.number), 1);
+    cr_assert_gt(site_set_own(&decision.next)->life.number, told[0].entries[C - 1].life.number);
+    cr_assert(decision.next.joins_anew && !decision.next.settled && !decision.next.says_absent);
+    become(&told[A - 1], C, SITE_GONE);
+    expect_nothing();
+}
+
+/* Removed at once, and back before it has heard of that. */
+Test(coordinator_sites, who_counts_or_leaves_joins_anew_where_it_has_come_back)
 {
     stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
-    told[0].entries[C - 1].life.number = SITE_LAST_LIFE;
+    return_to(&told[0], C, SITE_JOINING);
+    expect_write(SITES_COME_BACK);
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_LEAVING);
+    return_to(&told[0], C, SITE_JOINING);
+    expect_write(SITES_COME_BACK);
+    cr_assert_not(decision.next.settled);
+}
+
+/* Its copy is of before that one had come back, so of before adds that it has acknowledged. */
+Test(coordinator_sites, who_has_forgotten_a_return_joins_anew)
+{
+    stage(SITE_COUNTED, SITE_GONE, SITE_COUNTED);
+    return_to(&told[0], B, SITE_JOINING);
+    expect_write(SITES_MERGE);
+    become(&told[0], B, SITE_COUNTED);
+    expect_anew(2);
+}
+
+Test(coordinator_sites, behind_the_last_life_there_is_none)
+{
+    const uint64_t last = (UINT64_C(1) << SITE_RETURN_SHIFT) - 1; /* of the first return */
+
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    told[0].entries[C - 1].life.number = last;
     expect_wait(SITES_MERGE, SITES_WAIT_LIFE, A);
-    told[0].entries[C - 1].life.number = SITE_LAST_LIFE - 1;
-    expect_anew(SITE_LAST_LIFE);
+    told[0].entries[C - 1].life.number = last - 1;
+    expect_anew(last);
     told[0].entries[C - 1].life.number = SITE_LAST_LIFE + 1;
     cr_assert_not_null(sites_fault(&told[0]));
 }

@@ -102,10 +102,6 @@ Test(coordinator_leave, a_site_is_removed_at_once)
     cr_assert_not(set_of(US)->takes_adds || set_of(US)->says_absent);
     told = site_stages_change(EU, SITE_STEP_REMOVE, "us");
     cr_assert(told.status == STATUS_OK && !told.created);
-    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "us"), STATUS_INVALID,
-                   "site us was in filter urls, and is gone for good under its key");
-    expect_refused(site_stages_change(EU, SITE_STEP_ADD, "us"), STATUS_INVALID,
-                   "the key is the whole site's");
     expect_refused(site_stages_change(EU, SITE_STEP_REMOVE, "eu"), STATUS_INVALID,
                    "eu is this site, which is not off");
 }

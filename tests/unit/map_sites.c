@@ -174,6 +174,36 @@ Test(map_sites, a_later_state_wins_and_gone_over_any_life)
     cr_assert_not(site_set_agrees(&set, &other));
 }
 
+/* As if it were another one: all before a return is gone, whatever is known of it. */
+Test(map_sites, who_comes_back_is_no_longer_gone)
+{
+    struct site_entry entry = {.id = {1, 1}, .life = {5, 9}, .state = SITE_COUNTED};
+    const struct site_life gone = {7, 1};
+    struct site_set alone = {0};
+
+    cr_assert_eq(site_life_return(gone.number), 0);
+    cr_assert_eq(site_life_next(gone.number), 8);
+    entry.life = (struct site_life){site_life_first_of_next_return(gone.number), 1};
+    cr_assert_eq(site_life_return(entry.life.number), 1);
+    cr_assert_gt(entry.life.number, gone.number);
+    entry.name[0] = 'u';
+    cr_assert_eq(site_set_add(&alone, &entry), STATUS_OK);
+    cr_assert_eq(site_set_state_of(&alone, &entry), SITE_COUNTED);
+    entry.life.tag++;
+    cr_assert_eq(site_set_state_of(&alone, &entry), 0, "another life of that return");
+    entry.life = gone;
+    cr_assert_eq(site_set_state_of(&alone, &entry), SITE_GONE);
+    entry.life.number = site_life_first_of_next_return(alone.entries[0].life.number);
+    cr_assert_eq(site_set_state_of(&alone, &entry), 0, "a return that it has not heard of");
+    alone.entries[0].state = SITE_GONE;
+    cr_assert_eq(site_set_state_of(&alone, &entry), 0, "nor is it gone in that one");
+    cr_assert_eq(site_entry_gone(&alone.entries[0]), 2);
+    cr_assert_eq(site_life_next((UINT64_C(2) << SITE_RETURN_SHIFT) - 1), 0,
+                 "that is another return");
+    cr_assert_eq(site_life_next(SITE_LAST_LIFE), 0);
+    cr_assert_eq(site_life_first_of_next_return(SITE_LAST_LIFE), 0);
+}
+
 Test(map_sites, only_who_is_gone_without_having_been_so_unsettles)
 {
     struct site_set other = set;
