@@ -285,6 +285,7 @@ static int connect_handle(struct run *run)
         .max_in_flight = (uint32_t)settings->in_flight,
         .max_bytes = INFLIGHT_BYTES,
         .in_order = run->stream->operation == ORBLOOM_ADD,
+        .fail_over = settings->fail_over,
     };
     int code = orbloom_connect(&options, &run->handle);
 

@@ -23,6 +23,7 @@ struct stream_settings {
     bool quiet;
     uint64_t batch;
     uint64_t in_flight;
+    bool fail_over;
 };
 
 #define STREAM_FLAG_NUL                                         \
@@ -50,7 +51,15 @@ struct stream_settings {
         .sample = "N", .range = "1 to 1024", .value = "16",                           \
         .help = "requests sent before the first is answered",                         \
     }
-#define STREAM_FLAGS STREAM_FLAG_NUL, STREAM_FLAG_QUIET, STREAM_FLAG_BATCH, STREAM_FLAG_IN_FLIGHT
+#define STREAM_FLAG_FAIL_OVER                                                                  \
+    {                                                                                          \
+        .name = "fail-over", .kind = OPTION_SWITCH,                                            \
+        .offset = offsetof(struct stream_settings, fail_over),                                 \
+        .help = "once no router of a site answers, go on at those of another (several sites)", \
+    }
+#define STREAM_FLAGS                                                              \
+    STREAM_FLAG_NUL, STREAM_FLAG_QUIET, STREAM_FLAG_BATCH, STREAM_FLAG_IN_FLIGHT, \
+        STREAM_FLAG_FAIL_OVER
 
 /* One line of the input with its answer, in input order. */
 struct stream_line {

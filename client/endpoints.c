@@ -63,18 +63,69 @@ static bool is_avoided(const struct endpoints *self, uint64_t now_us, uint32_t i
     return now_us < self->loads[index].avoided_until;
 }
 
+/* ---- sites ---- */
+
+static bool is_of_site(const struct endpoints *self, uint32_t index)
+{
+    const char *site = self->loads[index].site;
+
+    return site[0] == '\0' || strcmp(site, self->site) == 0;
+}
+
+/* Whoever has not told may be of it. */
+static bool site_answers(const struct endpoints *self, uint64_t now_us)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (is_of_site(self, i) && !is_avoided(self, now_us, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_shut(const struct endpoints *self, uint64_t now_us, uint32_t index)
+{
+    return !is_of_site(self, index) && !(self->fail_over && !site_answers(self, now_us));
+}
+
+bool endpoints_take_site(struct endpoints *self, uint64_t now_us, uint32_t index, const char *site)
+{
+    if (site[0] == '\0') {
+        return true;
+    }
+    (void)snprintf(self->loads[index].site, SITE_NAME_BYTES, "%s", site);
+    if (self->site[0] == '\0' || !is_shut(self, now_us, index)) {
+        (void)snprintf(self->site, sizeof self->site, "%s", site);
+    }
+    return is_of_site(self, index);
+}
+
+const char *endpoints_shut(const struct endpoints *self, uint64_t now_us, const char **site)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (is_shut(self, now_us, i)) {
+            *site = self->loads[i].site;
+            return self->names[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- which one ---- */
+
+/* Whose site is asked the first answer says: so before there is one the first of the list is. */
 uint32_t endpoints_choose(const struct endpoints *self, uint64_t now_us, bool in_order)
 {
     uint32_t chosen = self->current;
 
-    if (in_order) {
+    if (in_order && !is_shut(self, now_us, chosen)) {
         return chosen;
     }
-    if (is_avoided(self, now_us, chosen)) {
+    if (is_avoided(self, now_us, chosen) || is_shut(self, now_us, chosen)) {
         chosen = endpoints_after(self, now_us, chosen);
     }
-    for (uint32_t i = 0; i < self->count; i++) {
-        if (!is_avoided(self, now_us, i) &&
+    for (uint32_t i = 0; i < self->count && self->answered; i++) {
+        if (!is_avoided(self, now_us, i) && !is_shut(self, now_us, i) &&
             self->loads[i].inflight_bytes < self->loads[chosen].inflight_bytes) {
             chosen = i;
         }
@@ -93,6 +144,9 @@ enum status endpoints_send(struct endpoints *self, const struct effects *effects
     for (uint32_t i = 0; i < self->count; i++) {
         uint32_t next = (*index + i) % self->count;
 
+        if (is_shut(self, now_us, next)) {
+            continue;
+        }
         if (send_to(self, effects, next, frame) == STATUS_OK) {
             if (self->current == *index) {
                 self->current = next;
@@ -112,11 +166,20 @@ enum status endpoints_send(struct endpoints *self, const struct effects *effects
 uint32_t endpoints_after(const struct endpoints *self, uint64_t now_us, uint32_t index)
 {
     for (uint32_t i = 1; i < self->count; i++) {
-        if (!is_avoided(self, now_us, (index + i) % self->count)) {
-            return (index + i) % self->count;
+        uint32_t next = (index + i) % self->count;
+
+        if (!is_avoided(self, now_us, next) && !is_shut(self, now_us, next)) {
+            return next;
         }
     }
-    return (index + 1) % self->count;
+    for (uint32_t i = 1; i < self->count; i++) {
+        uint32_t next = (index + i) % self->count;
+
+        if (!is_shut(self, now_us, next)) {
+            return next;
+        }
+    }
+    return index;
 }
 
 void endpoints_settle(struct endpoints *self, uint32_t index, uint64_t bytes)
@@ -127,6 +190,7 @@ void endpoints_settle(struct endpoints *self, uint32_t index, uint64_t bytes)
 
 void endpoints_trust(struct endpoints *self, uint32_t index)
 {
+    self->answered = true;
     self->loads[index].avoided_until = 0;
     self->loads[index].avoid_us = 0;
 }

@@ -7,6 +7,10 @@
  * When the chosen one cannot be reached the others are tried in turn; when none can, nothing
  * is tried again before a growing pause has passed. Links are opened when first needed.
  *
+ * Of filters in several sites what one site has acknowledged another may not have yet. So all
+ * that are asked are of one site, that of the first one that answered: those of others are shut,
+ * until, with fail_over, none of its own answers any more; then the other's are its own.
+ *
  * Shape:   one to SESSION_MAX_ENDPOINTS endpoints; 0 is fine until something is sent.
  * Errors:  endpoints_send: STATUS_UNAVAILABLE, nothing was sent.
  * Owner:   endpoints_fini() closes the links; texts are copied.
@@ -17,14 +21,16 @@
 
 #include "base/actor.h"
 #include "client/session.h"
+#include "map/sites.h"
 
 enum { ENDPOINTS_REFUSAL_BYTES = 512 };
 
 struct endpoint_load {
-    uint64_t inflight_bytes; /* sent and not settled */
-    uint64_t avoided_until;  /* it left something unanswered, or refused: not before then */
-    uint64_t avoid_us;       /* how long it was avoided for silence; 0: it answers */
-    bool refused;            /* it did not let this client in, when that was tried last */
+    uint64_t inflight_bytes;    /* sent and not settled */
+    uint64_t avoided_until;     /* it left something unanswered, or refused: not before then */
+    uint64_t avoid_us;          /* how long it was avoided for silence; 0: it answers */
+    bool refused;               /* it did not let this client in, when that was tried last */
+    char site[SITE_NAME_BYTES]; /* "": it has not told */
 };
 
 struct endpoints {
@@ -35,6 +41,9 @@ struct endpoints {
     uint32_t current;      /* the one that worked last */
     uint64_t paused_until; /* nothing could be reached: not before then; 0: no */
     uint64_t pause_us;
+    bool answered; /* any of them has */
+    bool fail_over;
+    char site[SITE_NAME_BYTES];            /* whose answers are taken; "": none was told */
     const char *role;                      /* "router": for messages */
     char refusal[ENDPOINTS_REFUSAL_BYTES]; /* why the last one did not let this client in */
 };
@@ -51,8 +60,15 @@ uint32_t endpoints_choose(const struct endpoints *self, uint64_t now_us, bool in
 MUST_USE enum status endpoints_send(struct endpoints *self, const struct effects *effects,
                                     uint64_t now_us, struct span frame, uint32_t *index);
 
-/* The next endpoint after `index` that is not avoided; if all are, the next. */
+/* The next endpoint after `index` that is not avoided; if all are, the next. None that is shut. */
 uint32_t endpoints_after(const struct endpoints *self, uint64_t now_us, uint32_t index);
+
+/* Number `index` answers for `site`; "": it has not told. False: that is another site than the one
+ * that is asked, and its answer is not taken. */
+bool endpoints_take_site(struct endpoints *self, uint64_t now_us, uint32_t index, const char *site);
+
+/* One that is shut, as it is of another site; NULL: there is none. `site`: which. */
+const char *endpoints_shut(const struct endpoints *self, uint64_t now_us, const char **site);
 
 /* What number `index` was sent is answered or given up. */
 void endpoints_settle(struct endpoints *self, uint32_t index, uint64_t bytes);

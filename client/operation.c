@@ -436,6 +436,8 @@ void operation_end_refused(struct operation_state *self)
 
 void operation_end_late(struct operation_state *self)
 {
+    const char *site = NULL;
+    const char *shut = endpoints_shut(self->targets, self->deadline_us, &site);
     char names[OPERATION_MESSAGE_BYTES / 2];
 
     if (self->status != STATUS_OK) {
@@ -446,6 +448,14 @@ void operation_end_late(struct operation_state *self)
         return;
     }
     self->status = STATUS_DEADLINE;
+    if (shut != NULL) {
+        (void)snprintf(
+            self->message, sizeof self->message,
+            "no answer from routers of site %s within %g s; %.200s is of site %s, which is "
+            "asked only by who is to fail over to other sites",
+            self->targets->site, (double)self->timeout_us / 1e6, shut, site);
+        return;
+    }
     (void)snprintf(self->message, sizeof self->message,
                    "no answer from %s within %g s; is the %s running, and is this its address?",
                    endpoints_show(self->targets, names, sizeof names),

@@ -105,6 +105,11 @@ struct orbloom_options {
     size_t max_bytes;         /* of keys in flight; 0: 64 MiB */
     int in_order;             /* 1: batches go one way, so that of equal keys in flight the first
                                  is the NEW one; 0: several routers share them */
+    int fail_over; /* which routers are asked, where `routers` names those of several sites, about
+                      filters that are in these; see orbloom_site(). 0: those of one site, that of
+                      the first router that answers. 1: once none of that site answers any more,
+                      those of another one: what the first one had acknowledged ORBLOOM_ACKS_LOCAL
+                      may be ORBLOOM_ABSENT there until it has come across */
     const char *credential; /* the user's file, of mode 600, for a cluster that speaks CURVE; NULL:
                                $ORBLOOM_CREDENTIAL, else none; "none": none. Who has one speaks
                                CURVE with all that is asked. Read again for each new connection, so
@@ -121,6 +126,10 @@ void orbloom_close(struct orbloom **handle);
 /* "NOT_FOUND: no filter \"x\"; create it first": the newest error of the handle, "" without
  * one. Valid until the next call. */
 const char *orbloom_error(const struct orbloom *handle);
+
+/* Of which site the routers are that are asked about filters in several; "" before one has answered
+ * about such a filter. Valid until the next call. */
+const char *orbloom_site(const struct orbloom *handle);
 
 /* ---- keys ---- */
 

@@ -27,6 +27,8 @@ enum session_counter {
     COUNT_DEADLINES,
     COUNT_LATE_ANSWERS,
     COUNT_DROPPED_FRAMES,
+    COUNT_OTHER_SITES,
+    COUNT_SITE_CHANGES,
     NCOUNTERS,
 };
 
@@ -38,6 +40,9 @@ static const struct counter_def counter_defs[NCOUNTERS] = {
     [COUNT_DEADLINES] = {"deadlines_total", "operations", "ended by their deadline"},
     [COUNT_LATE_ANSWERS] = {"late_answers_total", "frames", "to operations that had ended"},
     [COUNT_DROPPED_FRAMES] = {"dropped_frames_total", "frames", "that answer nothing asked"},
+    [COUNT_OTHER_SITES] = {"other_sites_total", "frames", "answers of other sites, not taken"},
+    [COUNT_SITE_CHANGES] = {"site_changes_total", "times",
+                            "that another site was asked from then on"},
 };
 
 /* The open operations, oldest first, and a table by sequence beside them, so that an answer finds
@@ -148,6 +153,11 @@ const uint64_t *session_values(const struct session *session)
     return session->counters;
 }
 
+const char *session_site(const struct session *session)
+{
+    return session->routers.site;
+}
+
 size_t session_inflight(const struct session *session)
 {
     return session->open.count;
@@ -179,6 +189,7 @@ enum status session_create(const struct session_config *config, const struct eff
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     endpoints_init(&self->routers, "router", config->routers, config->nrouters);
     endpoints_init(&self->coordinators, "coordinator", config->coordinators, config->ncoordinators);
+    self->routers.fail_over = config->fail_over;
     *out = self;
     return STATUS_OK;
 }
@@ -426,6 +437,30 @@ static void take_name(struct session *self, const struct operation_state *told, 
     }
 }
 
+/* Is it from the site that is asked? Else it is none, and that one is asked again at once. */
+static bool take_site(struct session *self, struct operation_state *operation, uint64_t now_us,
+                      uint32_t index, const struct frame *answer)
+{
+    char before[SITE_NAME_BYTES];
+
+    if (answer->kind != FRAME_CLIENT_REPLY) {
+        return true;
+    }
+    memcpy(before, self->routers.site, sizeof before);
+    if (endpoints_take_site(operation->targets, now_us, index, answer->body.client_reply.site)) {
+        self->counters[COUNT_SITE_CHANGES] += before[0] != '\0' &&
+                                              strcmp(before, self->routers.site) != 0;
+        return true;
+    }
+    self->counters[COUNT_OTHER_SITES]++;
+    if (operation->sent && operation_is_newest(operation, answer->correlation)) {
+        operation_settle(operation);
+        operation->endpoint = endpoints_after(operation->targets, now_us, index);
+        ask_again(self, operation, now_us);
+    }
+    return false;
+}
+
 static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
 {
     struct session *self = context;
@@ -451,6 +486,9 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     if (status == STATUS_VERSION) {
         operation_end_foreign(operation, operation->targets->names[index], frame.version);
         finish(self, operation, NULL);
+        return;
+    }
+    if (!take_site(self, operation, now_us, index, &frame)) {
         return;
     }
     switch (operation_take(operation, &frame)) {

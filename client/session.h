@@ -35,6 +35,7 @@ struct session_config {
                             were silent each has twice as long, up to eight times */
     uint64_t max_inflight_bytes; /* of keys not yet answered */
     bool in_order;               /* batches go one way, to one router as long as it answers */
+    bool fail_over; /* once no router of its site answers any more, those of another are asked */
 };
 
 /* The outcome of one operation. */
@@ -63,6 +64,10 @@ struct session_keys {
 };
 
 struct session;
+
+/* Whose routers are asked about filters in several sites: that of the first one that answered, or
+ * that it has failed over to; "": none has told. */
+const char *session_site(const struct session *session);
 
 MUST_USE enum status session_create(const struct session_config *config,
                                     const struct effects *effects, struct session **out);

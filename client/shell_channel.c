@@ -153,6 +153,7 @@ static enum status configure(const struct channel_options *options, struct sessi
     config->max_inflight_bytes = options->max_inflight_bytes > 0 ? options->max_inflight_bytes
                                                                  : INFLIGHT_BYTES;
     config->in_order = options->in_order;
+    config->fail_over = options->fail_over;
     return status;
 }
 

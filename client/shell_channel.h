@@ -23,6 +23,7 @@ struct channel_options {
     uint64_t attempt_us;         /* 0: a second */
     uint64_t max_inflight_bytes; /* 0: 64 MiB */
     bool in_order;               /* see session.h */
+    bool fail_over;              /* ... */
     const char *credential; /* file, read again for each new connection; NULL: $ORBLOOM_CREDENTIAL,
                                else none; "none": none */
     const struct credential *held; /* instead; copied. NULL: none */

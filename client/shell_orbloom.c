@@ -98,6 +98,7 @@ int orbloom_connect(const struct orbloom_options *options, struct orbloom **out)
                                       .attempt_us = (uint64_t)o->attempt_ms * US_PER_MS,
                                       .max_inflight_bytes = o->max_bytes,
                                       .in_order = o->in_order != 0,
+                                      .fail_over = o->fail_over != 0,
                                       .credential = o->credential};
     struct orbloom *self = heap_zalloc(1, sizeof *self);
     char reason[CHANNEL_REASON_BYTES];
@@ -116,6 +117,11 @@ int orbloom_connect(const struct orbloom_options *options, struct orbloom **out)
     }
     status = channel_open(&channel, &self->channel, reason);
     return status == STATUS_OK ? ORBLOOM_OK : fail(self, status, "%s", reason);
+}
+
+const char *orbloom_site(const struct orbloom *handle)
+{
+    return handle->channel != NULL ? session_site(channel_session(handle->channel)) : "";
 }
 
 static void free_requests(struct orbloom_requests *requests)

@@ -104,7 +104,8 @@ struct client_reply {
     size_t count;
     const uint64_t *present; /* the verdict, see map/quorum.h */
     const uint64_t *absent;
-    uint32_t copies; /* add, feed: replicas that each acknowledged key is on, at least */
+    uint32_t copies;  /* add, feed: replicas that each acknowledged key is on, at least */
+    const char *site; /* whose router it is, of a filter in several sites; "": one, or unknown */
 };
 
 /* ---- router and node ---- */

@@ -265,6 +265,7 @@ static const struct binding client_reply_rows[] = {
     ROW(client_reply, epoch, UINT64),
     ROW(client_reply, copies, UINT32),
     ROW(client_reply, message, MESSAGE),
+    ROW(client_reply, site, TEXT),
     PLANE(client_reply, present, count),
     PLANE(client_reply, absent, count),
 };

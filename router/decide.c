@@ -383,6 +383,7 @@ static void send_answer(struct router *self, const struct op *op,
                 .present = present,
                 .absent = absent,
                 .copies = adds ? entry->document.content.rule.write : 0,
+                .site = document_site_name(&entry->document),
             },
     };
 

@@ -79,7 +79,7 @@ static bool is_another(const struct client_request *request, const struct docume
 
 /* Nothing was begun; it is to say which filter it means. */
 static void bounce(struct router *self, const struct peer *from, const struct frame *frame,
-                   uint64_t filter_id, enum status status, const char *message)
+                   const struct filter_document *document, enum status status, const char *message)
 {
     const struct client_request *request = &frame->body.client_request;
     struct frame answer = {
@@ -89,7 +89,8 @@ static void bounce(struct router *self, const struct peer *from, const struct fr
                               .attempt = request->attempt,
                               .status = status,
                               .message = message,
-                              .filter_id = filter_id},
+                              .filter_id = document->id,
+                              .site = document_site_name(document)},
     };
 
     router_reply(self, from, &answer);
@@ -229,10 +230,10 @@ static void serve_batch(struct router *self, uint64_t now_us, const struct peer 
     const struct client_request *request = &frame->body.client_request;
 
     if (is_another(request, entry)) {
-        bounce(self, from, frame, entry->document.id, STATUS_NOT_FOUND,
+        bounce(self, from, frame, &entry->document, STATUS_NOT_FOUND,
                "the name is bound to another filter by now");
     } else if (is_nameless(from, request)) {
-        bounce(self, from, frame, entry->document.id, STATUS_STALE,
+        bounce(self, from, frame, &entry->document, STATUS_STALE,
                "an add is to name the id of its filter, which this answer tells");
     } else if (entry->conflict) {
         router_refuse(self, from, frame, STATUS_CONFLICT, ROUTER_CONFLICT_MESSAGE);

@@ -205,6 +205,13 @@ const struct site_set *document_sites(const struct filter_document *self)
     return self->content.sites != NULL ? self->content.sites : &none;
 }
 
+const char *document_site_name(const struct filter_document *self)
+{
+    const struct site_entry *own = site_set_own(document_sites(self));
+
+    return own != NULL ? own->name : "";
+}
+
 enum status document_put_sites(struct filter_document *self, const struct site_set *sites)
 {
     struct site_set *copy = NULL;

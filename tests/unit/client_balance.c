@@ -31,6 +31,20 @@ Test(session, many_in_flight_are_shared_by_all_routers)
     fake_end(fake);
 }
 
+/* Before one has answered the first of the list is asked alone: it may be of another site. */
+Test(session, nothing_is_shared_before_the_first_answer)
+{
+    struct fake *fake = fake_start(2);
+    struct fake_outcome outcomes[4] = {0};
+
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[i]), STATUS_OK);
+    }
+    cr_assert_eq(count_sent(fake, 0, fake->sent[0].link), 4);
+    cr_assert_str_eq(fake->endpoints[fake->sent[0].link - 1], "tcp://r1:1");
+    fake_end(fake);
+}
+
 /* A router that leaves something unanswered gets nothing for a while, and then its share again. */
 Test(session, a_silent_router_is_passed_over_for_a_while)
 {
@@ -84,14 +98,16 @@ Test(session, a_router_that_refuses_does_not_attract_more)
     uint32_t refusing;
 
     cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[0]), STATUS_OK);
+    fake_answer(fake, 0, STATUS_OK, 1, 0);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[0]), STATUS_OK);
     cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[1]), STATUS_OK);
-    refusing = fake->sent[1].link;
-    cr_assert_neq(refusing, fake->sent[0].link);
-    fake_answer(fake, 1, STATUS_OVERLOADED, 0, 0);
+    refusing = fake->sent[2].link;
+    cr_assert_neq(refusing, fake->sent[1].link);
+    fake_answer(fake, 2, STATUS_OVERLOADED, 0, 0);
     for (int i = 2; i < 20; i++) {
         cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[i]), STATUS_OK);
     }
-    cr_assert_eq(count_sent(fake, 2, refusing), 0);
+    cr_assert_eq(count_sent(fake, 3, refusing), 0);
     fake_end(fake);
 }
 

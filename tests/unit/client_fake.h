@@ -246,9 +246,9 @@ static inline void fake_answer_frame(struct fake *fake, uint32_t link, const str
     buffer_fini(&bytes);
 }
 
-/* Answer what was sent as number `index`. */
-static inline void fake_answer(struct fake *fake, size_t index, enum status status,
-                               uint64_t present, uint64_t absent)
+/* Answer what was sent as number `index`, as a router of that site, or none. */
+static inline void fake_answer_of(struct fake *fake, size_t index, const char *site,
+                                  enum status status, uint64_t present, uint64_t absent)
 {
     const struct fake_sent *sent = &fake->sent[index];
     struct frame frame = {.kind = FRAME_CLIENT_REPLY, .correlation = sent->correlation};
@@ -261,8 +261,15 @@ static inline void fake_answer(struct fake *fake, size_t index, enum status stat
         .message = status == STATUS_OK ? "" : "as the test says",
         .count = sent->count,
         .present = &present,
-        .absent = &absent};
+        .absent = &absent,
+        .site = site};
     fake_answer_frame(fake, sent->link, &frame);
+}
+
+static inline void fake_answer(struct fake *fake, size_t index, enum status status,
+                               uint64_t present, uint64_t absent)
+{
+    fake_answer_of(fake, index, "", status, present, absent);
 }
 
 #endif

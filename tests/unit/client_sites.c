@@ -1,0 +1,161 @@
+/* Routers of several sites in one list: what one site has acknowledged another may not have yet, so
+ * one of them alone is asked, and another only by who is to fail over, once nobody else answers. */
+#include "tests/unit/client_fake.h"
+
+static struct fake *start(uint32_t nrouters, bool fail_over)
+{
+    struct fake *fake = fake_new();
+    struct session_config config;
+
+    fake_config(&config, nrouters);
+    config.fail_over = fail_over;
+    cr_assert_eq(session_create(&config, &fake->effects, &fake->session), STATUS_OK);
+    fake->actor = session_actor(fake->session);
+    return fake;
+}
+
+static const char *asked(const struct fake *fake, size_t index)
+{
+    cr_assert_lt(index, fake->nsent);
+    return fake->endpoints[fake->sent[index].link - 1];
+}
+
+static uint64_t counted(const struct fake *fake, const char *name)
+{
+    struct counter_table table = session_counters();
+
+    for (size_t i = 0; i < table.count; i++) {
+        if (strcmp(table.defs[i].name, name) == 0) {
+            return session_values(fake->session)[i];
+        }
+    }
+    cr_assert(false, "no counter %s", name);
+    return 0;
+}
+
+/* r1 is of eu and has answered; r2 is of us, which nobody knows yet. */
+static struct fake *start_at_eu(bool fail_over, struct fake_outcome *outcome)
+{
+    struct fake *fake = start(2, fail_over);
+
+    cr_assert_str_eq(session_site(fake->session), "");
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, outcome), STATUS_OK);
+    fake_answer_of(fake, 0, "eu", STATUS_OK, 1, 0);
+    cr_assert_eq(outcome->calls, 1);
+    cr_assert_str_eq(session_site(fake->session), "eu");
+    return fake;
+}
+
+Test(client_sites, an_answer_of_another_site_is_not_taken)
+{
+    struct fake_outcome outcomes[3] = {{0}};
+    struct fake *fake = start_at_eu(false, &outcomes[0]);
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[1]), STATUS_OK);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[2]), STATUS_OK);
+    cr_assert_str_eq(asked(fake, 2), "tcp://r2:1");
+    fake_answer_of(fake, 2, "us", STATUS_OK, 0, 1);
+    cr_assert_eq(outcomes[2].calls, 0, "it would be absent");
+    cr_assert_str_eq(asked(fake, 3), "tcp://r1:1");
+    fake_answer_of(fake, 3, "eu", STATUS_OK, 1, 0);
+    cr_assert_eq(outcomes[2].present, 1);
+    cr_assert_eq(outcomes[2].absent, 0);
+    cr_assert_eq(counted(fake, "other_sites_total"), 1);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[0]), STATUS_OK);
+        cr_assert_str_eq(asked(fake, fake->nsent - 1), "tcp://r1:1", "none is tried there again");
+    }
+    fake_end(fake);
+}
+
+/* Another filter of that name is what it would get into. */
+Test(client_sites, nor_does_it_say_which_filter_has_the_name)
+{
+    struct fake_outcome outcomes[2] = {{0}};
+    struct fake *fake = start_at_eu(false, &outcomes[0]);
+    struct frame frame = {.kind = FRAME_CLIENT_REPLY};
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[0]), STATUS_OK);
+    cr_assert_eq(fake_submit(fake, OPERATION_ADD, 1, &outcomes[1]), STATUS_OK);
+    cr_assert_str_eq(asked(fake, 2), "tcp://r2:1");
+    frame.correlation = fake->sent[2].correlation;
+    frame.body.client_reply = (struct client_reply){.op = fake->sent[2].op,
+                                                    .status = STATUS_STALE,
+                                                    .message = "name it",
+                                                    .filter_id = 77,
+                                                    .site = "us"};
+    fake_answer_frame(fake, fake->sent[2].link, &frame);
+    cr_assert_str_eq(asked(fake, 3), "tcp://r1:1");
+    cr_assert_eq(fake->sent[3].filter_id, 0);
+    fake_end(fake);
+}
+
+Test(client_sites, without_fail_over_nobody_else_is_asked)
+{
+    struct fake_outcome outcome = {0};
+    struct fake *fake = start_at_eu(false, &outcome);
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcome), STATUS_OK);
+    fake_pass(fake, ATTEMPT_US);
+    cr_assert_str_eq(asked(fake, 2), "tcp://r2:1", "it may be of eu");
+    fake_answer_of(fake, 2, "us", STATUS_OK, 0, 1);
+    cr_assert_eq(outcome.calls, 1);
+    fake_pass(fake, TIMEOUT_US);
+    cr_assert_eq(outcome.calls, 2);
+    cr_assert_eq(outcome.status, STATUS_DEADLINE);
+    cr_assert_eq(outcome.absent, 0);
+    cr_assert_not_null(strstr(outcome.message, "tcp://r2:1 is of site us"), "%s", outcome.message);
+    for (size_t i = 3; i < fake->nsent; i++) {
+        cr_assert_str_eq(asked(fake, i), "tcp://r1:1");
+    }
+    fake_end(fake);
+}
+
+/* And stays there: sites that take turns would be mixed again. */
+Test(client_sites, who_is_to_fail_over_does_so_once_nobody_answers)
+{
+    struct fake_outcome outcome = {0};
+    struct fake *fake = start_at_eu(true, &outcome);
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcome), STATUS_OK);
+    fake_pass(fake, ATTEMPT_US);
+    fake_answer_of(fake, 2, "us", STATUS_OK, 1, 0);
+    cr_assert_eq(outcome.calls, 2);
+    cr_assert_str_eq(session_site(fake->session), "us");
+    cr_assert_eq(counted(fake, "site_changes_total"), 1);
+    fake_pass(fake, 100 * (uint64_t)SECOND);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcome), STATUS_OK);
+        cr_assert_str_eq(asked(fake, fake->nsent - 1), "tcp://r2:1");
+    }
+    fake_end(fake);
+}
+
+Test(client_sites, while_its_own_site_answers_nobody_fails_over)
+{
+    struct fake_outcome outcomes[3] = {{0}};
+    struct fake *fake = start_at_eu(true, &outcomes[0]);
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[1]), STATUS_OK);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[2]), STATUS_OK);
+    fake_answer_of(fake, 2, "us", STATUS_OK, 0, 1);
+    cr_assert_eq(outcomes[2].calls, 0);
+    cr_assert_str_eq(session_site(fake->session), "eu");
+    cr_assert_str_eq(asked(fake, 3), "tcp://r1:1");
+    fake_end(fake);
+}
+
+/* A filter in one site, or a refusal before it is known which filter it is about. */
+Test(client_sites, who_does_not_tell_a_site_is_taken)
+{
+    struct fake_outcome outcomes[2] = {{0}};
+    struct fake *fake = start_at_eu(false, &outcomes[0]);
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[0]), STATUS_OK);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[1]), STATUS_OK);
+    cr_assert_str_eq(asked(fake, 2), "tcp://r2:1");
+    fake_answer_of(fake, 2, "", STATUS_OK, 0, 1);
+    cr_assert_eq(outcomes[1].calls, 1);
+    cr_assert_eq(outcomes[1].absent, 1);
+    fake_end(fake);
+}
