@@ -1,27 +1,16 @@
-/* A table of what links have said, by the name of the process; sites are put together from it by
- * their ids, and from the sets of sites in documents. */
+/* A table of what links have said, by the name of the process; another site is found in it by what
+ * they call it, or by its id. */
 #include "coordinator/links.h"
-
-#include "base/heap.h"
-#include "coordinator/site/heard.h"
-#include "coordinator/site/newcomer.h"
-#include "coordinator/site/words.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    LISTED_SITES = 64,     /* in one answer; what is beyond is not told */
-    LISTED_FILTERS = 1024, /* ... of which it is told how many */
-    LISTED_STANDINGS = LISTED_FILTERS * SITE_SET_MAX_LIVE,
-    LISTED_TEXTS = 256, /* what others wait for is told when one filter is asked about */
-    GAP_MOST_US = 600000000,
-};
+enum { GAP_MOST_US = 600000000 };
 
 /* ---- what links say ---- */
 
 /* As routers are: see coordinator_follows_router(). */
-static bool lives(const struct coordinator *self, const struct link_heard *link, uint64_t now_us)
+bool links_hears(const struct coordinator *self, uint64_t now_us, const struct link_heard *link)
 {
     return link->name[0] != '\0' && (coordinator_lately(self, now_us, link->last_us) ||
                                      now_us - link->last_us <= 2 * link->gap_us);
@@ -88,7 +77,7 @@ size_t links_places(const struct coordinator *self, uint64_t now_us,
     for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
         const struct link_heard *one = &self->links[i];
 
-        if (lives(self, one, now_us)) {
+        if (links_hears(self, now_us, one)) {
             places[count++] = (struct link_place){.endpoint = one->endpoint, .curve = one->curve};
         }
     }
@@ -99,7 +88,7 @@ bool links_lives(const struct coordinator *self, uint64_t now_us, const char *na
 {
     for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
         if (strncmp(self->links[i].name, name, sizeof self->links[i].name) == 0) {
-            return lives(self, &self->links[i], now_us);
+            return links_hears(self, now_us, &self->links[i]);
         }
     }
     return false;
@@ -112,7 +101,7 @@ const struct link_heard *links_own(const struct coordinator *self, uint64_t now_
     for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
         const struct link_heard *one = &self->links[i];
 
-        if (!lives(self, one, now_us)) {
+        if (!links_hears(self, now_us, one)) {
             continue;
         }
         if (own != NULL && (!site_id_equal(&own->report.id, &one->report.id) ||
@@ -129,7 +118,7 @@ bool links_disagree(const struct coordinator *self, uint64_t now_us)
     bool any = false;
 
     for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
-        any = any || lives(self, &self->links[i], now_us);
+        any = any || links_hears(self, now_us, &self->links[i]);
     }
     return any && links_own(self, now_us) == NULL;
 }
@@ -154,7 +143,7 @@ struct links_site links_find_site(const struct coordinator *self, uint64_t now_u
     struct links_site site = {0};
 
     for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
-        if (lives(self, &self->links[i], now_us)) {
+        if (links_hears(self, now_us, &self->links[i])) {
             find_in(&self->links[i].report, name, &site);
         }
     }
@@ -174,227 +163,10 @@ static bool reports_connected(const struct link_report *report, const struct sit
 bool links_connected(const struct coordinator *self, uint64_t now_us, const struct site_id *id)
 {
     for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
-        if (lives(self, &self->links[i], now_us) && reports_connected(&self->links[i].report, id)) {
+        if (links_hears(self, now_us, &self->links[i]) &&
+            reports_connected(&self->links[i].report, id)) {
             return true;
         }
     }
     return false;
-}
-
-/* ---- what is known of sites ---- */
-
-struct listing {
-    const struct node_list *nodes;
-    struct site_summary sites[LISTED_SITES];
-    size_t nsites;
-    struct filter_sites *filters;
-    size_t nfilters;
-    uint64_t left; /* filters that are not in it */
-    struct site_standing others[LISTED_STANDINGS];
-    size_t nothers;
-    char texts[LISTED_TEXTS][COORDINATOR_MESSAGE_BYTES]; /* of the first ones that wait */
-    size_t ntexts;
-    struct site_refusal refusals[NEWCOMERS_MAX];
-    size_t nrefusals;
-    struct link_place links[COORDINATOR_MAX_LINKS];
-    size_t nlinks;
-};
-
-/* NULL: there is no room for one more. */
-static struct site_summary *site_of(struct listing *self, const struct site_id *id,
-                                    const char *name)
-{
-    for (size_t i = 0; i < self->nsites; i++) {
-        if (site_id_equal(&self->sites[i].id, id)) {
-            return &self->sites[i];
-        }
-    }
-    if (self->nsites == LISTED_SITES) {
-        return NULL;
-    }
-    self->sites[self->nsites] = (struct site_summary){
-        .id = *id, .name = name, .paused = node_list_pauses(self->nodes, id)};
-    return &self->sites[self->nsites++];
-}
-
-static void list_peer(struct listing *self, const struct link_peer *peer)
-{
-    struct site_summary *site = site_of(self, &peer->id, peer->name);
-
-    if (site == NULL || !peer->connected) {
-        return;
-    }
-    site->links++;
-    if (site->round_trip_us == 0 || peer->round_trip_us < site->round_trip_us) {
-        site->round_trip_us = peer->round_trip_us;
-    }
-}
-
-static void list_link(struct listing *self, const struct link_heard *link)
-{
-    struct site_summary *own = site_of(self, &link->report.id, link->site);
-
-    if (own != NULL) {
-        own->own = true;
-        own->links++;
-    }
-    for (uint32_t i = 0; i < link->report.npeers; i++) {
-        list_peer(self, &link->report.peers[i]);
-    }
-}
-
-/* What the other sites have told; returns how many. */
-static size_t list_others(struct listing *self, const struct in_sites *note,
-                          const struct site_set *sites)
-{
-    size_t before = self->nothers;
-
-    for (uint32_t i = 0; i < sites->count; i++) {
-        const struct site_heard *heard = note != NULL ? in_sites_find(note, &sites->entries[i].id)
-                                                      : NULL;
-
-        if (i == sites->own || sites->entries[i].state == SITE_GONE ||
-            self->nothers == LISTED_STANDINGS) {
-            continue;
-        }
-        self->others[self->nothers++] = (struct site_standing){
-            .id = sites->entries[i].id,
-            .told = heard != NULL,
-            .takes_adds = heard != NULL && heard->takes_adds,
-            .says_absent = heard != NULL && heard->says_absent,
-            .settled = heard != NULL && heard->settled,
-            .keys = heard != NULL ? heard->keys : 0,
-        };
-    }
-    return self->nothers - before;
-}
-
-static const char *list_awaited(const struct coordinator *coordinator, uint64_t now_us,
-                                struct listing *self, const struct document_entry *entry)
-{
-    char *text = self->texts[self->ntexts];
-
-    if (self->ntexts == LISTED_TEXTS) {
-        return "";
-    }
-    words_awaited(coordinator, now_us, entry, text);
-    self->ntexts += text[0] != '\0';
-    return text[0] != '\0' ? text : "";
-}
-
-static void list_refusals(const struct coordinator *coordinator, struct listing *self)
-{
-    for (size_t i = 0; i < NEWCOMERS_MAX; i++) {
-        const struct newcomer *one = newcomers_at(coordinator, i);
-
-        if (one != NULL) {
-            self->refusals[self->nrefusals++] = (struct site_refusal){
-                .name = one->name, .site = one->by, .reason = one->reason};
-        }
-    }
-}
-
-static void list_filter(const struct coordinator *coordinator, uint64_t now_us,
-                        struct listing *self, const struct document_entry *entry)
-{
-    const struct filter_document *document = &entry->document;
-    const struct in_sites *note = notes_find(&coordinator->notes, NOTE_SITES, document->id);
-    const struct site_set *sites = document_sites(document);
-    struct filter_sites *filter;
-
-    for (uint32_t i = 0; i < sites->count; i++) {
-        const struct site_entry *one = &sites->entries[i];
-        struct site_summary *site = one->state != SITE_GONE ? site_of(self, &one->id, one->name)
-                                                            : NULL;
-
-        if (site != NULL && i == sites->own) {
-            site->own = true;
-        }
-    }
-    if (self->nfilters == LISTED_FILTERS) {
-        self->left++;
-        return;
-    }
-    filter = &self->filters[self->nfilters++];
-    *filter = (struct filter_sites){.filter_id = document->id,
-                                    .name = document->content.name,
-                                    .sites = *sites,
-                                    .awaited = list_awaited(coordinator, now_us, self, entry),
-                                    .others = &self->others[self->nothers]};
-    filter->nothers = list_others(self, note, sites);
-}
-
-static bool is_meant(const struct filter_document *document, const char *name)
-{
-    return document_has_sites(document) && document->content.state == FILTER_ACTIVE &&
-           (name[0] == '\0' || strcmp(document->content.name, name) == 0);
-}
-
-static void list_all(const struct coordinator *self, uint64_t now_us, const char *name,
-                     struct listing *listing)
-{
-    for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
-        if (lives(self, &self->links[i], now_us)) {
-            list_link(listing, &self->links[i]);
-        }
-    }
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct document_entry *entry = self->documents.by_id[i];
-
-        if (is_meant(&entry->document, name)) {
-            list_filter(self, now_us, listing, entry);
-        }
-    }
-    list_refusals(self, listing);
-    listing->nlinks = links_places(self, now_us, listing->links);
-}
-
-/* One filter is asked about: is it there? */
-static bool is_there(const struct coordinator *self, const char *name)
-{
-    const struct document_entry *entry = document_cache_find_name(&self->documents, name);
-
-    return entry != NULL && entry->document.content.state == FILTER_ACTIVE;
-}
-
-void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                         const struct frame *frame)
-{
-    const char *name = frame->body.admin_request.name;
-    struct listing *listing = heap_zalloc(1, sizeof *listing);
-    struct filter_sites *filters = heap_alloc(LISTED_FILTERS, sizeof *filters);
-    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_ADMIN_REPLY};
-    char message[COORDINATOR_MESSAGE_BYTES] = "";
-
-    if (frame->body.admin_request.site.step != SITE_STEP_LIST) {
-        coordinator_answer(self, from, frame->correlation, STATUS_INVALID, false,
-                           "that is no question about sites, but a change of them");
-    } else if (name[0] != '\0' && !is_there(self, name)) {
-        (void)snprintf(message, sizeof message, "there is no filter %.128s; see `orbloom info`",
-                       name);
-        coordinator_answer(self, from, frame->correlation, STATUS_NOT_FOUND, false, message);
-    } else if (listing == NULL || filters == NULL) {
-        coordinator_answer(self, from, frame->correlation, STATUS_NOMEM, false,
-                           "the coordinator is out of memory; retry");
-    } else {
-        listing->filters = filters;
-        listing->nodes = &self->documents.nodes;
-        list_all(self, now_us, name, listing);
-        answer.body.admin_reply = (struct admin_reply){
-            .message = "",
-            .sites = {.site = self->config.site,
-                      .sites = listing->sites,
-                      .nsites = listing->nsites,
-                      .filters = listing->filters,
-                      .nfilters = listing->nfilters,
-                      .filters_left = listing->left,
-                      .refusals = listing->refusals,
-                      .nrefusals = listing->nrefusals,
-                      .links = listing->links,
-                      .nlinks = listing->nlinks},
-        };
-        coordinator_reply(self, from, &answer);
-    }
-    heap_free(filters);
-    heap_free(listing);
 }

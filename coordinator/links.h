@@ -21,7 +21,8 @@ bool links_note(struct coordinator *self, uint64_t now_us, const struct sync_req
 size_t links_places(const struct coordinator *self, uint64_t now_us,
                     struct link_place places[COORDINATOR_MAX_LINKS]);
 
-/* Does the link of that name live? */
+/* Does one of the table live, or the one of that name? */
+bool links_hears(const struct coordinator *self, uint64_t now_us, const struct link_heard *link);
 bool links_lives(const struct coordinator *self, uint64_t now_us, const char *name);
 
 /* Which site this is, as its links say, and what they call it. NULL: none lives, or they do not say
@@ -43,9 +44,5 @@ struct links_site links_find_site(const struct coordinator *self, uint64_t now_u
 
 /* Is one of them connected to a link of that site, by whatever name? */
 bool links_connected(const struct coordinator *self, uint64_t now_us, const struct site_id *id);
-
-/* What they and the documents tell of sites: `orbloom site`. */
-void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                         const struct frame *frame);
 
 #endif

@@ -488,6 +488,12 @@ const struct replica_report *heard_report(const struct heard *self, uint64_t fil
  */
 uint64_t heard_most_keys(const struct coordinator *self, uint64_t filter_id, uint32_t group);
 
+/* ---- view/sites.c ---- */
+
+/* What links and documents tell of sites: `orbloom site`. */
+void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame);
+
 /* ---- view/status.c ---- */
 
 /* `read`: how the last look at the store ended, or STATUS_UNAVAILABLE: it has not; `doubt`: why
