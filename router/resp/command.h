@@ -29,6 +29,7 @@ enum {
     COMMAND_SECRETS = 256,    /* ... and whatever is behind the command, always */
     COMMAND_SUBSCRIBED = 512, /* of a RESP 2 connection with subscriptions, too */
     COMMAND_ALONE = 1024,     /* never after MULTI */
+    COMMAND_FEEDS = 2048, /* of one with items: they stand behind the word "feed", if it is there */
 };
 
 /* Which arguments are keys, as Redis counts: the command is 0, the last argument -1. */

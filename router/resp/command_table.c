@@ -28,6 +28,7 @@
 #define UNQUEUED   COMMAND_UNQUEUED
 #define STRANGERS  COMMAND_STRANGERS
 #define ITEMS      COMMAND_ITEMS
+#define FEEDS      COMMAND_FEEDS
 #define SECRETS    COMMAND_SECRETS
 #define SUBSCRIBED COMMAND_SUBSCRIBED
 #define ALONE      COMMAND_ALONE
@@ -56,7 +57,7 @@ static const struct command table[] = {
         "one chunk of a dump into a filter that it makes"),
     ROW("bf.madd", -3, WRITES | ITEMS, KEY, W, command_bf_madd, "bf", "add items; 1: new"),
     ROW("bf.mexists", -3, READS | ITEMS, KEY, R, command_bf_mexists, "bf", "look items up"),
-    ROW("bf.rebuild", -3, WRITES | WAITS | ITEMS, KEY, C, command_bf_rebuild, "bf",
+    ROW("bf.rebuild", -3, WRITES | WAITS | ITEMS | FEEDS, KEY, C, command_bf_rebuild, "bf",
         "BEGIN, FEED item..., COMMIT [YES], ABORT: replace its items by a list"),
     ROW("bf.reserve", -4, WRITES | WAITS, KEY, C, command_bf_reserve, "bf", "make a filter"),
     ROW("bf.scandump", 3, READS | WAITS, KEY, D, command_bf_scandump, "bf",

@@ -395,6 +395,21 @@ void slowlog_end(struct front *self, struct call *call);
 void slowlog_forget(struct slow_entry *entry); /* or NULL */
 void slowlog_reset(struct front *self);
 
+struct slow_entry {
+    uint64_t id;
+    uint64_t wall_us;
+    uint64_t duration_us;
+    uint32_t nwords;
+    struct buffer words; /* bulks */
+    char peer[FRONT_LABEL_BYTES];
+    char label[FRONT_LABEL_BYTES];
+};
+
+/* The one with this number; NULL: it has gone, or there was no memory for it. They count up from
+ * the oldest that may be there to `nslow`. */
+const struct slow_entry *slowlog_find(const struct front *self, uint64_t id);
+uint64_t slowlog_oldest(const struct front *self);
+
 /* ---- command_subscribe.c ---- */
 
 bool session_subscribes(const struct session *session);

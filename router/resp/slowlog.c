@@ -1,5 +1,5 @@
-/* SLOWLOG: the last commands that took too long, from when they were taken until their answer was
- * known.
+/* The slow log: the last commands that took too long, from when they were taken until their answer
+ * was known.
  *
  * Hardly any command is slow, so the words of those whose items are gathered are not kept: they are
  * found in the gather when its answer comes late. Words stand in an entry as they go out, as they
@@ -16,17 +16,6 @@ enum {
     MOST_WORD_BYTES = 128,
     ENTRY_BYTES = MOST_WORDS * (MOST_WORD_BYTES + 64),
     NOTE_BYTES = 64,
-    DEFAULT_COUNT = 10,
-};
-
-struct slow_entry {
-    uint64_t id;
-    uint64_t wall_us;
-    uint64_t duration_us;
-    uint32_t nwords;
-    struct buffer words; /* bulks */
-    char peer[FRONT_LABEL_BYTES];
-    char label[FRONT_LABEL_BYTES];
 };
 
 /* ---- words ---- */
@@ -112,7 +101,7 @@ static uint32_t open_words(const struct front *self, const struct command *comma
     if (!secret && !items) {
         return count;
     }
-    if (command->run == command_bf_rebuild && count > 2) {
+    if ((command->flags & COMMAND_FEEDS) != 0 && count > 2) {
         return command_word(arguments[2], "feed") ? 3 : count;
     }
     return (uint32_t)command->keys.last + 1;
@@ -237,109 +226,16 @@ void slowlog_reset(struct front *self)
     }
 }
 
-/* ---- SLOWLOG ---- */
+/* ---- reading it ---- */
 
-/* The one with this number; NULL: it has gone, or there was no memory for it. */
-static const struct slow_entry *find(struct front *self, uint64_t id)
+const struct slow_entry *slowlog_find(const struct front *self, uint64_t id)
 {
-    const struct slow_entry *entry = *place_of(self, id);
+    const struct slow_entry *entry = self->slow[id % FRONT_SLOW_ENTRIES];
 
     return entry != NULL && entry->id == id ? entry : NULL;
 }
 
-static uint64_t oldest(const struct front *self)
+uint64_t slowlog_oldest(const struct front *self)
 {
     return self->nslow > FRONT_SLOW_ENTRIES ? self->nslow - FRONT_SLOW_ENTRIES : 0;
-}
-
-static uint32_t length(struct front *self)
-{
-    uint32_t count = 0;
-
-    for (uint64_t id = oldest(self); id < self->nslow; id++) {
-        count += find(self, id) != NULL;
-    }
-    return count;
-}
-
-static void write_entry(struct resp_writer *writer, const struct slow_entry *entry)
-{
-    resp_array(writer, 6);
-    resp_integer(writer, (int64_t)entry->id);
-    resp_integer(writer, (int64_t)(entry->wall_us / 1000000));
-    resp_integer(writer, (int64_t)entry->duration_us);
-    resp_array(writer, entry->nwords);
-    writer->failed = writer->failed ||
-                     buffer_append(writer->out, buffer_span(&entry->words)) != STATUS_OK;
-    resp_text(writer, entry->peer);
-    resp_text(writer, entry->label);
-}
-
-/* The newest first. */
-static enum taken show(struct front *self, struct session *session, uint32_t most)
-{
-    uint32_t left = length(self);
-    struct resp_writer writer;
-    struct call *call = call_now(self, session, &writer);
-
-    if (call == NULL) {
-        return TAKEN_DONE;
-    }
-    left = left < most ? left : most;
-    resp_array(&writer, left);
-    for (uint64_t id = self->nslow; left > 0; id--) {
-        const struct slow_entry *entry = find(self, id - 1);
-
-        if (entry != NULL) {
-            write_entry(&writer, entry);
-            left--;
-        }
-    }
-    call_end(self, call, &writer);
-    return TAKEN_DONE;
-}
-
-static COMMAND(slowlog_get)
-{
-    int64_t most = DEFAULT_COUNT;
-
-    if (count > 3) {
-        return answer_error(self, session,
-                            "ERR unknown subcommand or wrong number of arguments for 'GET'. Try "
-                            "SLOWLOG HELP.");
-    }
-    if (count == 3 && !argument_integer(arguments[2], -1, INT64_MAX, &most)) {
-        return answer_error(self, session, "ERR count should be greater than or equal to -1");
-    }
-    return show(self, session,
-                most < 0 || most > FRONT_SLOW_ENTRIES ? FRONT_SLOW_ENTRIES : (uint32_t)most);
-}
-
-static COMMAND(slowlog_len)
-{
-    (void)arguments;
-    (void)count;
-    return answer_integer(self, session, length(self));
-}
-
-static COMMAND(slowlog_reset)
-{
-    (void)arguments;
-    (void)count;
-    slowlog_reset(self);
-    return answer_ok(self, session);
-}
-
-COMMAND(slowlog)
-{
-    static const struct subcommand subcommands[] = {
-        {"get", -2, command_slowlog_get, " [<count>]",
-         "The newest entries (default: 10, -1: all): id, time, microseconds, arguments, client, "
-         "its "
-         "name"},
-        {"len", 2, command_slowlog_len, "", "How many there are, at most 128"},
-        {"reset", 2, command_slowlog_reset, "", "Forget them"},
-    };
-
-    return SUBCOMMAND_RUN(subcommands);
 }
