@@ -119,6 +119,27 @@ struct document_entry *router_find(const struct router *self, const char *name)
     return routed != NULL && routed->has_secret ? entry : NULL;
 }
 
+const char *router_why_not(const struct router *self, const struct document_entry *entry,
+                           uint64_t filter_id, enum status *status)
+{
+    const struct routed_filter *routed = entry != NULL ? entry->attachment : NULL;
+
+    *status = STATUS_NOT_READY;
+    if (document_cache_is_dropped(&self->documents, filter_id) ||
+        (entry != NULL && entry->document.content.state != FILTER_ACTIVE)) {
+        *status = STATUS_DROPPED;
+        return "the filter was dropped here";
+    }
+    if (routed == NULL || !routed->has_secret) {
+        return "this router has not heard of the filter yet";
+    }
+    if (entry->conflict) {
+        *status = STATUS_CONFLICT;
+        return ROUTER_CONFLICT_MESSAGE;
+    }
+    return document_is_loading(&entry->document) ? "the filter is being loaded from a dump" : NULL;
+}
+
 void routed_filter_destroy(struct routed_filter *routed)
 {
     if (routed != NULL) {

@@ -27,6 +27,15 @@ void ends_give_up(struct router *self, struct op *op, enum status status, const 
     tell(self, op, &(struct router_ends_told){.status = status, .message = message});
 }
 
+void ends_stop(struct router *self)
+{
+    for (uint32_t i = 0; i < self->nops; i++) {
+        if (self->ops[i].used && self->ops[i].operation == OPERATION_ENDS) {
+            ends_give_up(self, &self->ops[i], STATUS_UNAVAILABLE, "the router stops");
+        }
+    }
+}
+
 void ends_keep(const struct op *op, const struct part *part, uint32_t slot,
                const struct member *member, const struct subrequest_reply *reply)
 {
@@ -155,7 +164,7 @@ void router_ends(struct router *self, uint64_t now_us, const struct router_ends 
 {
     struct document_entry *entry = document_cache_find(&self->documents, question->filter_id);
     enum status status;
-    const char *reason = serve_why_not(self, entry, question->filter_id, &status);
+    const char *reason = router_why_not(self, entry, question->filter_id, &status);
 
     if (reason != NULL) {
         sync_want(self, now_us);

@@ -1,28 +1,13 @@
-/* What users may ask this router for, and whose turn it is.
- *
- * While the record has no users all is served as it comes. Then what clients send waits for its
- * turn by user, as copies, and each turn of the loop serves a part of it; and the limits of users
- * hold: keys a second, of which this router allows its share, and bytes under way. What the RESP
- * front asks has had its turn there: limits hold for it, and it does not wait again. */
-#include "base/heap.h"
+/* What users may ask this router for: keys a second, of which it allows its share, and bytes under
+ * way. While the record has no users nobody is held to anything. */
 #include "router/private.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-enum {
-    TURN_BYTES = 32 << 10, /* of requests of clients that one turn serves */
-};
-
-void limits_init(struct router *self)
-{
-    arrivals_init(&self->arrivals, self->config.max_inflight_bytes, TURN_BYTES);
-}
-
 void limits_fini(struct router *self)
 {
-    arrivals_fini(&self->arrivals);
     usages_fini(&self->usages);
 }
 
@@ -106,49 +91,5 @@ void limits_owe_keys(struct router *self, uint64_t now_us, uint32_t user, size_t
 
     if (usage != NULL) {
         usage_owe_keys(usage, now_us, count, self->routers);
-    }
-}
-
-/* ---- turns ---- */
-
-/* Why there is no room to wait. Of all requests of nobody none is to blame. */
-static const char *reason_of(const struct router *self, uint32_t user, enum status status)
-{
-    if (status == STATUS_NOMEM) {
-        return "the router is out of memory; lower max_inflight or add memory";
-    }
-    return user != 0 && fair_queue_waiting(&self->arrivals.queue, user) > 0
-               ? "too many requests of this user wait; slow down, retry"
-               : "more requests wait for their turn than the router's max_inflight allows; slow "
-                 "down, retry, or add routers";
-}
-
-bool limits_queue(struct router *self, uint64_t now_us, const struct peer *from,
-                  const struct frame *frame, struct span bytes)
-{
-    enum status status;
-
-    if (self->documents.users.count == 0 || from->size == 0) {
-        return false;
-    }
-    status = arrivals_push(&self->arrivals, from->user, from,
-                           serve_deadline_us(self, now_us, frame), bytes);
-    if (status != STATUS_OK) {
-        router_count(self, ROUTER_overloaded_total);
-        router_refuse(self, from, frame, status, reason_of(self, from->user, status));
-    }
-    router_show_inflight(self);
-    return true;
-}
-
-void limits_serve(struct router *self, uint64_t now_us)
-{
-    struct arrival *next;
-
-    arrivals_turn(&self->arrivals);
-    while ((next = arrivals_pop(&self->arrivals)) != NULL) {
-        router_show_inflight(self);
-        serve_arrival(self, now_us, next);
-        heap_free(next);
     }
 }

@@ -88,9 +88,6 @@ void op_end(struct router *self, struct op *op)
 void ops_fini(struct router *self)
 {
     for (uint32_t i = 0; i < self->nops; i++) {
-        if (self->ops[i].used && self->ops[i].operation == OPERATION_ENDS) {
-            ends_give_up(self, &self->ops[i], STATUS_UNAVAILABLE, "the router stops");
-        }
         heap_free(self->ops[i].memory.block);
     }
     heap_free(self->ops);

@@ -54,7 +54,7 @@ struct routed_filter {
     uint64_t *batch_number;            /* last one given out, by slot group */
     uint64_t pairs_epoch;              /* has_pairs was worked out for this epoch */
     bool has_pairs;                    /* some slot is a pair: replicas are being replaced */
-    struct site_knowledge *sites;      /* see site_links.c; NULL: nothing was asked */
+    struct site_knowledge *sites;      /* see site_inquiry.h; NULL: nothing was asked */
 };
 
 /* ---- nodes ---- */
@@ -186,7 +186,7 @@ struct site_links {
     struct site_wanted {
         uint64_t filter_id;
         uint32_t topic;
-    } * wanted; /* what is to be asked: site_links.h */
+    } * wanted; /* what is to be asked: site_inquiry.h */
     size_t nwanted;
     size_t room;
 };
@@ -331,7 +331,6 @@ void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer
 
 /* ---- limits.c ---- */
 
-void limits_init(struct router *self);
 void limits_fini(struct router *self);
 
 /* May a user have these bytes under way, too, for which max_inflight has room? NULL: they are,
@@ -347,10 +346,15 @@ bool limits_take_keys(struct router *self, uint64_t now_us, uint32_t user, size_
 /* So many were told to it, as was not known before: what it asks for next waits for that. */
 void limits_owe_keys(struct router *self, uint64_t now_us, uint32_t user, size_t count);
 
+/* ---- turns.c ---- */
+
+void turns_init(struct router *self);
+void turns_fini(struct router *self);
+
 /* True: it waits for its turn, or was refused. False: it is served at once. */
-bool limits_queue(struct router *self, uint64_t now_us, const struct peer *from,
-                  const struct frame *frame, struct span bytes);
-void limits_serve(struct router *self, uint64_t now_us); /* a part of those that wait */
+bool turns_queue(struct router *self, uint64_t now_us, const struct peer *from,
+                 const struct frame *frame, struct span bytes);
+void turns_serve(struct router *self, uint64_t now_us); /* a part of those that wait */
 
 /* ---- site_gate.c ---- */
 
@@ -371,10 +375,12 @@ bool site_gate_lacks(const struct filter_document *document);
 /* What this part would call absent is undecided; how many keys that is. */
 size_t site_gate_withhold(struct router *self, struct part *part);
 
-/* ---- site_links.c ---- */
+/* ---- site_inquiry.c ---- */
 
-void site_links_fini(struct router *self);
 void site_knowledge_destroy(struct site_knowledge *knowledge);
+void site_inquiries_fini(struct router *self);
+
+/* ---- site_links.c ---- */
 
 /* The links that there are, as a coordinator tells them. */
 void site_links_take(struct router *self, const struct sync_reply *reply);
@@ -382,13 +388,20 @@ bool site_links_has(const struct router *self, uint32_t link);
 
 /* Send what is to be asked; at the end of a turn, so that all that wait share that. */
 void site_links_flush(struct router *self, uint64_t now_us);
-void site_links_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
+
+/* ---- site_waits.c ---- */
+
+/* A link's answer: those that it was asked for go on. */
+void site_waits_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
 
 /* All its votes are in, and it can't be answered yet: it waits, or has begun anew. */
 bool site_holds(struct router *self, uint64_t now_us, struct op *op, struct document_entry *entry);
 
 /* One that waits goes on if it can, and else links are asked again. */
 void site_resume(struct router *self, uint64_t now_us, struct op *op, struct document_entry *entry);
+
+/* What becomes of one that waits; of SITE_WAITS, links are asked again. */
+enum site_ruling { SITE_WAITS, SITE_DECIDES /* by its votes */, SITE_ASKS_AGAIN /* for votes */ };
 
 /* ---- site_bounds.c ---- */
 
@@ -400,10 +413,9 @@ void site_bound_enter(struct router *self, uint64_t now_us, struct op *op, uint6
 bool site_bound_proves(struct router *self, uint64_t now_us, const struct op *op,
                        struct document_entry *entry);
 
-bool site_bound_holds(struct router *self, uint64_t now_us, struct op *op,
-                      struct document_entry *entry);
-void site_bound_resume(struct router *self, uint64_t now_us, struct op *op,
-                       struct document_entry *entry);
+bool site_bound_hold(struct router *self, struct op *op, struct document_entry *entry);
+enum site_ruling site_bound_rule(struct router *self, uint64_t now_us, struct op *op,
+                                 struct document_entry *entry);
 
 /* Why it may not say "absent"; `text` has ROUTER_MESSAGE_BYTES. */
 void site_bound_describe(const struct op *op, const struct document_entry *entry, char *text);
@@ -416,8 +428,8 @@ bool site_acks_wanted(const struct op *op);
 
 bool site_acks_hold(struct router *self, uint64_t now_us, struct op *op,
                     struct document_entry *entry);
-void site_acks_resume(struct router *self, uint64_t now_us, struct op *op,
-                      struct document_entry *entry);
+enum site_ruling site_acks_rule(struct router *self, uint64_t now_us, struct op *op,
+                                struct document_entry *entry);
 
 /* What this part has acknowledged is not; how many keys that is. */
 size_t site_acks_withhold(struct part *part);
@@ -441,11 +453,6 @@ uint64_t serve_deadline_us(const struct router *self, uint64_t now_us, const str
  * asked for. */
 void serve_settle(struct router *self, uint64_t now_us, uint64_t sync);
 
-/* Why nothing can be asked of the filter with this id, by who is in the same process; NULL: it can.
- * `entry`: NULL: it is not known. */
-const char *serve_why_not(const struct router *self, const struct document_entry *entry,
-                          uint64_t filter_id, enum status *status);
-
 /* Answer those whose time is up. */
 void serve_tick(struct router *self, uint64_t now_us);
 void serve_fini(struct router *self);
@@ -457,6 +464,11 @@ void router_take_secret(struct router *self, uint64_t now_us, const struct seale
 
 /* The served filter of that name with its secret; NULL: not known here. */
 struct document_entry *router_find(const struct router *self, const char *name);
+
+/* Why nothing can be asked of the filter with this id, by who is in the same process; NULL: it can.
+ * `entry`: NULL: it is not known. */
+const char *router_why_not(const struct router *self, const struct document_entry *entry,
+                           uint64_t filter_id, enum status *status);
 
 void routed_filter_destroy(struct routed_filter *routed);
 
@@ -657,6 +669,7 @@ void ends_evaluate(struct router *self, struct op *op, bool last);
 
 /* End it without an answer; it is told why. */
 void ends_give_up(struct router *self, struct op *op, enum status status, const char *message);
+void ends_stop(struct router *self); /* ... all of them: the router stops */
 
 /* ---- info.c ---- */
 

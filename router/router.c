@@ -28,7 +28,7 @@ enum status router_create(const struct router_config *config, const struct effec
     }
     self->producer_id = effects->random(effects->context);
     hedge_init(self);
-    limits_init(self);
+    turns_init(self);
     kept_init(self);
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     self->ops = heap_zalloc(ROUTER_MAX_OPS, sizeof *self->ops);
@@ -56,8 +56,10 @@ void router_destroy(struct router **router)
     }
     dumps_destroy(self);
     site_asks_destroy(self);
-    site_links_fini(self);
+    site_inquiries_fini(self);
+    ends_stop(self);
     ops_fini(self);
+    turns_fini(self);
     limits_fini(self);
     serve_fini(self);
     infos_fini(self);
@@ -137,7 +139,7 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
         refuse_late(self, from, &frame);
     } else if (frame.kind == FRAME_CLIENT_REQUEST || frame.kind == FRAME_INFO_REQUEST) {
         self->counters[ROUTER_requests_total] += frame.kind == FRAME_CLIENT_REQUEST;
-        if (!limits_queue(self, now_us, from, &frame, bytes)) {
+        if (!turns_queue(self, now_us, from, &frame, bytes)) {
             serve_request(self, now_us, from, bytes, &frame);
         }
     } else if (frame.kind == FRAME_STATS_REQUEST) {
@@ -180,7 +182,7 @@ static void on_coordinator(struct router *self, uint64_t now_us, const struct fr
 static void on_link(struct router *self, uint64_t now_us, const struct frame *frame)
 {
     if (frame->kind == FRAME_SITE_AGE_REPLY) {
-        site_links_on_reply(self, now_us, frame);
+        site_waits_on_reply(self, now_us, frame);
     } else {
         router_refuse_frame(self, now_us, NULL, frame, STATUS_INVALID);
     }
@@ -228,7 +230,7 @@ static void turn(void *context, uint64_t now_us)
 {
     struct router *self = context;
 
-    limits_serve(self, now_us);
+    turns_serve(self, now_us);
     site_links_flush(self, now_us);
     backends_flush(self, now_us);
     /* The clock stands still while nothing is under way. */

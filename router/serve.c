@@ -415,27 +415,6 @@ void router_load(struct router *self, uint64_t now_us, const struct router_load 
 
 /* ---- what other sites have added ---- */
 
-const char *serve_why_not(const struct router *self, const struct document_entry *entry,
-                          uint64_t filter_id, enum status *status)
-{
-    const struct routed_filter *routed = entry != NULL ? entry->attachment : NULL;
-
-    *status = STATUS_NOT_READY;
-    if (document_cache_is_dropped(&self->documents, filter_id) ||
-        (entry != NULL && entry->document.content.state != FILTER_ACTIVE)) {
-        *status = STATUS_DROPPED;
-        return "the filter was dropped here";
-    }
-    if (routed == NULL || !routed->has_secret) {
-        return "this router has not heard of the filter yet";
-    }
-    if (entry->conflict) {
-        *status = STATUS_CONFLICT;
-        return ROUTER_CONFLICT_MESSAGE;
-    }
-    return is_closed(entry) ? "the filter is being loaded from a dump" : NULL;
-}
-
 void router_relay(struct router *self, uint64_t now_us, const struct router_relay *relay)
 {
     struct document_entry *entry = document_cache_find(&self->documents, relay->filter_id);
@@ -450,7 +429,7 @@ void router_relay(struct router *self, uint64_t now_us, const struct router_rela
         .count = relay->count,
     };
     enum status status;
-    const char *reason = serve_why_not(self, entry, relay->filter_id, &status);
+    const char *reason = router_why_not(self, entry, relay->filter_id, &status);
 
     assert(relay->count <= CODEC_MAX_KEYS);
     if (reason != NULL) {

@@ -7,7 +7,7 @@
  */
 #include "base/mutant.h"
 #include "map/acks.h"
-#include "router/site_links.h"
+#include "router/site_inquiry.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -106,19 +106,21 @@ bool site_acks_hold(struct router *self, uint64_t now_us, struct op *op,
     return true;
 }
 
-void site_acks_resume(struct router *self, uint64_t now_us, struct op *op,
-                      struct document_entry *entry)
+enum site_ruling site_acks_rule(struct router *self, uint64_t now_us, struct op *op,
+                                struct document_entry *entry)
 {
     struct site_inquiry *inquiry = site_inquiry_of(entry, SITE_CONFIRMS);
 
     assert(op->parked && op->nopen == 0 && op->unproved);
     if (is_confirmed(op, entry)) {
         op->unproved = false;
-        op_evaluate(self, now_us, op, false);
-    } else if (inquiry != NULL) {
+        return SITE_DECIDES;
+    }
+    if (inquiry != NULL) {
         want_enough(inquiry, needed(op, entry));
         site_inquire_on(self, now_us, op->filter_id, SITE_CONFIRMS, inquiry);
     }
+    return SITE_WAITS;
 }
 
 /* ---- at the deadline ---- */

@@ -8,7 +8,7 @@
  */
 #include "base/mutant.h"
 #include "map/staleness.h"
-#include "router/site_links.h"
+#include "router/site_inquiry.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -108,34 +108,30 @@ static bool may_be_proved(const struct site_inquiry *inquiry, const struct op *o
     return verdict != FRESHNESS_FILLING && verdict != FRESHNESS_UNSETTLED;
 }
 
-bool site_bound_holds(struct router *self, uint64_t now_us, struct op *op,
-                      struct document_entry *entry)
+bool site_bound_hold(struct router *self, struct op *op, struct document_entry *entry)
 {
     if (!op->unproved || op->withholds || !has_absent(op) || !op_may_park(self, op) ||
         !may_be_proved(site_inquiry_of(entry, SITE_AGES), op, entry)) {
         return false;
     }
     op_park(self, op);
-    site_bound_resume(self, now_us, op, entry);
     return true;
 }
 
-void site_bound_resume(struct router *self, uint64_t now_us, struct op *op,
-                       struct document_entry *entry)
+enum site_ruling site_bound_rule(struct router *self, uint64_t now_us, struct op *op,
+                                 struct document_entry *entry)
 {
     struct site_inquiry *inquiry = site_inquiry_of(entry, SITE_AGES);
 
     assert(op->parked && op->nopen == 0);
     if (judge(inquiry, op).verdict == FRESHNESS_MAY_SAY) {
-        if (MUTANT(SITE_OLD_VOTES)) {
-            op->unproved = false;
-            op_evaluate(self, now_us, op, false);
-            return;
-        }
-        op_again(self, now_us, op, entry);
-    } else if (inquiry != NULL) {
+        op->unproved = op->unproved && !MUTANT(SITE_OLD_VOTES);
+        return MUTANT(SITE_OLD_VOTES) ? SITE_DECIDES : SITE_ASKS_AGAIN;
+    }
+    if (inquiry != NULL) {
         site_inquire_on(self, now_us, op->filter_id, SITE_AGES, inquiry);
     }
+    return SITE_WAITS;
 }
 
 /* ---- in words ---- */

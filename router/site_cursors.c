@@ -518,7 +518,7 @@ static void begin(struct router *self, uint64_t now_us, const struct router_site
 {
     struct document_entry *entry = document_cache_find(&self->documents, question->filter_id);
     enum status status;
-    const char *reason = serve_why_not(self, entry, question->filter_id, &status);
+    const char *reason = router_why_not(self, entry, question->filter_id, &status);
     struct site_ask *ask;
 
     if (reason != NULL) {

@@ -1,11 +1,6 @@
-/* The links of this site: which there are, what they are asked of filters in several sites, and
- * what their answers let go on. */
-#include "router/site_links.h"
+/* The links of this site: which there are, and asking them by turns. */
+#include "router/site_inquiry.h"
 
-#include "base/heap.h"
-#include "map/rebuild.h"
-
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -15,102 +10,7 @@ enum {
     LACKED_MOST = 3,    /* so many answers of coordinators in a row lack a link that is gone */
 };
 
-struct site_knowledge {
-    struct site_inquiry of[SITE_TOPICS];
-};
-
-/* ---- of a filter ---- */
-
-void site_knowledge_destroy(struct site_knowledge *knowledge)
-{
-    heap_free(knowledge);
-}
-
-struct site_inquiry *site_inquiry_of(const struct document_entry *entry, enum site_topic topic)
-{
-    const struct routed_filter *routed = entry->attachment;
-
-    return routed != NULL && routed->sites != NULL ? &routed->sites->of[topic] : NULL;
-}
-
-static struct site_knowledge *make(struct router *self)
-{
-    struct site_knowledge *made = heap_zalloc(1, sizeof *made);
-
-    for (unsigned topic = 0; made != NULL && topic < SITE_TOPICS; topic++) {
-        freshness_init(&made->of[topic].fresh, self->effects.random(self->effects.context));
-    }
-    return made;
-}
-
-struct site_inquiry *site_inquiry_make(struct router *self, const struct document_entry *entry,
-                                       enum site_topic topic)
-{
-    struct routed_filter *routed = entry->attachment;
-    struct site_inquiry *inquiry;
-
-    if (routed->sites == NULL) {
-        routed->sites = make(self);
-    }
-    inquiry = site_inquiry_of(entry, topic);
-    if (inquiry != NULL && inquiry->epoch != entry->document.epoch) {
-        freshness_enter(&inquiry->fresh, document_sites(&entry->document),
-                        rebuild_serving(&entry->document));
-        inquiry->epoch = entry->document.epoch;
-    }
-    return inquiry;
-}
-
-const char *site_name_of(const struct document_entry *entry, const struct site_id *id)
-{
-    const struct site_entry *site = site_set_find(document_sites(&entry->document), id);
-
-    return site != NULL ? site->name : "a site";
-}
-
-static bool is_paused(const struct site_inquiry *inquiry, const struct site_id *id)
-{
-    for (uint32_t i = 0; inquiry != NULL && i < inquiry->npaused; i++) {
-        if (site_id_equal(&inquiry->paused[i], id)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-const char *site_remedy(const struct site_inquiry *inquiry, const struct document_entry *entry,
-                        const struct site_id *id, char text[SITE_REMEDY_BYTES])
-{
-    (void)snprintf(text, SITE_REMEDY_BYTES, "%s see `orbloom site %s`",
-                   is_paused(inquiry, id) ? "it is paused by an operator," : "retry,",
-                   entry->document.content.name);
-    return text;
-}
-
 /* ---- questions ---- */
-
-/* Without memory it is asked by a later operation. */
-void site_inquire(struct router *self, uint64_t filter_id, enum site_topic topic,
-                  struct site_inquiry *inquiry, bool waits)
-{
-    struct site_links *links = &self->site_links;
-
-    inquiry->waits |= waits;
-    if (!inquiry->wanted &&
-        heap_grow(&links->wanted, &links->room, links->nwanted + 1, sizeof *links->wanted)) {
-        links->wanted[links->nwanted++] = (struct site_wanted){filter_id, topic};
-        inquiry->wanted = true;
-    }
-}
-
-void site_inquire_on(struct router *self, uint64_t now_us, uint64_t filter_id,
-                     enum site_topic topic, struct site_inquiry *inquiry)
-{
-    if (now_us >= inquiry->await_us) {
-        inquiry->lacks = true;
-        site_inquire(self, filter_id, topic, inquiry, true);
-    }
-}
 
 static bool send(struct router *self, uint64_t number, const struct site_age_request *request)
 {
@@ -184,23 +84,6 @@ void site_links_flush(struct router *self, uint64_t now_us)
     links->nwanted = kept;
 }
 
-/* ---- operations that wait ---- */
-
-bool site_holds(struct router *self, uint64_t now_us, struct op *op, struct document_entry *entry)
-{
-    return op->operation == OPERATION_ADD ? site_acks_hold(self, now_us, op, entry)
-                                          : site_bound_holds(self, now_us, op, entry);
-}
-
-void site_resume(struct router *self, uint64_t now_us, struct op *op, struct document_entry *entry)
-{
-    if (op->operation == OPERATION_ADD) {
-        site_acks_resume(self, now_us, op, entry);
-    } else {
-        site_bound_resume(self, now_us, op, entry);
-    }
-}
-
 /* ---- which links there are ---- */
 
 static bool is_listed(const struct sync_reply *reply, const char *address)
@@ -266,77 +149,4 @@ bool site_links_has(const struct router *self, uint32_t link)
         has = has || (link != 0 && self->site_links.links[i].link == link);
     }
     return has;
-}
-
-/* ---- answers ---- */
-
-static enum status take(struct site_inquiry *inquiry, uint64_t number,
-                        const struct site_age_reply *reply)
-{
-    struct freshness_told told[SITE_SET_MAX_LIVE];
-    size_t count = reply->nsites < SITE_SET_MAX_LIVE ? reply->nsites : SITE_SET_MAX_LIVE;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct site_age *site = &reply->sites[i];
-
-        told[i] = (struct freshness_told){
-            .id = site->id,
-            .life = site->life,
-            .mark = {.known = site->known, .after = site->after, .age_us = site->age_us}};
-    }
-    return freshness_answered(
-        &inquiry->fresh, number,
-        &(struct freshness_answer){
-            .own_life = reply->own_life, .keyset = reply->keyset, .told = told, .ntold = count});
-}
-
-static void note_paused(struct site_inquiry *inquiry, const struct site_age_reply *reply)
-{
-    inquiry->npaused = 0;
-    for (size_t i = 0; i < reply->nsites && inquiry->npaused < SITE_SET_MAX_LIVE; i++) {
-        if (reply->sites[i].paused) {
-            inquiry->paused[inquiry->npaused++] = reply->sites[i].id;
-        }
-    }
-}
-
-/* Those of another epoch begin anew with the next tick. */
-static void resume_all(struct router *self, uint64_t now_us, struct document_entry *entry)
-{
-    uint32_t left = self->nparked;
-
-    for (uint32_t i = 0; i < self->nops && left > 0; i++) {
-        struct op *op = &self->ops[i];
-
-        if (op->used && op->parked) {
-            left--;
-            if (op->filter_id == entry->document.id && op->epoch == entry->document.epoch &&
-                !entry->conflict) {
-                site_resume(self, now_us, op, entry);
-            }
-        }
-    }
-}
-
-void site_links_on_reply(struct router *self, uint64_t now_us, const struct frame *frame)
-{
-    const struct site_age_reply *reply = &frame->body.site_age_reply;
-    struct document_entry *entry = document_cache_find(&self->documents, reply->filter_id);
-    struct site_inquiry *inquiry =
-        entry != NULL ? site_inquiry_of(entry, reply->confirms ? SITE_CONFIRMS : SITE_AGES) : NULL;
-
-    if (inquiry == NULL) {
-        return;
-    }
-    /* What is late, or of another life, is no news. */
-    if (reply->status != STATUS_OK || take(inquiry, frame->correlation, reply) == STATUS_OK) {
-        inquiry->await_us = 0;
-        note_paused(inquiry, reply);
-        resume_all(self, now_us, entry);
-    }
-}
-
-void site_links_fini(struct router *self)
-{
-    heap_free(self->site_links.wanted);
 }

@@ -1,4 +1,4 @@
-/* site_links.h - what a router asks links of its site: how far other sites' keys are here, and
+/* site_inquiry.h - what a router asks links of its site: how far other sites' keys are here, and
  * which of them have what is acknowledged here. For the files site_*.c of a router only.
  *
  * Questions of a topic are about one filter, and serve all operations that wait when they are sent.
@@ -8,8 +8,8 @@
  * Errors:  without memory, or a link, nothing becomes known.
  * Threads: none.
  */
-#ifndef ORBLOOM_ROUTER_SITE_LINKS_H
-#define ORBLOOM_ROUTER_SITE_LINKS_H
+#ifndef ORBLOOM_ROUTER_SITE_INQUIRY_H
+#define ORBLOOM_ROUTER_SITE_INQUIRY_H
 
 #include "router/private.h"
 
