@@ -16,138 +16,6 @@ enum { ARENA_BYTES = 64 << 20 };
 
 /* ---- which filters ---- */
 
-static const struct site_entry *entry_of_peer(const struct link *self,
-                                              const struct filter_document *document, uint32_t peer)
-{
-    const struct site_entry *entry = site_set_find(document_sites(document),
-                                                   &self->config.peers[peer].id);
-
-    return entry != NULL && entry->state != SITE_GONE ? entry : NULL;
-}
-
-const struct site_entry *site_filter_own(const struct link *self,
-                                         const struct document_entry *entry)
-{
-    const struct site_entry *own = site_set_own(document_sites(&entry->document));
-
-    return own != NULL && own->state != SITE_GONE && site_id_equal(&own->id, &self->config.id) &&
-                   !entry->conflict && !entry->gone &&
-                   entry->document.content.state == FILTER_ACTIVE &&
-                   document_logs_keys(&entry->document)
-               ? own
-               : NULL;
-}
-
-const struct document_entry *site_filter_of(const struct link *self, const struct filter_uid *uid)
-{
-    const struct document_cache *documents = router_documents(self->router);
-
-    for (size_t i = 0; i < documents->count; i++) {
-        if (filter_uid_equal(&documents->by_id[i]->document.content.uid, uid)) {
-            return documents->by_id[i];
-        }
-    }
-    return NULL;
-}
-
-/* NULL, or why that site is told nothing of it. */
-static const char *not_shared(const struct link *self, uint32_t peer,
-                              const struct document_entry *entry, const struct site_life *own_life,
-                              const struct site_life *peer_life, enum status *status)
-{
-    const struct site_entry *own = entry != NULL ? site_filter_own(self, entry) : NULL;
-    const struct site_entry *other = own != NULL ? entry_of_peer(self, &entry->document, peer)
-                                                 : NULL;
-
-    *status = STATUS_NOT_FOUND;
-    if (own == NULL) {
-        return "the filter is not here, or not in sites";
-    }
-    if (other == NULL) {
-        return "the filter's sites, as they are known here, do not have the one that asks";
-    }
-    *status = STATUS_STALE;
-    if (site_life_compare(&own->life, own_life) != 0 ||
-        site_life_compare(&other->life, peer_life) != 0) {
-        return "one of the two sites has another life by what is known here: it was put back, or "
-               "that is not known yet";
-    }
-    if (put_back_is(self, &entry->document.content.uid, own_life)) {
-        return "this site was put back to an older copy";
-    }
-    *status = STATUS_OK;
-    return NULL;
-}
-
-enum status site_filter_shared(const struct link *self, uint32_t peer,
-                               const struct document_entry *entry, const struct site_life *own_life,
-                               const struct site_life *peer_life)
-{
-    enum status status;
-
-    (void)not_shared(self, peer, entry, own_life, peer_life, &status);
-    return status;
-}
-
-/* NULL, or why that is not to be sent. */
-static const char *fault_of(const struct link *self, uint32_t peer,
-                            const struct document_entry *entry, const struct site_life *own_life,
-                            const struct site_life *peer_life, uint32_t keyset, enum status *status)
-{
-    const char *fault = not_shared(self, peer, entry, own_life, peer_life, status);
-
-    if (fault == NULL && rebuild_serving(&entry->document) != keyset) {
-        *status = STATUS_STALE;
-        fault = "another keyset serves the filter here";
-    }
-    if (fault == NULL && pause_is_here(self, entry, peer)) {
-        *status = STATUS_NOT_READY;
-        fault = "it is paused there by an operator";
-    }
-    return fault;
-}
-
-/* What heals a site that joins anew is not logged as its own, so it reaches others by the whole
- * copy that their first stream of its new life begins with: not before it counts, then. Who joins
- * anew as well, and knows in which life this one is, copies all others once more itself. */
-static bool may_be_told(struct link *self, uint32_t peer, const struct document_entry *entry)
-{
-    const struct site_set *set = document_sites(&entry->document);
-    const struct site_entry *known;
-    struct site_filter told;
-
-    if (!site_set_heals(set)) {
-        return true;
-    }
-    if (!states_of_peer(self, peer, &entry->document.content.uid, &told) || told.dropped ||
-        !site_set_heals(&told.document)) {
-        return false;
-    }
-    known = site_set_find(&told.document, &site_set_own(set)->id);
-    return known != NULL && site_life_compare(&known->life, &site_set_own(set)->life) == 0;
-}
-
-const struct document_entry *site_filter_find(struct link *self, uint32_t peer,
-                                              const struct site_open *open, enum status *status,
-                                              const char **cause)
-{
-    const struct document_entry *entry = site_filter_of(self, &open->uid);
-
-    *cause = fault_of(self, peer, entry, &open->source_life, &open->own_life, open->keyset, status);
-    if (*cause == NULL && !may_be_told(self, peer, entry)) {
-        *status = STATUS_NOT_READY;
-        *cause = "this site joins anew, and has not taken over yet what others have of its keys";
-    }
-    return *cause == NULL ? entry : NULL;
-}
-
-const char *site_filter_over(const struct link *self, const struct outflow *outflow,
-                             const struct document_entry *entry, enum status *status)
-{
-    return fault_of(self, outflow->peer, entry, &outflow->own_life, &outflow->peer_life,
-                    outflow->keyset, status);
-}
-
 /* Who joins, leaves or is being filled waits for marks. */
 static bool is_settled(const struct site_set *set)
 {
@@ -179,7 +47,7 @@ static void want(struct link *self, const struct document_entry *entry)
         .unsettled = !is_settled(document_sites(&entry->document)),
     };
     for (wish.peer = 0; wish.peer < self->config.npeers; wish.peer++) {
-        const struct site_entry *other = entry_of_peer(self, &entry->document, wish.peer);
+        const struct site_entry *other = site_filter_peer(self, entry, wish.peer);
 
         if (other != NULL) {
             wish.source_life = other->life;
@@ -384,17 +252,6 @@ void link_attach(struct link *link, struct router *router, const struct actor *a
     router_set_sync_extra(router, &extra);
 }
 
-struct counter_table link_counters(void)
-{
-    static const struct counter_def defs[] = {
-#define X(name, unit, help) {#name, unit, help},
-        LINK_COUNTERS(X)
-#undef X
-    };
-
-    return (struct counter_table){defs, sizeof defs / sizeof defs[0]};
-}
-
 const uint64_t *link_counts(const struct link *link)
 {
     return link->counters;
@@ -436,6 +293,47 @@ static void on_inner_answer(void *context, uint64_t now_us, uint32_t link, struc
     }
 }
 
+/* Who waits for marks of what is received hears of those that count for more by now. */
+static void tell_confirmed(struct link *self)
+{
+    struct inflow *inflow;
+
+    if (!self->confirmed_news) {
+        return;
+    }
+    self->confirmed_news = false;
+    TAILQ_FOREACH(inflow, &self->inflows, link)
+    {
+        if (inflow->marked.news) {
+            inflow->marked.news = false;
+            ages_marked(self, inflow->filter_id);
+            confirms_marked(inflow);
+        }
+    }
+}
+
+/* ... and of ends of this site's logs who is to ask others with them. */
+static void tell_ends(struct link *self, uint64_t now_us)
+{
+    struct outflow *outflow;
+
+    if (!self->ends_news) {
+        return;
+    }
+    self->ends_news = false;
+    TAILQ_FOREACH(outflow, &self->outflows, link)
+    {
+        struct outmark *own = &outflow->marks[OUTFLOW_OWN];
+
+        if (own->told) {
+            own->told = own->used = false;
+            if (!outflow->over) {
+                ages_on_ends(self, now_us, outflow, own);
+            }
+        }
+    }
+}
+
 /* What came from other sites becomes the router's, and what that has learned theirs. */
 static void turn(void *context, uint64_t now_us)
 {
@@ -449,7 +347,9 @@ static void turn(void *context, uint64_t now_us)
     self->core.turn(self->core.self, now_us);
     readers_turn(self, now_us);
     outflows_turn(self, now_us);
+    tell_ends(self, now_us);
     inflows_turn(self, now_us);
+    tell_confirmed(self);
     ages_turn(self, now_us);
     confirms_turn(self, now_us);
     self->core.turn(self->core.self, now_us); /* What these have asked nodes leaves at once. */
@@ -474,7 +374,7 @@ static void on_time(void *context, uint64_t now_us)
     self->now_us = now_us;
     if (now_us >= self->next_tick_us) {
         self->next_tick_us = now_us + LINK_HELLO_US;
-        channels_tick(self, now_us);
+        greetings_tick(self, now_us);
         look_through(self);
         inflows_tick(self, now_us);
         states_tick(self, now_us);
@@ -573,11 +473,11 @@ static void take_outer(struct link *self, uint64_t now_us, struct channel *chann
                     "refused a frame of %zu bytes of another site's link: %s", bytes.size,
                     status_meaning(status));
     } else if (frame.kind == FRAME_SITE_HELLO) {
-        channel_greeted(self, now_us, &frame, from, link);
+        greeting_heard(self, now_us, &frame, from, link);
     } else if (channel != NULL) {
         take_frame(self, now_us, channel, &frame);
     } else if (link != 0 && frame.kind == FRAME_SITE_CLOSE) {
-        channel_refused(self, now_us, link, frame.body.site_close.message);
+        greeting_refused(self, now_us, link, frame.body.site_close.message);
     }
 }
 
@@ -626,7 +526,7 @@ static void outer_refused(void *context, enum actor_refusal what)
 
 static void on_outer_shut_out(void *context, uint64_t now_us, uint32_t link, const char *cause)
 {
-    channel_shut_out(context, now_us, link, cause);
+    greeting_shut_out(context, now_us, link, cause);
 }
 
 struct actor link_outer_actor(struct link *link)

@@ -325,8 +325,7 @@ void marked_confirmed(struct inflow *inflow, const struct router_ends_told *told
         marked->vouched = marked->confirming;
         marked->vouched_us = marked->confirming_us;
     }
-    ages_marked(inflow->self, inflow->filter_id);
-    confirms_marked(inflow);
+    marked->news = inflow->self->confirmed_news = true;
 }
 
 /* A node here that is said to have started again may have lost what was here. */

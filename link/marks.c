@@ -286,7 +286,7 @@ void outmarks_read(struct link *self, uint64_t now_us, struct outflow *outflow)
     }
 }
 
-void outmarks_answer(struct link *self, uint64_t now_us, struct outflow *outflow)
+void outmarks_answer(struct link *self, struct outflow *outflow)
 {
     for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
         struct outmark *mark = &outflow->marks[i];
@@ -296,8 +296,7 @@ void outmarks_answer(struct link *self, uint64_t now_us, struct outflow *outflow
             continue;
         }
         if (i == OUTFLOW_OWN) {
-            mark->used = false;
-            ages_on_ends(self, now_us, outflow, mark);
+            mark->told = self->ends_news = true;
         } else {
             answer_mark(self, outflow, mark);
         }

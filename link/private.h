@@ -1,7 +1,10 @@
 /* private.h - what the files of a link share; no one else includes it.
  *
  *   link.c      the two faces, the clock, which filters are sent and received
+ *   filters.c   which filters are in sites, and in which lives
+ *   shared.c    ... and may be told to whom
  *   channels.c  who of other sites is there
+ *   greetings.c ... as long as they greet
  *   states.c    what sites say of their filters: states.h; state_board.c: what is held of it
  *   evidence.c  what streams have brought, as proof: evidence.h
  *   report.c    what is told of the link: counters, and to which sites it is connected
@@ -19,7 +22,7 @@
  *   marks.c     ... which batch all that was acknowledged is in
  *   fill.c      ... and of copies of replicas
  *   put_back.c  ... and when others remember more of this site than it has
- *   alive.c     that streams go on
+ *   alive.c     that streams go on, as greetings tell
  *   rest.c      ... and how far, where they have no traffic
  *   readers.c   the tails of nodes' logs
  */
@@ -101,6 +104,8 @@ struct link {
     size_t nreceiving;           /* ... and those of which batches come */
     bool pauses[LINK_MAX_SITES]; /* some filter is paused that is in that site, too */
     size_t held;                 /* bytes of their batches that wait */
+    bool confirmed_news;         /* some marks of them count for more; see struct marked */
+    bool ends_news;              /* some ends are gathered; see struct outmark */
     struct inflow_list leaving;  /* dropped; they go once the router owes them nothing */
     struct number_table inflows_by_stream;
     struct number_table relays; /* arrivals, by the number of their relayed add */
@@ -140,7 +145,8 @@ static inline uint64_t least(uint64_t a, uint64_t b)
 
 /* ---- channels.c ---- */
 
-void channels_tick(struct link *self, uint64_t now_us);
+/* Has it dialed us by that connection? Whoever had its name before may have been another site. */
+bool channel_is_from(const struct channel *channel, const struct peer *from);
 
 /* NULL: nobody of that connection has greeted us. */
 struct channel *channel_of_request(struct link *self, const struct peer *from);
@@ -159,21 +165,26 @@ struct channel *channel_in_turn(struct link *self, uint32_t peer, const struct f
 /* The link's name for whoever reads a log: "us". */
 const char *channel_site(const struct link *self, const struct channel *channel);
 
-/* A greeting, or the answer to one of ours. */
-void channel_greeted(struct link *self, uint64_t now_us, const struct frame *hello,
-                     const struct peer *from, uint32_t link);
-
 /* Is it one of two between the same links, and the one that is not used? */
 bool channel_is_spare(const struct link *self, const struct channel *channel);
-/* What we have dialed does not let us in, or does not take us for who we say we are. */
-void channel_shut_out(struct link *self, uint64_t now_us, uint32_t link, const char *cause);
-void channel_refused(struct link *self, uint64_t now_us, uint32_t link, const char *message);
 
 /* False: it could not be sent now. */
 bool channel_send(struct link *self, struct channel *channel, const struct frame *frame);
 
 /* ... and nothing of it stays in this process's own buffers. */
 bool channel_send_secret(struct link *self, struct channel *channel, const struct frame *frame);
+
+/* ---- greetings.c ---- */
+
+void greetings_tick(struct link *self, uint64_t now_us);
+
+/* One has come, or the answer to one of ours. */
+void greeting_heard(struct link *self, uint64_t now_us, const struct frame *hello,
+                    const struct peer *from, uint32_t link);
+
+/* What we have dialed does not let us in, or does not take us for who we say we are. */
+void greeting_shut_out(struct link *self, uint64_t now_us, uint32_t link, const char *cause);
+void greeting_refused(struct link *self, uint64_t now_us, uint32_t link, const char *message);
 
 /* ---- alive.c ---- */
 
@@ -218,7 +229,7 @@ void lag_on_request(struct link *self, uint64_t now_us, const struct peer *from,
                     const struct frame *frame);
 void lag_tick(struct link *self, uint64_t now_us);
 
-/* ---- link.c ---- */
+/* ---- filters.c ---- */
 
 /* This site in the set of an entry that serves; NULL: the filter is not in sites, or not any more,
  * or this site is not the one that its set says. */
@@ -227,6 +238,12 @@ const struct site_entry *site_filter_own(const struct link *self,
 
 /* NULL: no document of it is known. */
 const struct document_entry *site_filter_of(const struct link *self, const struct filter_uid *uid);
+
+/* That other one in it; NULL: it has none of it, or not any more. */
+const struct site_entry *site_filter_peer(const struct link *self,
+                                          const struct document_entry *entry, uint32_t peer);
+
+/* ---- shared.c ---- */
 
 /* Is the filter in both sites, in these lives, by the document? STATUS_NOT_FOUND: not in both;
  * STATUS_STALE: in others. The entry may be NULL. */

@@ -150,7 +150,8 @@ struct marked {
     uint64_t reached; /* so many marks, and ends that came with questions, were found applied ... */
     uint64_t version; /* ... which these places hold ... */
     uint64_t proving; /* ... for so many nodes are asked for their boots ... */
-    uint64_t proved;  /* ... and so many count for more */
+    uint64_t proved;  /* ... and so many count for more ... */
+    bool news;        /* ... of which those who wait have not heard */
 };
 
 /* A filter that is received from a site, whether a stream is open or not. */

@@ -7,6 +7,17 @@
 #include <assert.h>
 #include <string.h>
 
+struct counter_table link_counters(void)
+{
+    static const struct counter_def defs[] = {
+#define X(name, unit, help) {#name, unit, help},
+        LINK_COUNTERS(X)
+#undef X
+    };
+
+    return (struct counter_table){defs, sizeof defs / sizeof defs[0]};
+}
+
 /* ---- counters ---- */
 
 void report_on_stats(struct link *self, const struct peer *from, const struct frame *frame)

@@ -110,6 +110,7 @@ struct outmark {
     bool asking;
     bool read; /* enough logs are read to their ends; answered once this section is sent: */
     uint64_t section;
+    bool told;     /* ... and is, of OUTFLOW_OWN: whoever waits hears of it in this turn */
     uint64_t mark; /* the other side's number; OUTFLOW_OWN: they are gathered after this */
     uint64_t again_us;
     uint64_t epoch; /* under which the ends were told */
@@ -281,10 +282,10 @@ void outflow_on_applied(struct link *self, struct channel *channel,
 void outmarks_read(struct link *self, uint64_t now_us, struct outflow *outflow);
 
 /* Answer those of which all is sent. */
-void outmarks_answer(struct link *self, uint64_t now_us, struct outflow *outflow);
+void outmarks_answer(struct link *self, struct outflow *outflow);
 
 /* Somebody here is to ask that site whether all is there that is acknowledged here now: ends are
- * gathered after this and given to ages_on_ends(), if the stream lasts. False: they can't be, or
+ * gathered after this, and told to who waits if the stream lasts. False: they can't be, or
  * there is no stream from here. */
 bool outflow_want_ends(struct link *self, uint64_t filter_id, uint32_t peer);
 void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel,

@@ -1,0 +1,280 @@
+/* Greetings. One goes out by every connection that we dial, once a second; it is answered by the
+ * same connection, so both sides know that both ways are open, and how long the way is. Each tells
+ * what concerns all streams by the channel. */
+#include "link/private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* An answer repeats the correlation of what it answers; who greets has put its time there, so that
+ * it need not remember when it sent which of them. Channel NULL: there is none yet. */
+static struct frame make(struct link *self, uint32_t peer, struct channel *channel, bool answer,
+                         uint64_t correlation)
+{
+    struct frame frame = {
+        .correlation = correlation,
+        .kind = FRAME_SITE_HELLO,
+        .body.site_hello = {.version = SITE_LINK_VERSION,
+                            .answer = answer,
+                            .id = self->config.id,
+                            .boot = self->boot,
+                            .paused = pause_greets(self, peer)},
+    };
+
+    memcpy(frame.body.site_hello.site, self->config.site, sizeof self->config.site);
+    if (channel != NULL) {
+        alive_tell(self, channel, &frame.body.site_hello);
+        rest_tell(self, channel, &frame.body.site_hello);
+    }
+    return frame;
+}
+
+/* NULL, or why its greeting is refused: cause and remedy. */
+static const char *fault_of(const struct link *self, const struct site_hello *hello,
+                            const struct other_site *peer, char text[256])
+{
+    if (hello->version != SITE_LINK_VERSION) {
+        (void)snprintf(text, 256,
+                       "a link of site %s speaks version %u of what links tell each other, and "
+                       "this one %u: upgrade the older one",
+                       peer->name, hello->version, (unsigned)SITE_LINK_VERSION);
+        return text;
+    }
+    if (!site_id_equal(&hello->id, &peer->id)) {
+        (void)snprintf(text, 256,
+                       "the link that has the key of site %s tells the id of another site; give "
+                       "all links of a site the same site_key_file",
+                       peer->name);
+        return text;
+    }
+    if (strcmp(hello->site, peer->name) != 0) {
+        (void)snprintf(text, 256,
+                       "a link calls its site %s, and site_peers here calls the site with that key "
+                       "%s; a site has one name everywhere: correct one of the two",
+                       hello->site, peer->name);
+        return text;
+    }
+    if (hello->boot == self->boot) {
+        (void)snprintf(text, 256, "site_peers names this link itself as site %s; take it out",
+                       peer->name);
+        return text;
+    }
+    return NULL;
+}
+
+static void refuse(struct link *self, uint64_t now_us, const struct peer *from, uint32_t link,
+                   const char *fault)
+{
+    const struct frame frame = {
+        .kind = FRAME_SITE_CLOSE,
+        .body.site_close = {.status = STATUS_INVALID, .message = fault},
+    };
+    struct channel answer = {.link = link};
+
+    link_count(self, LINK_site_refused_total, 1);
+    log_limited(&self->refused_log, now_us, LOG_WARN, "%s", fault);
+    if (link == 0) {
+        answer.from = *from;
+        (void)channel_send(self, &answer, &frame);
+    }
+}
+
+/* The one that it is, or a free place; of a site that has as many as it may the one that was heard
+ * of longest ago gives way, so that none takes the places of others. */
+static struct channel *place_of(struct link *self, const struct peer *from, uint32_t link,
+                                uint32_t peer)
+{
+    struct channel *place = link != 0 ? channel_of_answer(self, link)
+                                      : channel_of_request(self, from);
+    struct channel *free_place = NULL;
+    struct channel *oldest = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; place == NULL && i < LINK_MAX_CHANNELS; i++) {
+        struct channel *one = &self->channels[i];
+
+        if (one->number == 0) {
+            free_place = one;
+        } else if (one->peer == peer) {
+            count++;
+            oldest = oldest == NULL || one->heard_us < oldest->heard_us ? one : oldest;
+        }
+    }
+    if (place == NULL && count >= LINK_MAX_CHANNELS / LINK_MAX_SITES) {
+        *oldest = (struct channel){0};
+        return oldest;
+    }
+    return place != NULL ? place : free_place;
+}
+
+/* The name of a connection that now is another site's: what is said by it would go there. */
+static void forget_named(struct link *self, const struct peer *from, uint32_t peer)
+{
+    for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
+        struct channel *channel = &self->channels[i];
+
+        if (channel_is_from(channel, from) && channel->peer != peer) {
+            *channel = (struct channel){0};
+        }
+    }
+}
+
+static void take(struct link *self, uint64_t now_us, struct channel *place, uint32_t peer,
+                 const struct site_hello *hello)
+{
+    if (place->number == 0 || place->boot != hello->boot) {
+        /* Another link: what was said to the former is void. */
+        place->number = ++self->last_number;
+        place->peer = peer;
+        place->boot = hello->boot;
+        place->round_trip_us = 0;
+        place->unequal = 0;
+        place->rested_us = now_us;
+        log_limited(&self->greeted_log, now_us, LOG_INFO, "a link of site %s is there (%016llx)",
+                    channel_site(self, place), (unsigned long long)hello->boot);
+    }
+    place->heard_us = now_us;
+    place->pauses = hello->paused;
+}
+
+/* The first measurement counts at once, later ones by an eighth: one that waited for a slice of a
+ * busy machine shows little. What an answer says of when it was asked for may be wrong: then it is
+ * older than any that is waited for, or not over yet. */
+static void measure(struct channel *channel, uint64_t now_us, const struct frame *answer)
+{
+    uint64_t took_us = now_us - answer->correlation;
+
+    if (answer->correlation == 0 || answer->correlation >= now_us || took_us > LINK_SILENT_US) {
+        return;
+    }
+    channel->round_trip_us = channel->round_trip_us == 0
+                                 ? took_us
+                                 : (7 * channel->round_trip_us + took_us) / 8;
+}
+
+/* Only who dials measures, and tells. */
+static void note_round_trip(struct channel *channel, uint64_t now_us, const struct frame *frame)
+{
+    const struct site_hello *hello = &frame->body.site_hello;
+
+    if (hello->answer) {
+        measure(channel, now_us, frame);
+    } else if (hello->round_trip_us <= LINK_SILENT_US) {
+        channel->round_trip_us = hello->round_trip_us;
+    }
+}
+
+void greeting_heard(struct link *self, uint64_t now_us, const struct frame *frame,
+                    const struct peer *from, uint32_t link)
+{
+    const struct site_hello *hello = &frame->body.site_hello;
+    uint32_t peer = self->config.npeers;
+    struct frame answer;
+    struct channel *place;
+    char text[256];
+    const char *fault;
+
+    if (link == 0) {
+        peer = from->user - 1; /* Whoever has not proved to be a peer does not get here. */
+    } else {
+        for (uint32_t i = 0; i < self->config.npeers; i++) {
+            peer = self->dialed[i].link == link ? i : peer;
+        }
+    }
+    if (peer >= self->config.npeers || (link != 0) != hello->answer) {
+        return;
+    }
+    fault = fault_of(self, hello, &self->config.peers[peer], text);
+    place = fault == NULL ? place_of(self, from, link, peer) : NULL;
+    if (fault != NULL) {
+        refuse(self, now_us, from, link, fault);
+        return;
+    }
+    if (place == NULL) {
+        return;
+    }
+    place->link = link;
+    if (link == 0) {
+        forget_named(self, from, peer);
+        place->from = *from;
+    }
+    take(self, now_us, place, peer, hello);
+    note_round_trip(place, now_us, frame);
+    alive_heard(self, now_us, place, hello);
+    if (link == 0) {
+        answer = make(self, peer, place, true, frame->correlation);
+        (void)channel_send(self, place, &answer);
+    }
+}
+
+void greeting_shut_out(struct link *self, uint64_t now_us, uint32_t link, const char *cause)
+{
+    link_count(self, LINK_site_shut_out_total, 1);
+    for (uint32_t i = 0; i < self->config.npeers; i++) {
+        if (self->dialed[i].link == link) {
+            log_limited(&self->shut_out_log, now_us, LOG_WARN,
+                        "what listens at %s does not let us in as site %s should: it has another "
+                        "key than site_peers here has for that site, or its site_peers does not "
+                        "have the key of this one, or no link listens there; compare both with "
+                        "what `orbloom keygen --site` prints",
+                        self->config.peers[i].endpoint, self->config.peers[i].name);
+        }
+    }
+    log_line(LOG_DEBUG, "%s", cause);
+}
+
+/* It has answered our greeting so; there is no channel. */
+void greeting_refused(struct link *self, uint64_t now_us, uint32_t link, const char *message)
+{
+    for (uint32_t i = 0; i < self->config.npeers; i++) {
+        if (self->dialed[i].link == link) {
+            log_limited(&self->shut_out_log, now_us, LOG_WARN,
+                        "the link of site %s at %s refuses this one: %s",
+                        self->config.peers[i].name, self->config.peers[i].endpoint, message);
+        }
+    }
+}
+
+/* ---- the clock ---- */
+
+static void greet(struct link *self, uint64_t now_us, uint32_t peer)
+{
+    struct dialed *dialed = &self->dialed[peer];
+    struct channel *known;
+    struct channel towards;
+    struct frame frame;
+
+    if (dialed->link == 0) {
+        dialed->link = self->outer.link_open(self->outer.context,
+                                             self->config.peers[peer].endpoint);
+    }
+    if (dialed->link != 0) {
+        known = channel_of_answer(self, dialed->link);
+        frame = make(self, peer, known, false, now_us);
+        frame.body.site_hello.round_trip_us = known != NULL ? known->round_trip_us : 0;
+        towards = (struct channel){.link = dialed->link};
+        (void)channel_send(self, &towards, &frame);
+    }
+}
+
+void greetings_tick(struct link *self, uint64_t now_us)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < self->config.npeers; i++) {
+        if (self->config.peers[i].endpoint[0] != '\0') {
+            greet(self, now_us, i);
+        }
+    }
+    for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
+        struct channel *channel = &self->channels[i];
+
+        if (channel->number != 0 && now_us - channel->heard_us > LINK_SILENT_US) {
+            log_line(LOG_WARN, "a link of site %s says nothing any more",
+                     channel_site(self, channel));
+            *channel = (struct channel){0};
+        }
+        count += channel->number != 0;
+    }
+    self->counters[LINK_site_channels] = count;
+}
