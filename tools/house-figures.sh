@@ -10,7 +10,7 @@
 set -u
 export LC_ALL=C
 
-folders='client|cli|coordinator|node|router|proto|lib'
+folders='client|cli|coordinator|node|router|link|proto|lib'
 
 usage() {
     echo "usage: tools/house-figures.sh [--verbose] OBJECT-DIRECTORY [--feature REV...]" >&2
