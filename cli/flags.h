@@ -10,7 +10,7 @@
 
 #include "client/endpoint_list.h"
 #include "client/shell_channel.h"
-#include "map/credential.h"
+#include "map/access/credential.h"
 #include "runtime/options/options.h"
 
 struct flags_common {

@@ -11,7 +11,7 @@
 #define ORBLOOM_CLI_KEY_FILE_H
 
 #include "base/buffer.h"
-#include "map/seal.h"
+#include "map/access/seal.h"
 
 struct key_file {
     const char *path;

@@ -8,8 +8,8 @@
 #include "cli/show/rebuild.h"
 #include "cli/show/window.h"
 #include "map/acks.h"
+#include "map/history/window.h"
 #include "map/staleness.h"
-#include "map/window.h"
 #include "proto/replica_report.h"
 
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 #define ORBLOOM_CLIENT_SHELL_CHANNEL_H
 
 #include "client/session.h"
-#include "map/credential.h"
+#include "map/access/credential.h"
 
 enum { CHANNEL_REASON_BYTES = 768 };
 

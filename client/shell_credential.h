@@ -1,4 +1,5 @@
-/* shell_credential.h - a user's credential as a file: see map/credential.h for what it holds.
+/* shell_credential.h - a user's credential as a file: see map/access/credential.h for what it
+ * holds.
  *
  * A file that anyone but its owner may use is refused, whichever bit of its mode it is.
  *
@@ -10,7 +11,7 @@
 #ifndef ORBLOOM_CLIENT_SHELL_CREDENTIAL_H
 #define ORBLOOM_CLIENT_SHELL_CREDENTIAL_H
 
-#include "map/credential.h"
+#include "map/access/credential.h"
 #include "runtime/file.h"
 
 #define CREDENTIAL_VARIABLE "ORBLOOM_CREDENTIAL"

@@ -15,8 +15,8 @@
 #include "coordinator/site/newcomer.h"
 #include "coordinator/users.h"
 #include "coordinator/view/process_keys.h"
+#include "map/access/identity.h"
 #include "map/acks.h"
-#include "map/identity.h"
 #include "proto/admin_message.h"
 #include "proto/answers.h"
 

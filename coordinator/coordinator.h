@@ -16,8 +16,8 @@
 #include "base/audit_log.h"
 #include "base/counter.h"
 #include "coordinator/store/store.h"
+#include "map/access/seal.h"
 #include "map/document.h"
-#include "map/seal.h"
 
 struct coordinator_config {
     char name[DOCUMENT_NAME_BYTES];
@@ -51,8 +51,8 @@ void coordinator_rekey(struct coordinator *coordinator, const struct cluster_key
 
 struct actor coordinator_actor(struct coordinator *coordinator);
 
-/* The user whose key that is, by the record of users as it was read last: see map/identity.h.
- * Until it has heard of one it may be anybody's: PEER_PENDING. */
+/* The user whose key that is, by the record of users as it was read last: see
+ * map/access/identity.h. Until it has heard of one it may be anybody's: PEER_PENDING. */
 bool coordinator_identify(struct coordinator *coordinator, const uint8_t key[CURVE_KEY_BYTES],
                           struct peer *peer);
 

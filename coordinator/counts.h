@@ -9,7 +9,7 @@
 #ifndef ORBLOOM_COORDINATOR_COUNTS_H
 #define ORBLOOM_COORDINATOR_COUNTS_H
 
-#include "map/window.h"
+#include "map/history/window.h"
 
 /* How long nodes have counted something, by their last word. */
 struct node_counts {

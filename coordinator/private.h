@@ -15,8 +15,8 @@
 #include "coordinator/work.h"
 #include "map/document_cache.h"
 #include "map/feature.h"
+#include "map/history/window.h"
 #include "map/rename.h"
-#include "map/window.h"
 #include "proto/codec.h"
 
 #include <stdbool.h>

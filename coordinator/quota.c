@@ -3,7 +3,7 @@
 #include "coordinator/quota.h"
 
 #include "base/number.h"
-#include "map/window.h"
+#include "map/history/window.h"
 
 #include <inttypes.h>
 #include <stdio.h>

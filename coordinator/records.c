@@ -10,7 +10,7 @@
  *   dropped       the signed record of filters that are dropped for good: see duty/dropped.c
  *   removed       how many filters of that record have no other key here any more, 8 bytes
  *                 little-endian
- *   users         the signed record of who may use the cluster: see lib/map/users.h
+ *   users         the signed record of who may use the cluster: see lib/map/access/users.h
  *   uses          when tokens and keys of users were last used: see users_uses.c
  *   store         what the store says of itself: its name (8 bytes), how many restores it has
  *                 been through (8), whether one is under way (1); first written together with

@@ -1,10 +1,10 @@
 /* users.h - the record of users at a coordinator: listing and changing it, when tokens and keys
  * were last used, and whether somebody may ask for what they ask for.
  *
- * A user may ask for what its grants give (see lib/map/users.h): to create, drop, rename (both
- * names), expire, rebuild, expand, load, it takes USER_CREATE, and to say how much of a list was
- * fed USER_WRITE; status shows the filters that it sees. Monitors ask for what proto/gate.h says,
- * admins for everything. Whoever is no user (processes of the cluster, and everybody where
+ * A user may ask for what its grants give (see lib/map/access/users.h): to create, drop, rename
+ * (both names), expire, rebuild, expand, load, it takes USER_CREATE, and to say how much of a list
+ * was fed USER_WRITE; status shows the filters that it sees. Monitors ask for what proto/gate.h
+ * says, admins for everything. Whoever is no user (processes of the cluster, and everybody where
  * transport is plain) is not restricted, unless they name a user.
  *
  * Errors:  as said at each function.

@@ -14,7 +14,7 @@
  * come; the others begin marks for it. */
 #include "base/mutant.h"
 #include "link/private.h"
-#include "map/rebuild.h"
+#include "map/history/rebuild.h"
 
 #include <assert.h>
 #include <string.h>

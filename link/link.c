@@ -7,7 +7,7 @@
 #include "link/evidence.h"
 #include "link/private.h"
 #include "link/states.h"
-#include "map/rebuild.h"
+#include "map/history/rebuild.h"
 
 #include <assert.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * not while this one may lack some of its own. */
 #include "link/private.h"
 #include "link/states.h"
-#include "map/rebuild.h"
+#include "map/history/rebuild.h"
 
 /* NULL, or why that site is told nothing of it. */
 static const char *not_shared(const struct link *self, uint32_t peer,

@@ -1,7 +1,7 @@
 /* Life of a node and its actor: which frame goes where, what a turn of the loop does, and when
  * the next one is due. */
 #include "base/heap.h"
-#include "map/identity.h"
+#include "map/access/identity.h"
 #include "node/private.h"
 #include "proto/answers.h"
 

@@ -25,8 +25,8 @@
 #include "base/cluster_id.h"
 #include "base/disk.h"
 #include "base/link_ring.h"
+#include "map/access/seal.h"
 #include "map/document.h"
-#include "map/seal.h"
 #include "node/base/counters.h"
 #include "node/base/steps.h"
 
@@ -83,8 +83,8 @@ MUST_USE enum status node_finish(struct node *node);
 /* Some coordinator has given this node its id. */
 bool node_registered(const struct node *node);
 
-/* The user whose key that is, by the record of users as it is known here: see map/identity.h.
- * Until it has heard of one it may be anybody's: PEER_PENDING. */
+/* The user whose key that is, by the record of users as it is known here: see
+ * map/access/identity.h. Until it has heard of one it may be anybody's: PEER_PENDING. */
 bool node_identify(const struct node *node, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer);
 
 #endif

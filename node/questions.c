@@ -7,8 +7,8 @@
 /* Lines looked at for one filter's estimate of keys: 2 MiB, a tenth of a millisecond or two. */
 enum { INFO_SAMPLE_LINES = 1 << 15 };
 
-/* A slice begins to count when the coordinator has F fences, see map/window.h: on this node's
- * own clock, and anew when its process starts. */
+/* A slice begins to count when the coordinator has F fences, see map/history/window.h: on this
+ * node's own clock, and anew when its process starts. */
 static void count_slice(struct hosted_filter *hosted, uint64_t newest, uint64_t now_us,
                         uint64_t asked, struct fence_reply *reply)
 {
@@ -25,7 +25,8 @@ static void count_slice(struct hosted_filter *hosted, uint64_t newest, uint64_t 
     }
 }
 
-/* From the first question that finds it, and what had been counted by then; see map/expiry.h.
+/* From the first question that finds it, and what had been counted by then; see
+ * map/history/expiry.h.
  */
 static void count_expiry(struct hosted_filter *hosted, const struct expiry *expiry, uint64_t now_us,
                          struct fence_reply *reply)

@@ -3,7 +3,7 @@
 #include "base/bits.h"
 #include "base/heap.h"
 #include "base/mutant.h"
-#include "map/expansion.h"
+#include "map/history/expansion.h"
 #include "node/private.h"
 
 #include <string.h>

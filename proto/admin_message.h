@@ -10,9 +10,9 @@
 #include "base/cluster_id.h"
 #include "base/span.h"
 #include "base/status.h"
+#include "map/access/users.h"
 #include "map/document.h"
-#include "map/expiry.h"
-#include "map/users.h"
+#include "map/history/expiry.h"
 #include "proto/replica_report.h"
 
 enum admin_action {

@@ -2,9 +2,9 @@
  * coordinators. */
 #include "proto/answers.h"
 
-#include "map/expiry.h"
-#include "map/rebuild.h"
-#include "map/window.h"
+#include "map/history/expiry.h"
+#include "map/history/rebuild.h"
+#include "map/history/window.h"
 
 void answer_refusal(uint64_t correlation, enum status status, struct frame *frame)
 {

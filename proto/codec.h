@@ -39,10 +39,10 @@
 #include "base/site_cursor.h"
 #include "base/span.h"
 #include "base/status.h"
+#include "map/access/seal.h"
 #include "map/boot.h"
 #include "map/document.h"
 #include "map/pull_message.h"
-#include "map/seal.h"
 #include "map/site_tail.h"
 #include "map/store_age.h"
 #include "proto/admin_message.h"
@@ -272,7 +272,7 @@ struct sync_request {
 
 struct sealed_secret {
     uint64_t filter_id;
-    struct span sealed; /* see map/seal.h */
+    struct span sealed; /* see map/access/seal.h */
 };
 
 struct sync_reply {
@@ -331,7 +331,7 @@ struct fence_reply {
     uint64_t slice;      /* the newest, if the node counts it; 0: none */
     uint64_t counted_us; /* ... for how long, on the node's own clock */
     uint64_t expiry;     /* that the node counts; 0: none */
-    uint64_t expiry_us;  /* ... so much was counted, see map/expiry.h */
+    uint64_t expiry_us;  /* ... so much was counted, see map/history/expiry.h */
 };
 
 /* ---- node and node, about a start; pulls: map/pull_message.h ---- */

@@ -1,5 +1,5 @@
 /* The operator's conversation with a coordinator. */
-#include "map/seal.h"
+#include "map/access/seal.h"
 #include "proto/codec_body.h"
 
 /* ---- the request: what belongs to one action alone ---- */

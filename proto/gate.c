@@ -3,7 +3,7 @@
 #include "proto/gate.h"
 
 #include "base/mutant.h"
-#include "map/identity.h"
+#include "map/access/identity.h"
 #include "proto/answers.h"
 
 #include <assert.h>

@@ -16,11 +16,11 @@
 #include "base/buffer.h"
 #include "base/cluster_id.h"
 #include "base/span.h"
+#include "map/access/seal.h"
+#include "map/access/users.h"
 #include "map/document.h"
 #include "map/dropped.h"
 #include "map/feature.h"
-#include "map/seal.h"
-#include "map/users.h"
 
 enum document_kind {
     DOCUMENT_FILTER = 1,

@@ -4,8 +4,8 @@
 
 #include "filter/fingerprint.h"
 #include "filter/sizing.h"
+#include "map/access/seal.h"
 #include "map/acks.h"
-#include "map/seal.h"
 #include "map/staleness.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* What the votes so far decide of an operation, and its answer: verdicts at their keys' places, and
  * in words why some have none. */
-#include "map/expansion.h"
+#include "map/history/expansion.h"
 #include "router/private.h"
 
 #include <assert.h>

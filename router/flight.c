@@ -3,7 +3,7 @@
 #include "router/flight.h"
 
 #include "base/heap.h"
-#include "map/users.h"
+#include "map/access/users.h"
 
 #include <assert.h>
 

@@ -3,7 +3,7 @@
 #include "base/heap.h"
 #include "base/mutant.h"
 #include "map/acks.h"
-#include "map/expansion.h"
+#include "map/history/expansion.h"
 #include "map/staleness.h"
 #include "router/private.h"
 

@@ -18,10 +18,10 @@
 #include "base/counter.h"
 #include "base/link_ring.h"
 #include "base/site_cursor.h"
+#include "map/access/seal.h"
+#include "map/access/users.h"
 #include "map/document.h"
 #include "map/document_cache.h"
-#include "map/seal.h"
-#include "map/users.h"
 
 struct router_config {
     char name[DOCUMENT_NAME_BYTES];
@@ -294,8 +294,8 @@ void router_set_kept(struct router *router, struct buffer *bytes);
 /* It has heard from a coordinator since it started. */
 bool router_synced(const struct router *router);
 
-/* The user whose key that is, by the record of users as it is known here: see map/identity.h.
- * Until it has heard of one it may be anybody's: PEER_PENDING. */
+/* The user whose key that is, by the record of users as it is known here: see
+ * map/access/identity.h. Until it has heard of one it may be anybody's: PEER_PENDING. */
 bool router_identify(struct router *router, const uint8_t key[CURVE_KEY_BYTES], struct peer *peer);
 /* The record of users, the newest that it has, until the next event; of revision 0: there is none,
  * if it has heard. */

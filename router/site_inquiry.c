@@ -3,7 +3,7 @@
 #include "router/site_inquiry.h"
 
 #include "base/heap.h"
-#include "map/rebuild.h"
+#include "map/history/rebuild.h"
 
 #include <stdio.h>
 

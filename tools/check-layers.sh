@@ -4,6 +4,7 @@
 #   base <- filter <- map <- proto      map <- site      base <- runtime      base <- log      base <- resp
 #   node, router, coordinator and client may use all of these, and never each other; link hosts a router
 #   cli uses client; tests may use anything; bench may use the libraries, proto, client and cli
+#   of the map: document.h <- access and history, which do not know of each other
 #   of the node: base <- store <- array <- sync      base <- pull <- array      tail <- sync      all of them <- node itself
 #
 # A daemon's and the client's cores (all but main.c, shell_* and coordinator/store/{sqlite,etcd}) do not
@@ -73,6 +74,11 @@ BEGIN {
     room("tail", "tail")
     room("sync", "base store pull array tail sync")
 
+    # ... and those of the map, which are about its documents.
+    room("access", "access")
+    room("history", "history")
+    open_header["map"] = "map/document.h"
+
     # A system header and the files that may include it, as patterns of paths.
     owner["zmq"] = "^lib/runtime/"
     owner["libconfig"] = "^lib/runtime/"
@@ -113,16 +119,20 @@ function library_of(header) {
     return header
 }
 
-# "node/sync/serve.c" is of the room sync, "node/node.c" of none.
+# "node/sync/serve.c" is of the room sync, "lib/map/access/seal.h" and "map/access/seal.h" are of
+# access, "node/node.c" of none.
 function room_of(path, parts) {
-    return path ~ /^node\// && split(path, parts, "/") > 2 ? parts[2] : ""
+    sub(/^lib\//, "", path)
+    return path ~ /^(node|map)\// && split(path, parts, "/") > 2 ? parts[2] : ""
 }
 
+# No room knows of the house around it, but for what is open to all.
 function check_rooms(header, from, to) {
     from = room_of(file)
     to = room_of(header)
-    if (from != "" && header ~ /^node\// && !((from, to) in open_to)) {
-        complain("node/" from " must not include \"" header "\"")
+    if (from != "" && layer_of(header) == layer && header != open_header[layer] &&
+        !((from, to) in open_to)) {
+        complain(layer "/" from " must not include \"" header "\"")
     }
 }
 

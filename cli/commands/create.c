@@ -12,8 +12,8 @@
 #include "cli/summary.h"
 #include "filter/sizing.h"
 #include "map/acks.h"
+#include "map/history/window.h"
 #include "map/staleness.h"
-#include "map/window.h"
 #include "runtime/hub.h"
 
 #include <string.h>

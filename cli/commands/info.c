@@ -11,7 +11,7 @@
 #include "cli/show/rebuild.h"
 #include "cli/show/window.h"
 #include "cli/summary.h"
-#include "map/window.h"
+#include "map/history/window.h"
 #include "proto/replica_report.h"
 
 struct info_settings {

@@ -2,8 +2,8 @@
 #include "cli/show/expansion.h"
 
 #include "base/number.h"
-#include "map/expansion.h"
-#include "map/window.h"
+#include "map/history/expansion.h"
+#include "map/history/window.h"
 #include "proto/replica_report.h"
 
 #include <inttypes.h>

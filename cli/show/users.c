@@ -2,7 +2,7 @@
 #include "cli/show/users.h"
 
 #include "base/number.h"
-#include "map/credential.h"
+#include "map/access/credential.h"
 #include "runtime/date.h"
 
 #include <inttypes.h>

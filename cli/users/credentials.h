@@ -8,7 +8,7 @@
 #define ORBLOOM_CLI_USERS_CREDENTIALS_H
 
 #include "cli/flags.h"
-#include "map/credential.h"
+#include "map/access/credential.h"
 #include "proto/admin_message.h"
 
 /* What an operator is who holds the cluster key: it comes as a coordinator does, by the keys of the

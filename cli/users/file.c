@@ -5,7 +5,7 @@
 #include "base/heap.h"
 #include "base/number.h"
 #include "cli/cmd.h"
-#include "map/subject.h"
+#include "map/access/subject.h"
 #include "runtime/options/group_file.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #ifndef ORBLOOM_CLI_USERS_FILE_H
 #define ORBLOOM_CLI_USERS_FILE_H
 
-#include "map/users.h"
+#include "map/access/users.h"
 
 /* In order of names; ids are 0. */
 MUST_USE enum status user_file_read(const char *path, struct user_list *out);

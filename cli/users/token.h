@@ -7,7 +7,7 @@
 #ifndef ORBLOOM_CLI_USERS_TOKEN_H
 #define ORBLOOM_CLI_USERS_TOKEN_H
 
-#include "map/users.h"
+#include "map/access/users.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
-/* What is known here of one filter's expansion, as map/expansion.h wants to see it; and how many
- * keys it has now: its nodes are asked, as what they report by themselves is as old as the interval
- * between reports. An answer was made after the question, so keys that were acknowledged before it
- * are counted in it. */
+/* What is known here of one filter's expansion, as map/history/expansion.h wants to see it; and how
+ * many keys it has now: its nodes are asked, as what they report by themselves is as old as the
+ * interval between reports. An answer was made after the question, so keys that were acknowledged
+ * before it are counted in it. */
 #include "coordinator/ask/expansion_view.h"
 
 #include "base/heap.h"

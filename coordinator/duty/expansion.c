@@ -1,6 +1,6 @@
-/* Growing filters: what map/expansion.h decides, step by step and by compare-and-swap. The store
- * tells where each stands, so any coordinator goes on after another one. Several that hear of the
- * same nodes write the same; one that hears of few lets the others act. */
+/* Growing filters: what map/history/expansion.h decides, step by step and by compare-and-swap. The
+ * store tells where each stands, so any coordinator goes on after another one. Several that hear of
+ * the same nodes write the same; one that hears of few lets the others act. */
 #include "coordinator/duty/expansion.h"
 
 #include "coordinator/nodes/moves.h"

@@ -1,6 +1,7 @@
-/* The operator's `rebuild`: steps are decided in map/rebuild.h and written by compare-and-swap;
- * `begin` and `commit` are answered once F fences of every slot group have come. All that matters
- * is in the store: with a coordinator dies only who waited there, and asks another one again. */
+/* The operator's `rebuild`: steps are decided in map/history/rebuild.h and written by
+ * compare-and-swap; `begin` and `commit` are answered once F fences of every slot group have come.
+ * All that matters is in the store: with a coordinator dies only who waited there, and asks another
+ * one again. */
 #include "base/heap.h"
 #include "base/number.h"
 #include "coordinator/ask/expansion_view.h"

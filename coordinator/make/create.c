@@ -8,9 +8,9 @@
 #include "coordinator/users.h"
 #include "filter/sizing.h"
 #include "map/acks.h"
-#include "map/keyset.h"
+#include "map/history/keyset.h"
+#include "map/history/window.h"
 #include "map/staleness.h"
-#include "map/window.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "coordinator/plan/expansion.h"
 #include "filter/sizing.h"
 #include "map/acks.h"
+#include "map/history/window.h"
 #include "map/staleness.h"
-#include "map/window.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include "coordinator/nodes/moves.h"
 #include "coordinator/nodes/usage.h"
 #include "coordinator/plan/placement.h"
+#include "map/history/window.h"
 #include "map/reader.h"
-#include "map/window.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "base/heap.h"
 #include "coordinator/nodes/moves.h"
-#include "map/window.h"
+#include "map/history/window.h"
 
 #include <stdlib.h>
 #include <string.h>

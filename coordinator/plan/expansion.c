@@ -5,8 +5,8 @@
 #include "coordinator/plan/expansion.h"
 
 #include "filter/sizing.h"
-#include "map/expansion_mix.h"
-#include "map/window.h"
+#include "map/history/expansion_mix.h"
+#include "map/history/window.h"
 
 #include <assert.h>
 

@@ -44,7 +44,7 @@
 #define ORBLOOM_COORDINATOR_PLAN_EXPANSION_H
 
 #include "map/document.h"
-#include "map/expansion.h"
+#include "map/history/expansion.h"
 
 #include <stddef.h>
 

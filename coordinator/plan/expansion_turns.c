@@ -1,7 +1,7 @@
 /* When a filter grows by itself, and whose turn it is to make new arrays. */
 #include "coordinator/plan/expansion.h"
 #include "filter/sizing.h"
-#include "map/window.h"
+#include "map/history/window.h"
 
 #include <assert.h>
 #include <math.h>

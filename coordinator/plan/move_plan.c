@@ -3,7 +3,7 @@
 #include "coordinator/plan/move_plan.h"
 
 #include "base/heap.h"
-#include "map/window.h"
+#include "map/history/window.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "coordinator/plan/rebuild.h"
 
 #include "base/mutant.h"
-#include "map/keyset.h"
+#include "map/history/keyset.h"
 
 #include <assert.h>
 

@@ -16,7 +16,7 @@
  *
  * A commit is written only where the first holds. An abort takes no fences: all that was ever
  * acknowledged is in the old keyset. No keyset gets a number that another one had, see
- * map/keyset.h: what was meant for one that is gone can't get into another.
+ * map/history/keyset.h: what was meant for one that is gone can't get into another.
  *
  * One change at a time: not while the filter gets another geometry, and no step while a slot is a
  * pair. That a replica is replaced between the steps is fine: it copies all keysets.
@@ -30,7 +30,7 @@
 
 #include "coordinator/plan/evidence.h"
 #include "coordinator/plan/expansion.h"
-#include "map/rebuild.h"
+#include "map/history/rebuild.h"
 
 enum rebuild_verdict {
     REBUILD_VERDICT_WRITE,  /* the step may be written now */

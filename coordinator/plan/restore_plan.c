@@ -3,8 +3,8 @@
 #include "coordinator/plan/restore_plan.h"
 
 #include "base/heap.h"
-#include "map/expiry.h"
-#include "map/keyset.h"
+#include "map/history/expiry.h"
+#include "map/history/keyset.h"
 #include "map/reader.h"
 
 #include <string.h>

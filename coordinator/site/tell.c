@@ -2,7 +2,7 @@
 #include "coordinator/site/tell.h"
 
 #include "coordinator/sites.h"
-#include "map/rebuild.h"
+#include "map/history/rebuild.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "coordinator/view/process_keys.h"
 
 #include "coordinator/private.h"
-#include "map/identity.h"
+#include "map/access/identity.h"
 
 void coordinator_on_process_keys(struct coordinator *self, uint64_t now_us, const struct peer *from,
                                  const struct frame *frame)

@@ -89,7 +89,7 @@ struct slot_group {
 
 /* A stretch of history whose keys count; a rebuild from a list starts a new one. */
 struct keyset {
-    uint32_t id; /* see map/keyset.h */
+    uint32_t id; /* see map/history/keyset.h */
     bool serving;
 };
 
@@ -130,7 +130,7 @@ struct generation {
     double rate; /* at that capacity, as asked for; 0: the document's */
 };
 
-/* When the filter is to be dropped by itself; see map/expiry.h. */
+/* When the filter is to be dropped by itself; see map/history/expiry.h. */
 struct expiry {
     uint64_t number;     /* the revision that it was asked for under; 0: never */
     uint64_t after_us;   /* once so much has been counted */

@@ -16,9 +16,9 @@
 
 #include "base/span.h"
 #include "base/status.h"
+#include "map/access/users.h"
 #include "map/document.h"
 #include "map/dropped.h"
-#include "map/users.h"
 
 #include <stdbool.h>
 

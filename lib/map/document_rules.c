@@ -2,8 +2,8 @@
  * before anybody acts on them. */
 #include "map/acks.h"
 #include "map/document.h"
-#include "map/expiry.h"
-#include "map/keyset.h"
+#include "map/history/expiry.h"
+#include "map/history/keyset.h"
 #include "map/reader.h"
 #include "map/rename.h"
 #include "map/staleness.h"

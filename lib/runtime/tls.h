@@ -92,8 +92,8 @@ MUST_USE enum status tls_send(struct tls *self, struct span plain, struct buffer
 void tls_end(struct tls *self, struct buffer *out);
 
 /* Whose certificate the peer has shown, as "CN=crawler,O=example" (RFC 2253: the last part of the
- * name first; lib/map/subject.h has the form). "": none, or none that was looked at, or its name
- * does not fit. Only once the handshake is over: then an authority of ours vouches for it. */
+ * name first; lib/map/access/subject.h has the form). "": none, or none that was looked at, or its
+ * name does not fit. Only once the handshake is over: then an authority of ours vouches for it. */
 void tls_subject(const struct tls *self, char *text, size_t size);
 
 /* Of what has failed; and why, for people. */

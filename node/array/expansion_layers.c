@@ -3,7 +3,7 @@
 #include "node/array/expansion_layers.h"
 
 #include "base/heap.h"
-#include "map/expansion_mix.h"
+#include "map/history/expansion_mix.h"
 
 #include <assert.h>
 

@@ -14,7 +14,7 @@
  *   one, as each array must stay within its own rate: the keys of one shard can't make up for
  *   those of another. Beyond that a shard takes its own share of what the new layer holds more:
  *   all of it when the new one serves, and as much as the sum of both rates allows
- *   (map/expansion_mix.h) while both are read, here or by checks that ask several replicas.
+ *   (map/history/expansion_mix.h) while both are read, here or by checks that ask several replicas.
  * Memory:  set->bytes counts arrays that take memory, and those that were reserved.
  * Errors:  STATUS_NOMEM: nothing was done.
  * Owner:   the set's; expansion_layers_finish(), _drop() or arrays_destroy() end it.

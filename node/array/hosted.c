@@ -4,7 +4,7 @@
 
 #include "base/bits.h"
 #include "base/mutant.h"
-#include "map/rebuild.h"
+#include "map/history/rebuild.h"
 #include "node/pull/live_sets.h"
 
 #include <string.h>

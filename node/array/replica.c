@@ -4,7 +4,7 @@
 
 #include "base/heap.h"
 #include "base/mutant.h"
-#include "map/expansion_mix.h"
+#include "map/history/expansion_mix.h"
 #include "node/array/expansion_layers.h"
 
 #include <assert.h>

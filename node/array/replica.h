@@ -52,7 +52,7 @@ struct arrays {
     struct layer *layers[REPLICA_LAYERS]; /* the first serves alone, unless there are more */
     uint32_t nlayers;
     uint64_t mixed_keys; /* it takes no more while others may be in another generation:
-                            map/expansion_mix.h; of all shards */
+                            map/history/expansion_mix.h; of all shards */
     struct expansion_layers
         *expansion; /* NULL unless there are two layers: see expansion_layers.h */
     uint64_t bytes; /* of all arrays that take memory, or will as soon as they are built */

@@ -1,7 +1,7 @@
 /* What a filter is and holds: BF.INFO and BF.CARD, as operators see it BF.STATUS, as RedisBloom's
  * developers do BF.DEBUG, and what clients ask of any key, MEMORY USAGE and OBJECT. */
 #include "filter/lines.h"
-#include "map/window.h"
+#include "map/history/window.h"
 #include "proto/replica_report.h"
 #include "router/resp/command.h"
 

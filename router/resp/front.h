@@ -25,7 +25,7 @@
 #include "base/actor.h"
 #include "base/audit_log.h"
 #include "base/counter.h"
-#include "map/users.h"
+#include "map/access/users.h"
 #include "router/resp/password.h"
 #include "router/router.h"
 

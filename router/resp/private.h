@@ -6,7 +6,7 @@
 #include "base/fair_queue.h"
 #include "base/link_ring.h"
 #include "base/log.h"
-#include "map/users.h"
+#include "map/access/users.h"
 #include "proto/codec.h"
 #include "resp/reply.h"
 #include "resp/request.h"

@@ -9,7 +9,7 @@
 #ifndef ORBLOOM_TESTS_SIM_SIM_H
 #define ORBLOOM_TESTS_SIM_SIM_H
 
-#include "map/seal.h"
+#include "map/access/seal.h"
 #include "tests/sim/sim_accept.h"
 #include "tests/sim/sim_accepted.h"
 #include "tests/sim/sim_client.h"

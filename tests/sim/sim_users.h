@@ -23,7 +23,7 @@
 #define ORBLOOM_TESTS_SIM_USERS_H
 
 #include "client/session.h"
-#include "map/users.h"
+#include "map/access/users.h"
 #include "tests/sim/sim_client.h"
 #include "tests/sim/sim_network.h"
 #include "tests/sim/sim_random.h"

@@ -1,6 +1,6 @@
 #include "tests/sim/sim_window.h"
 
-#include "map/window.h"
+#include "map/history/window.h"
 #include "tests/sim/sim.h"
 
 #define MS UINT64_C(1000)

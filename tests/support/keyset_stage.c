@@ -1,6 +1,6 @@
 #include "tests/support/keyset_stage.h"
 
-#include "map/keyset.h"
+#include "map/history/keyset.h"
 
 #include <criterion/criterion.h>
 

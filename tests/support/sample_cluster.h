@@ -12,8 +12,8 @@
 
 #include "base/buffer.h"
 #include "base/cluster_id.h"
+#include "map/access/seal.h"
 #include "map/document.h"
-#include "map/seal.h"
 
 enum { SAMPLE_INCARNATION = 1000, SAMPLE_SHARD_BITS = 4, SAMPLE_UID = 0x75 };
 

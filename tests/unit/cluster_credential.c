@@ -1,7 +1,7 @@
 /* Does a credential come back as it was written, and is all else refused with its line and cause?
  */
 #include "base/heap.h"
-#include "map/credential.h"
+#include "map/access/credential.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
  * generations add up to no more than the bound. */
 #include "coordinator/plan/expansion.h"
 #include "filter/sizing.h"
-#include "map/expansion_mix.h"
+#include "map/history/expansion_mix.h"
 #include "tests/support/expansion_cluster.h"
 #include "tests/support/sample_cluster.h"
 

@@ -1,6 +1,6 @@
 /* When filters are dropped by themselves: what is asked for, what was counted, and that fewer than
  * F clocks that run ahead, or a date on a wrong clock, drop nothing early. */
-#include "map/expiry.h"
+#include "map/history/expiry.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>

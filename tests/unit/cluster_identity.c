@@ -1,5 +1,5 @@
 /* The keys of processes follow from the ring, and only living keys of the record are users'. */
-#include "map/identity.h"
+#include "map/access/identity.h"
 
 #include <criterion/criterion.h>
 

@@ -1,7 +1,7 @@
 /* Rebuilding from a list: which step is legal when, what it writes, and what fences suffice. */
 #include "base/heap.h"
 #include "coordinator/plan/rebuild.h"
-#include "map/keyset.h"
+#include "map/history/keyset.h"
 #include "tests/support/expansion_cluster.h"
 #include "tests/support/sample_cluster.h"
 #include "tests/support/story.h"

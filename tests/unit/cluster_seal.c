@@ -1,5 +1,5 @@
 /* Does the cluster key vouch for what it signed, and for nothing else? */
-#include "map/seal.h"
+#include "map/access/seal.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The record of users: who somebody is, what that user may, and which records are refused. */
 #include "base/heap.h"
-#include "map/users.h"
+#include "map/access/users.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Time windows: which there may be, what an array of one is for, and when the next slice may
  * begin. */
 #include "base/heap.h"
-#include "map/window.h"
+#include "map/history/window.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* Is a store that is older than its nodes noticed before anything is changed? */
-#include "map/seal.h"
+#include "map/access/seal.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

@@ -1,6 +1,6 @@
 /* Which cluster is this? Drawn once, told to whoever asks, and what belongs to another is refused.
  */
-#include "map/seal.h"
+#include "map/access/seal.h"
 #include "proto/signed_document.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"

@@ -1,7 +1,7 @@
 /* The cluster key is replaced: what a former key has signed in the store is signed anew, all of it
  * and nothing else, and coordinators whose rings differ do not do it for each other for ever. */
 #include "coordinator/private.h"
-#include "map/seal.h"
+#include "map/access/seal.h"
 #include "proto/signed_document.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"

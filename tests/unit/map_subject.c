@@ -1,5 +1,5 @@
 /* Subjects of certificates: what is refused is what no certificate has, by OpenSSL's own text. */
-#include "map/subject.h"
+#include "map/access/subject.h"
 
 #include <criterion/criterion.h>
 #include <openssl/bio.h>

@@ -1,6 +1,6 @@
 /* Shares of rates, and bytes under way, of users. */
 #include "base/heap.h"
-#include "map/usage.h"
+#include "map/access/usage.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A replica takes only so many keys that its rate and that of one in another generation stay within
  * the bound together: before it begins, when it is done and others may not be, and no longer. */
 #include "base/heap.h"
-#include "map/expansion_mix.h"
+#include "map/history/expansion_mix.h"
 #include "tests/support/expansion_stage.h"
 #include "tests/support/sample_cluster.h"
 

@@ -1,7 +1,7 @@
 /* Nodes take over from each other what belongs to each keyset, by its name: nothing that was
  * forgotten comes back from a log that still has it. */
 #include "base/heap.h"
-#include "map/keyset.h"
+#include "map/history/keyset.h"
 #include "node/sync/exchange.h"
 #include "tests/unit/node_circle.h"
 

@@ -1,7 +1,7 @@
 /* What a node knows of users: by the record that it was handed, kept over a restart as documents
  * are, and told to a coordinator whose store lacks it. */
 #include "base/heap.h"
-#include "map/identity.h"
+#include "map/access/identity.h"
 #include "node/former.h"
 #include "node/private.h"
 #include "proto/signed_document.h"

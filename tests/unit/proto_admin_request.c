@@ -1,5 +1,5 @@
 /* Do the parameters that belong to single actions come through as they were? */
-#include "map/seal.h"
+#include "map/access/seal.h"
 #include "proto/codec.h"
 
 #include <criterion/criterion.h>

@@ -3,9 +3,9 @@
 #define ORBLOOM_TESTS_UNIT_PROTO_DOCUMENT_SAMPLES_H
 
 #include "base/heap.h"
+#include "map/access/seal.h"
+#include "map/access/users.h"
 #include "map/document.h"
-#include "map/seal.h"
-#include "map/users.h"
 
 #include <stdio.h>
 #include <stdlib.h>

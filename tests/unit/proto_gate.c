@@ -1,6 +1,6 @@
 /* Who may send what to whom: all cells, against a table of their own. A kind of frame or of action
  * that is in the schema and not in here fails. */
-#include "map/identity.h"
+#include "map/access/identity.h"
 #include "proto/gate.h"
 #include "proto_samples.h"
 

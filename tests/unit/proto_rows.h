@@ -9,7 +9,7 @@
 #ifndef ORBLOOM_TESTS_UNIT_PROTO_ROWS_H
 #define ORBLOOM_TESTS_UNIT_PROTO_ROWS_H
 
-#include "map/seal.h"
+#include "map/access/seal.h"
 #include "proto/codec_body.h"
 #include "tests/unit/proto_sample_values.h"
 

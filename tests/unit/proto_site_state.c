@@ -1,7 +1,7 @@
 /* What a state and evidence have to be before anything is done by them, and which state says more.
  */
+#include "map/access/seal.h"
 #include "map/acks.h"
-#include "map/seal.h"
 #include "map/staleness.h"
 #include "proto/site_state.h"
 #include "proto/site_state_bytes.h"

@@ -1,7 +1,7 @@
 /* BF.SCANDUMP and BF.LOADCHUNK at the front: what is asked of whom, and how refusals read. */
 #include "base/heap.h"
+#include "map/access/seal.h"
 #include "map/dump.h"
-#include "map/seal.h"
 #include "tests/support/front_stage.h"
 
 #include <criterion/criterion.h>

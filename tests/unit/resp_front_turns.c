@@ -1,7 +1,7 @@
 /* Users of RESP clients in turn: who sends much waits for itself, others are served meanwhile, and
  * answers are as ever. */
 #include "base/heap.h"
-#include "map/users.h"
+#include "map/access/users.h"
 #include "router/resp/private.h"
 #include "tests/support/front_stage.h"
 #include "tests/support/sample_cluster.h"

@@ -8,7 +8,7 @@
 #define ORBLOOM_TESTS_UNIT_RESP_FRONT_USERS_H
 
 #include "base/heap.h"
-#include "map/seal.h"
+#include "map/access/seal.h"
 #include "tests/support/front_stage.h"
 #include "tests/support/sample_cluster.h"
 

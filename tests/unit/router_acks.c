@@ -1,7 +1,7 @@
 /* Adds that other sites are to have: when a router asks links, what counts as confirmed, and what a
  * client is told where it is not. */
 #include "map/acks.h"
-#include "map/rebuild.h"
+#include "map/history/rebuild.h"
 #include "router/private.h"
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"

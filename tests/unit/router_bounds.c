@@ -1,6 +1,6 @@
 /* Checks of a filter in several sites that are bounded: what a router asks links, when it holds a
  * check back, and what it tells at the deadline. */
-#include "map/rebuild.h"
+#include "map/history/rebuild.h"
 #include "router/private.h"
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"

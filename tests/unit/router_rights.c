@@ -1,6 +1,6 @@
 /* What users may ask a router for at its binary door: what their grants give, filter by filter, and
  * nothing once they are deleted. */
-#include "map/identity.h"
+#include "map/access/identity.h"
 #include "router/private.h"
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"

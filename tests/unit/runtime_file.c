@@ -1,6 +1,6 @@
 /* Files: whole or not at all, bounded, and a cluster key that only its owner may use. */
 #include "base/heap.h"
-#include "map/seal.h"
+#include "map/access/seal.h"
 #include "runtime/file.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* Which keys a process has, knows and expects. */
-#include "map/seal.h"
+#include "map/access/seal.h"
 #include "runtime/transport.h"
 
 #include <criterion/criterion.h>

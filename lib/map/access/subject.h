@@ -11,8 +11,8 @@
  * Errors:  none.
  * Threads: none.
  */
-#ifndef ORBLOOM_MAP_SUBJECT_H
-#define ORBLOOM_MAP_SUBJECT_H
+#ifndef ORBLOOM_MAP_ACCESS_SUBJECT_H
+#define ORBLOOM_MAP_ACCESS_SUBJECT_H
 
 /* Why no certificate has this subject; NULL: one may have it. */
 const char *subject_fault(const char *text);

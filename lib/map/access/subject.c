@@ -1,5 +1,5 @@
 /* One part after the other: attribute=value, parted by a comma, or a plus within a part. */
-#include "map/subject.h"
+#include "map/access/subject.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Numbers are given by a counter in the epoch's content, so that an aborted rebuild's number
  * never comes back. */
-#include "map/keyset.h"
+#include "map/history/keyset.h"
 
 #include "base/mutant.h"
 

@@ -9,8 +9,8 @@
  * Errors:  none.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_MAP_KEYSET_H
-#define ORBLOOM_MAP_KEYSET_H
+#ifndef ORBLOOM_MAP_HISTORY_KEYSET_H
+#define ORBLOOM_MAP_HISTORY_KEYSET_H
 
 #include "map/document.h"
 

@@ -4,12 +4,12 @@
  * Owner:   no pointers; the record is borrowed for the call.
  * Threads: any; pure.
  */
-#ifndef ORBLOOM_MAP_IDENTITY_H
-#define ORBLOOM_MAP_IDENTITY_H
+#ifndef ORBLOOM_MAP_ACCESS_IDENTITY_H
+#define ORBLOOM_MAP_ACCESS_IDENTITY_H
 
 #include "base/actor.h"
-#include "map/seal.h"
-#include "map/users.h"
+#include "map/access/seal.h"
+#include "map/access/users.h"
 
 /* Public keys of one kind of process, one of each key of the ring: the one that serves first. */
 struct public_keys {

@@ -1,6 +1,6 @@
 /* Arithmetic of windows: what each slice's array is made for, and how much of a slice F members
  * have counted so far. */
-#include "map/window.h"
+#include "map/history/window.h"
 
 #include "base/mutant.h"
 

@@ -1,5 +1,5 @@
 /* Keys are public, and compared as such. */
-#include "map/identity.h"
+#include "map/access/identity.h"
 
 #include <assert.h>
 #include <sodium.h>

@@ -1,7 +1,7 @@
 /* Derives a key for each purpose from each key of the ring, then signs, verifies and seals with
  * libsodium. What verifies tries one key after the other: a ring has more than one only while it is
  * replaced. */
-#include "map/seal.h"
+#include "map/access/seal.h"
 
 #include <assert.h>
 #include <sodium.h>

@@ -21,11 +21,11 @@
  * Owner:   no pointers; credential_wipe() when it is used up, as it holds a secret.
  * Threads: any; pure.
  */
-#ifndef ORBLOOM_MAP_CREDENTIAL_H
-#define ORBLOOM_MAP_CREDENTIAL_H
+#ifndef ORBLOOM_MAP_ACCESS_CREDENTIAL_H
+#define ORBLOOM_MAP_ACCESS_CREDENTIAL_H
 
 #include "base/buffer.h"
-#include "map/identity.h"
+#include "map/access/identity.h"
 
 enum { CREDENTIAL_TEXT_BYTES = 4096, CREDENTIAL_REASON_BYTES = 160 };
 

@@ -1,6 +1,6 @@
 /* Changes of a document's expiry, and how much is left by what nodes have counted; no time of
  * day takes part. */
-#include "map/expiry.h"
+#include "map/history/expiry.h"
 
 #include <assert.h>
 

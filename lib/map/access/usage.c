@@ -1,6 +1,6 @@
 /* A table by id, of users with limits. Whoever loses its limits, or goes, keeps its place until
  * another record comes and nothing of it is under way: that is still to be taken off. */
-#include "map/usage.h"
+#include "map/access/usage.h"
 
 #include "base/heap.h"
 

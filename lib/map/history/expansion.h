@@ -9,8 +9,8 @@
  * Errors:  none.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_MAP_EXPANSION_H
-#define ORBLOOM_MAP_EXPANSION_H
+#ifndef ORBLOOM_MAP_HISTORY_EXPANSION_H
+#define ORBLOOM_MAP_HISTORY_EXPANSION_H
 
 #include "map/document.h"
 

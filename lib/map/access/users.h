@@ -16,12 +16,12 @@
  * Threads: none; pure.
  * Source:  BLAKE2b keyed hash (RFC 7693), libsodium.
  */
-#ifndef ORBLOOM_MAP_USERS_H
-#define ORBLOOM_MAP_USERS_H
+#ifndef ORBLOOM_MAP_ACCESS_USERS_H
+#define ORBLOOM_MAP_ACCESS_USERS_H
 
 #include "base/span.h"
 #include "base/status.h"
-#include "map/seal.h"
+#include "map/access/seal.h"
 
 #include <stdbool.h>
 #include <stdint.h>

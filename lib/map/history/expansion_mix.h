@@ -23,8 +23,8 @@
  * Errors:  none.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_MAP_EXPANSION_MIX_H
-#define ORBLOOM_MAP_EXPANSION_MIX_H
+#ifndef ORBLOOM_MAP_HISTORY_EXPANSION_MIX_H
+#define ORBLOOM_MAP_HISTORY_EXPANSION_MIX_H
 
 #include "filter/sizing.h"
 #include "map/document.h"

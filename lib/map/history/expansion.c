@@ -1,9 +1,9 @@
 /* Read off the document alone: what nodes and routers must know of a growth that a coordinator
  * decides about. */
-#include "map/expansion.h"
+#include "map/history/expansion.h"
 
 #include "filter/sizing.h"
-#include "map/expansion_mix.h"
+#include "map/history/expansion_mix.h"
 
 bool expansion_running(const struct filter_document *document)
 {

@@ -4,8 +4,8 @@
  * Errors:  none.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_MAP_REBUILD_H
-#define ORBLOOM_MAP_REBUILD_H
+#ifndef ORBLOOM_MAP_HISTORY_REBUILD_H
+#define ORBLOOM_MAP_HISTORY_REBUILD_H
 
 #include "map/document.h"
 

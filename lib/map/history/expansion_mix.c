@@ -1,9 +1,9 @@
 /* Two arrays of different sizes answer one check together: how many keys fit in until the sum of
  * what they let pass meets the bound. */
-#include "map/expansion_mix.h"
+#include "map/history/expansion_mix.h"
 
 #include "base/mutant.h"
-#include "map/window.h"
+#include "map/history/window.h"
 
 static struct sizing_array array_of(const struct generation *generation)
 {

@@ -3,7 +3,7 @@
  * Nothing here is kept sorted but the users themselves. A list has thousands of them, a user some
  * grants: a pass over these costs less than an index that must be kept right. What compares each
  * with each (ids, keys, subjects) sorts pointers first. */
-#include "map/users.h"
+#include "map/access/users.h"
 
 #include "base/heap.h"
 #include "base/mutant.h"

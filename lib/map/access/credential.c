@@ -1,6 +1,6 @@
 /* A table of words, and one pass over the lines. That the secret makes the public key is looked at,
  * too: a file that was put together of two would be refused by every process, without a word. */
-#include "map/credential.h"
+#include "map/access/credential.h"
 
 #include <assert.h>
 #include <sodium.h>

@@ -16,11 +16,11 @@
  * Errors:  none.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_MAP_EXPIRY_H
-#define ORBLOOM_MAP_EXPIRY_H
+#ifndef ORBLOOM_MAP_HISTORY_EXPIRY_H
+#define ORBLOOM_MAP_HISTORY_EXPIRY_H
 
 #include "map/document.h"
-#include "map/window.h"
+#include "map/history/window.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,8 +11,8 @@
  * Source:  BLAKE2b keyed hash (RFC 7693), XSalsa20-Poly1305 (NaCl secretbox), and key pairs of
  *          Curve25519 from a seed (crypto_box_seed_keypair), libsodium.
  */
-#ifndef ORBLOOM_MAP_SEAL_H
-#define ORBLOOM_MAP_SEAL_H
+#ifndef ORBLOOM_MAP_ACCESS_SEAL_H
+#define ORBLOOM_MAP_ACCESS_SEAL_H
 
 #include "base/curve.h"
 #include "base/span.h"

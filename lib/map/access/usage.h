@@ -12,12 +12,12 @@
  * Errors:  usages_learn: STATUS_NOMEM. Limits that could not be kept are not enforced; learn again.
  * Threads: none; time is an argument.
  */
-#ifndef ORBLOOM_MAP_USAGE_H
-#define ORBLOOM_MAP_USAGE_H
+#ifndef ORBLOOM_MAP_ACCESS_USAGE_H
+#define ORBLOOM_MAP_ACCESS_USAGE_H
 
 #include "base/number_table.h"
 #include "base/token_bucket.h"
-#include "map/users.h"
+#include "map/access/users.h"
 
 /* Of a user with limits. Stays where it is while the user has them, or has anything under way. */
 struct usage {

@@ -21,8 +21,8 @@
  * Errors:  none.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_MAP_WINDOW_H
-#define ORBLOOM_MAP_WINDOW_H
+#ifndef ORBLOOM_MAP_HISTORY_WINDOW_H
+#define ORBLOOM_MAP_HISTORY_WINDOW_H
 
 #include "map/document.h"
 

@@ -1,5 +1,5 @@
 /* While a rebuild is open the document names two keysets, the one that serves first. */
-#include "map/rebuild.h"
+#include "map/history/rebuild.h"
 
 #include "base/mutant.h"
 
