@@ -323,12 +323,19 @@ void outflow_lost(struct reading *reading)
 void outflow_is_behind(struct reading *reading)
 {
     struct outflow *outflow = reading->outflow;
+    const struct site_source place = {.node = reading->member.node,
+                                      .incarnation = reading->member.incarnation,
+                                      .boot = reading->boot,
+                                      .offset = reading->at};
+    enum status status = put_back_note(outflow->self, outflow, &place);
 
-    if (put_back_note(outflow->self, outflow, reading->member.node)) {
+    if (status == STATUS_OK) {
         outflow_close(outflow->self, outflow, STATUS_STALE,
                       "this site was put back to an older copy");
+    } else if (status == STATUS_STALE) {
+        outflow_lost(reading);
     } else { /* It is found once more. */
-        outflow_close(outflow->self, outflow, STATUS_NOMEM, "out of memory");
+        outflow_close(outflow->self, outflow, status, "out of memory");
     }
 }
 

@@ -201,13 +201,19 @@ struct put_back {
     uint32_t peer;
     struct site_life peer_life;
     struct site_life own_life; /* in which it was found; another one knows of it */
+    struct site_source place;  /* that tells it */
+    uint32_t times;            /* so often something has; 0: not yet */
+    bool over;                 /* the document has another life by now */
+    bool told;                 /* a coordinator has heard of it ... */
+    bool filled;               /* ... or does, if the question under way is answered */
 };
 
 struct put_backs {
     struct put_back *items;
     size_t count;
     size_t room;
-    size_t next; /* they take turns to be told */
+    size_t nlive; /* those that are not over */
+    size_t next;  /* they take turns to be told again */
     bool news;
     uint64_t told_us;
 };
@@ -293,9 +299,11 @@ void outflow_on_mark(struct link *self, uint64_t now_us, struct channel *channel
 
 /* ---- put_back.c ---- */
 
-/* A place that another site has of that node's log is one that it never had. False: there is no
- * memory for it. */
-MUST_USE bool put_back_note(struct link *self, const struct outflow *outflow, uint32_t node);
+/* A place that another site has of a node's log is one that it never had; of `place` all but the
+ * slot group and the epoch counts. STATUS_STALE: it says nothing, as this site has joined anew for
+ * it already; STATUS_NOMEM. */
+MUST_USE enum status put_back_note(struct link *self, const struct outflow *outflow,
+                                   const struct site_source *place);
 
 /* Was this site put back in that life? */
 bool put_back_is(const struct link *self, const struct filter_uid *uid,

@@ -1,5 +1,6 @@
 /* A site whose nodes are all put back to an older copy, under a link that lives on: what the other
  * site knows of their logs gives it away, and until then no bounded check is told anything. */
+#include "base/heap.h"
 #include "tests/unit/link_questions.h"
 
 TestSuite(link_put_back, .timeout = 120);
@@ -124,5 +125,83 @@ Test(link_put_back, who_has_only_started_again_is_told_as_before)
         cr_assert(is_told_within(20 * SECOND));
     }
     cr_assert_eq(site_pair_counter(pair, US, "site_put_backs_total"), 0);
+    end();
+}
+
+/* ---- what is told of it ---- */
+
+static struct outflow stream_of(uint64_t filter, uint64_t life)
+{
+    return (struct outflow){.self = us(),
+                            .filter_id = filter,
+                            .uid = {filter, 1},
+                            .peer = 0,
+                            .own_life = {life, 5},
+                            .peer_life = {1, 6}};
+}
+
+static const struct site_source lost = {.node = 1, .incarnation = 2, .boot = 3, .offset = 800};
+
+enum { MANY = 1000, ROOM = 32 };
+
+static bool once[MANY];
+
+/* Of those on the page; false: one of them was told before. */
+static bool mark(const struct site_evidence *page, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool *seen = &once[page[i].uid.high];
+
+        cr_assert(page[i].put_back);
+        if (*seen) {
+            return false;
+        }
+        *seen = true;
+    }
+    return true;
+}
+
+Test(link_put_back, many_filters_are_told_as_fast_as_they_are_heard)
+{
+    struct site_evidence *page = heap_alloc(ROOM, sizeof *page);
+    size_t told = 0;
+
+    begin_with(watch);
+    for (uint64_t i = 0; i < MANY; i++) {
+        struct outflow stream = stream_of(i, 1);
+
+        cr_assert_eq(put_back_note(us(), &stream, &lost), STATUS_OK);
+    }
+    (void)put_back_fill(us(), page, ROOM); /* A question that is lost. */
+    for (int questions = 0; put_back_has_news(us()); questions++) {
+        size_t count = put_back_fill(us(), page, ROOM);
+
+        cr_assert_leq(questions, MANY / ROOM);
+        cr_assert(mark(page, count), "each is heard of before any is told again");
+        put_back_heard(us(), us()->now_us);
+        told += count;
+    }
+    cr_assert_eq(told, MANY);
+    heap_free(page);
+    end();
+}
+
+Test(link_put_back, what_it_has_joined_anew_for_is_no_news_in_its_next_life)
+{
+    struct site_source other = lost;
+    struct outflow before;
+    struct outflow after;
+
+    begin_with(watch);
+    before = stream_of(1, 1);
+    after = stream_of(1, 2);
+    cr_assert_eq(put_back_note(us(), &before, &lost), STATUS_OK);
+    cr_assert_eq(put_back_note(us(), &before, &lost), STATUS_OK, "in the life that it is about");
+    cr_assert_eq(put_back_note(us(), &after, &lost), STATUS_STALE);
+    cr_assert_not(put_back_is(us(), &after.uid, &after.own_life));
+    other.boot++;
+    cr_assert_eq(put_back_note(us(), &after, &other), STATUS_OK, "put back once more");
+    cr_assert(put_back_is(us(), &after.uid, &after.own_life));
+    cr_assert_eq(site_pair_counter(pair, US, "site_put_backs_total"), 2);
     end();
 }
