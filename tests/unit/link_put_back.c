@@ -1,6 +1,7 @@
 /* A site whose nodes are all put back to an older copy, under a link that lives on: what the other
  * site knows of their logs gives it away, and until then no bounded check is told anything. */
 #include "base/heap.h"
+#include "map/history/rebuild.h"
 #include "tests/unit/link_questions.h"
 
 TestSuite(link_put_back, .timeout = 120);
@@ -125,6 +126,58 @@ Test(link_put_back, who_has_only_started_again_is_told_as_before)
         cr_assert(is_told_within(20 * SECOND));
     }
     cr_assert_eq(site_pair_counter(pair, US, "site_put_backs_total"), 0);
+    end();
+}
+
+static const struct filter_document *document_of_us(void)
+{
+    return &document_cache_find(router_documents(us()->router), SITE_PAIR_FILTER)->document;
+}
+
+/* A place as eu may have it of a log here: of a boot that its node does not know. */
+static struct site_source lost_place(uint64_t epoch)
+{
+    const struct member *reader = slot_reader(&document_of_us()->content.groups[0].slots[0]);
+
+    return (struct site_source){.node = reader->node,
+                                .incarnation = reader->incarnation,
+                                .boot = 12345,
+                                .offset = 1 << 20,
+                                .epoch = epoch};
+}
+
+/* eu goes on from these places. */
+static void open_from(const struct site_source *places, size_t count)
+{
+    const struct filter_document *document = document_of_us();
+    const struct site_set *sites = document_sites(document);
+    struct channel *channel = channel_for(us(), 0, &document->content.uid);
+    const struct site_open open = {
+        .stream = 77,
+        .uid = document->content.uid,
+        .source_life = site_set_own(sites)->life,
+        .own_life = site_set_find(sites, &us()->config.peers[0].id)->life,
+        .keyset = rebuild_serving(document),
+        .room = 1 << 20,
+        .sources = places,
+        .nsources = count,
+    };
+
+    cr_assert_not_null(channel);
+    outflow_on_open(us(), us()->now_us, channel, &open);
+}
+
+/* The document was put back, too: its epochs begin anew from an older one. */
+Test(link_put_back, a_place_of_a_later_epoch_than_the_document_is_judged)
+{
+    struct site_source place;
+
+    lose_openings = false;
+    begin_with(watch);
+    place = lost_place(document_of_us()->epoch + 5);
+    open_from(&place, 1);
+    site_pair_run(pair, 3 * SECOND);
+    cr_assert_eq(site_pair_counter(pair, US, "site_put_backs_total"), 1);
     end();
 }
 
