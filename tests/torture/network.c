@@ -1,5 +1,6 @@
 #include "tests/torture/network.h"
 
+#include "bench/wan/space.h"
 #include "tests/torture/network_link.h"
 
 #include <assert.h>
@@ -9,40 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Be root in a user namespace of one's own, where networks may be made. */
-static bool become_root(uid_t user, gid_t group)
-{
-    static const char *const files[] = {"/proc/self/setgroups", "/proc/self/uid_map",
-                                        "/proc/self/gid_map"};
-    char texts[3][32] = {"deny"};
-
-    (void)snprintf(texts[1], sizeof texts[1], "0 %u 1", user);
-    (void)snprintf(texts[2], sizeof texts[2], "0 %u 1", group);
-    for (size_t i = 0; i < 3; i++) {
-        int fd = open(files[i], O_WRONLY | O_CLOEXEC);
-        bool written = fd >= 0 && write(fd, texts[i], strlen(texts[i])) > 0;
-
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        if (!written) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool leave_network(void)
-{
-    uid_t user = getuid();
-    gid_t group = getgid();
-
-    if (unshare(CLONE_NEWNET) == 0) {
-        return true;
-    }
-    return unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && become_root(user, group);
-}
 
 static int open_space(void)
 {
@@ -55,24 +22,24 @@ static bool add_host(struct network *self, uint32_t host)
     bool good = unshare(CLONE_NEWNET) == 0;
 
     self->spaces[host] = good ? open_space() : -1;
-    self->controls[host] = good ? link_socket() : -1;
+    self->controls[host] = good ? space_control() : -1;
     if (setns(self->spaces[0], CLONE_NEWNET) != 0 || self->spaces[host] < 0 ||
         self->controls[host] < 0) {
         return false;
     }
     return link_make_pair(host, self->spaces[host]) && link_to_bridge(self->controls[0], host) &&
-           link_up(self->controls[host], "lo") && link_address(self->controls[host], "eth0", host);
+           space_up(self->controls[host], "lo") && link_address(self->controls[host], "eth0", host);
 }
 
 static bool build(struct network *self)
 {
-    if (!leave_network()) {
+    if (!space_leave()) {
         return false;
     }
     self->spaces[0] = open_space();
-    self->controls[0] = link_socket();
-    if (self->spaces[0] < 0 || self->controls[0] < 0 || !link_up(self->controls[0], "lo") ||
-        !link_make_bridge(self->controls[0]) || !link_address(self->controls[0], LINK_BRIDGE, 0)) {
+    self->controls[0] = space_control();
+    if (self->spaces[0] < 0 || self->controls[0] < 0 || !link_make_bridge(self->controls[0]) ||
+        !link_address(self->controls[0], LINK_BRIDGE, 0)) {
         return false;
     }
     for (uint32_t host = 1; host < self->nhosts; host++) {

@@ -1,5 +1,7 @@
 #include "tests/torture/network_link.h"
 
+#include "bench/wan/space.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_bridge.h>
@@ -14,12 +16,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MESSAGE_BYTES = 512, NETWORK = 0x0a4d0000 /* 10.77.0.0 */, MASK = (int)0xffffff00 };
+#define NETWORK UINT32_C(0x0a4d0000) /* 10.77.0.0 */
+#define MASK    UINT32_C(0xffffff00)
 
-int link_socket(void)
-{
-    return socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-}
+enum { MESSAGE_BYTES = 512 };
 
 static void put_address(struct sockaddr *out, uint32_t address)
 {
@@ -48,29 +48,13 @@ bool link_make_bridge(int control)
     return ioctl(control, SIOCBRADDBR, LINK_BRIDGE) == 0;
 }
 
-bool link_up(int control, const char *device)
-{
-    struct ifreq request = request_of(device);
-
-    if (ioctl(control, SIOCGIFFLAGS, &request) != 0) {
-        return false;
-    }
-    request.ifr_flags = (short)(request.ifr_flags | IFF_UP);
-    return ioctl(control, SIOCSIFFLAGS, &request) == 0;
-}
-
 bool link_address(int control, const char *device, uint32_t host)
 {
     struct ifreq hardware = request_of(device);
-    struct ifreq address = request_of(device);
-    struct ifreq mask = request_of(device);
 
     put_hardware(&hardware.ifr_hwaddr, host);
-    put_address(&address.ifr_addr, NETWORK + host + 1);
-    put_address(&mask.ifr_netmask, (uint32_t)MASK);
     return ioctl(control, SIOCSIFHWADDR, &hardware) == 0 &&
-           ioctl(control, SIOCSIFADDR, &address) == 0 &&
-           ioctl(control, SIOCSIFNETMASK, &mask) == 0 && link_up(control, device);
+           space_address(control, device, NETWORK + host + 1, MASK) && space_up(control, device);
 }
 
 bool link_to_bridge(int control, uint32_t host)
@@ -81,7 +65,7 @@ bool link_to_bridge(int control, uint32_t host)
     (void)snprintf(device, sizeof device, "wire-%u", host);
     bridge.ifr_ifindex = (int)if_nametoindex(device);
     return bridge.ifr_ifindex > 0 && ioctl(control, SIOCBRADDIF, &bridge) == 0 &&
-           link_up(control, device);
+           space_up(control, device);
 }
 
 void link_set_neighbour(int control, const char *device, uint32_t to, bool wrong)

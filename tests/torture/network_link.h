@@ -13,8 +13,6 @@
 
 #define LINK_BRIDGE "hub"
 
-int link_socket(void);
-
 bool link_make_bridge(int control);
 
 /* A wire: wire-HOST here, eth0 in the namespace `space`. */
@@ -23,7 +21,6 @@ bool link_to_bridge(int control, uint32_t host);
 
 /* Give a device the host's addresses and start it. */
 bool link_address(int control, const char *device, uint32_t host);
-bool link_up(int control, const char *device);
 
 /* Where packets for host number `to` are sent: to it or, `wrong`, to nobody. */
 void link_set_neighbour(int control, const char *device, uint32_t to, bool wrong);
