@@ -272,7 +272,8 @@ $(TORTURE): $(call objects,$(SRC_torture) bench/wan/space.c) $(LIBORBLOOM) | $(P
 $(TORTURE): LINK_LIBS = $(DAEMON_LIBS)
 
 TORTURE_SITES := $(if $(SRC_torture_sites),$(BUILD)/tests/torture-sites)
-$(TORTURE_SITES): $(call objects,$(SRC_torture_sites) $(patsubst %,tests/torture/%.c,folder journal ledger)) \
+$(TORTURE_SITES): $(call objects,$(SRC_torture_sites) $(patsubst %,tests/torture/%.c,folder journal ledger) \
+    $(wildcard bench/wan/*.c)) \
     $(LIBORBLOOM) | $(PROGRAMS)
 	$(link)
 $(TORTURE_SITES): LINK_LIBS = $(DAEMON_LIBS)

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A short torture of several sites must lose nothing, and leave no process; one that loses keys on
-# purpose must say so; and what can't be meant is refused.
+# A short torture of several sites must lose nothing, and leave no process, also where lines between
+# them lose packets and are cut; one that loses keys on purpose must say so; and what can't be meant is
+# refused. Where no lines can be made links speak by loopback, and what that torture said is shown.
 #
 #   tools/test-torture-sites.sh TORTURE [SECONDS]     build/tests/torture-sites, 12
 set -u
@@ -62,11 +63,18 @@ refused --nodes 0
 refused --seconds
 refused --break it
 refused --torture 1
+refused --cut 0
+refused --wan 80ms
+refused --wan 80,1%
+refused --wan 80ms,60%
 
 zero='^torture-sites: [1-9][0-9,]* faults, [1-9][0-9,]* acknowledged adds, 0 lost$'
 
 expect 0 "$zero" --sites 2 --nodes 3 --seconds "$seconds"
 expect 0 "$zero" --sites 3 --nodes 1 --losses 1 --seconds $((seconds * 2 / 3))
+expect 0 "$zero" --sites 2 --nodes 3 --losses 0 --seconds "$seconds" --wan 80ms,1% --cut 5
+grep -E '^(wan|torture-sites): .*(no network of its own|no TUN devices|by loopback)' "$output"
+grep -E '^(cut|burst)' "$output"
 expect 1 '^torture-sites: FAILED: LOST: ' --nodes 1 --losses 0 --seconds 2 --break false-claim
 expect 1 '^torture-sites: FAILED: LOST: ' --nodes 1 --losses 0 --seconds 2 --break rewind-site
 exit $wrong

@@ -12,35 +12,50 @@ enum {
     START_WITHIN_MS = 500,
     STOP_LEAST_MS = 200,
     STOP_MOST_MS = 8000,
+    CUT_LEAST_MS = 1000,
+    BURST_LEAST_MS = 500,
+    BURST_MOST_MS = 10000,
+    BURST_LEAST_LOSS = LINE_ALL / 20,
+    BURST_MOST_LOSS = LINE_ALL / 2,
     POLL_MS = 10,
 };
 
 static const char *const names[FAULTS] = {
-    [FAULT_KILL] = "kill",           [FAULT_STOP] = "stop",
-    [FAULT_KILL_PAIR] = "kill both", [FAULT_STOP_PAIR] = "stop both",
-    [FAULT_KILL_SITE] = "kill all",  [FAULT_PAUSE] = "pause",
+    [FAULT_KILL] = "kill",
+    [FAULT_STOP] = "stop",
+    [FAULT_KILL_PAIR] = "kill both",
+    [FAULT_STOP_PAIR] = "stop both",
+    [FAULT_KILL_SITE] = "kill all",
+    [FAULT_PAUSE] = "pause",
     [FAULT_RESYNC] = "resync",
+    [FAULT_CUT] = "cut",
+    [FAULT_CUT_ONE_WAY] = "cut one way",
+    [FAULT_BURST] = "burst of loss",
 };
 
-/* Of 100. */
+/* Of all of them; those of lines only where there are lines. */
 static const uint32_t odds[FAULTS] = {
-    [FAULT_KILL] = 32,     [FAULT_STOP] = 28,  [FAULT_KILL_PAIR] = 8, [FAULT_STOP_PAIR] = 8,
-    [FAULT_KILL_SITE] = 8, [FAULT_PAUSE] = 10, [FAULT_RESYNC] = 6};
+    [FAULT_KILL] = 32,        [FAULT_STOP] = 28,  [FAULT_KILL_PAIR] = 8, [FAULT_STOP_PAIR] = 8,
+    [FAULT_KILL_SITE] = 8,    [FAULT_PAUSE] = 10, [FAULT_RESYNC] = 6,    [FAULT_CUT] = 20,
+    [FAULT_CUT_ONE_WAY] = 30, [FAULT_BURST] = 15};
 static const uint32_t role_odds[ROLES] = {
     [ROLE_LINK] = 40, [ROLE_NODE] = 30, [ROLE_ROUTER] = 15, [ROLE_COORDINATOR] = 15};
 
-void faults_init(struct faults *self, struct sites *sites)
+void faults_init(struct faults *self, struct sites *sites, struct lines *lines)
 {
-    *self = (struct faults){.sites = sites, .random = sites->options->seed};
+    *self = (struct faults){.sites = sites, .lines = lines, .random = sites->options->seed};
     self->next_ms = journal_now_ms();
 }
 
-static uint32_t choose(struct faults *self, const uint32_t *chances)
+static uint32_t choose(struct faults *self, const uint32_t *chances, uint32_t count)
 {
-    uint64_t left = random_below(&self->random, 100);
+    uint64_t left = 0;
     uint32_t i = 0;
 
-    for (; left >= chances[i]; i++) {
+    for (uint32_t each = 0; each < count; each++) {
+        left += chances[each];
+    }
+    for (left = random_below(&self->random, left); left >= chances[i]; i++) {
         left -= chances[i];
     }
     return i;
@@ -203,6 +218,37 @@ static void resume(struct faults *self)
     }
 }
 
+static uint64_t choose_between(struct faults *self, uint64_t least, uint64_t most)
+{
+    return least + random_below(&self->random, most - least + 1);
+}
+
+/* Half of all cuts are short: what is told after them differs from that of long ones. */
+static uint64_t choose_cut(struct faults *self)
+{
+    uint64_t most_ms = self->sites->options->cut * 1000;
+
+    return choose_between(self, CUT_LEAST_MS, choose_between(self, CUT_LEAST_MS, most_ms));
+}
+
+static bool trouble_line(struct faults *self, enum fault fault)
+{
+    static const enum line_trouble troubles[FAULTS] = {
+        [FAULT_CUT] = LINE_CUT, [FAULT_CUT_ONE_WAY] = LINE_CUT_ONE_WAY, [FAULT_BURST] = LINE_BURST};
+    uint32_t from = choose_site(self);
+    uint32_t to = choose_other(self, from);
+    uint32_t loss = (uint32_t)choose_between(self, BURST_LEAST_LOSS, BURST_MOST_LOSS);
+    uint64_t for_ms = fault == FAULT_BURST ? choose_between(self, BURST_LEAST_MS, BURST_MOST_MS)
+                                           : choose_cut(self);
+
+    if (!lines_trouble(self->lines, troubles[fault], from, to, loss, for_ms)) {
+        return false;
+    }
+    journal_say("%s from site-%u to site-%u for %.1f s", names[fault], from + 1, to + 1,
+                (double)for_ms / 1000);
+    return true;
+}
+
 struct choice {
     enum fault fault;
     enum role role;
@@ -216,14 +262,16 @@ static bool takes_any(enum fault fault)
 /* Of the others each has one. */
 static enum role role_of(enum fault fault)
 {
-    return fault == FAULT_KILL_SITE                               ? ROLE_NODE
-           : fault == FAULT_KILL_PAIR || fault == FAULT_STOP_PAIR ? ROLE_LINK
-                                                                  : ROLE_COORDINATOR;
+    return fault == FAULT_KILL_SITE                        ? ROLE_NODE
+           : fault == FAULT_PAUSE || fault == FAULT_RESYNC ? ROLE_COORDINATOR
+                                                           : ROLE_LINK;
 }
 
 static struct choice draw(struct faults *self)
 {
-    struct choice choice = {.fault = choose(self, odds), .role = choose(self, role_odds)};
+    uint32_t count = self->lines->wan != NULL ? FAULTS : FAULT_CUT;
+    struct choice choice = {.fault = choose(self, odds, count),
+                            .role = choose(self, role_odds, ROLES)};
 
     if (!takes_any(choice.fault)) {
         choice.role = role_of(choice.fault);
@@ -252,6 +300,10 @@ static bool hit(struct faults *self, const struct choice *choice)
         return pause_other(self);
     case FAULT_RESYNC:
         return resync_other(self);
+    case FAULT_CUT:
+    case FAULT_CUT_ONE_WAY:
+    case FAULT_BURST:
+        return trouble_line(self, choice->fault);
     case FAULT_KILL:
     case FAULT_STOP:
     case FAULTS:
@@ -309,6 +361,7 @@ void faults_tick(struct faults *self)
     for (uint32_t i = 0; i < self->sites->count && !verdict_failed(); i++) {
         look_after(&self->sites->processes[i], now_ms);
     }
+    lines_tick(self->lines, now_ms);
     resume(self);
 }
 
@@ -331,6 +384,7 @@ bool faults_end(struct faults *self)
         self->sites->processes[i].due_ms = 0;
     }
     self->pause.due_ms = 0;
+    lines_heal(self->lines);
     while (((late = any_in_trouble(self)) != NULL || self->pause.words[0] != '\0') &&
            !verdict_failed()) {
         if (journal_now_ms() > deadline_ms) {
@@ -346,13 +400,13 @@ bool faults_end(struct faults *self)
 
 void faults_print(const struct faults *self)
 {
-    (void)printf("%-12s", "fault");
+    (void)printf("%-14s", "fault");
     for (enum role role = 0; role < ROLES; role++) {
         (void)printf(" %12s", process_role_name(role));
     }
     (void)printf("\n");
     for (enum fault fault = 0; fault < FAULTS; fault++) {
-        (void)printf("%-12s", names[fault]);
+        (void)printf("%-14s", names[fault]);
         for (enum role role = 0; role < ROLES; role++) {
             if (!takes_any(fault) && role != role_of(fault)) {
                 (void)printf(" %12s", "-");

@@ -6,6 +6,7 @@
 #ifndef ORBLOOM_TESTS_TORTURE_SITES_FAULTS_H
 #define ORBLOOM_TESTS_TORTURE_SITES_FAULTS_H
 
+#include "tests/torture_sites/lines.h"
 #include "tests/torture_sites/sites.h"
 
 enum fault {
@@ -16,6 +17,9 @@ enum fault {
     FAULT_KILL_SITE, /* all nodes of a site at once */
     FAULT_PAUSE,  /* an operator pauses another site, for the filter or for all, for 0.2 to 8 s */
     FAULT_RESYNC, /* ... has all that it has compared */
+    FAULT_CUT,    /* a line between two sites, for seconds */
+    FAULT_CUT_ONE_WAY,
+    FAULT_BURST, /* it loses many packets for a while */
     FAULTS
 };
 
@@ -28,6 +32,7 @@ struct pause {
 
 struct faults {
     struct sites *sites;
+    struct lines *lines;
     uint64_t random;
     uint64_t next_ms;
     uint64_t total;
@@ -35,7 +40,7 @@ struct faults {
     struct pause pause;
 };
 
-void faults_init(struct faults *self, struct sites *sites);
+void faults_init(struct faults *self, struct sites *sites, struct lines *lines);
 
 /* Begin a fault if it is time. */
 void faults_begin(struct faults *self, bool spare_nodes);
@@ -44,7 +49,7 @@ void faults_begin(struct faults *self, bool spare_nodes);
  */
 void faults_tick(struct faults *self);
 
-/* No more faults: wait until all processes run. */
+/* No more faults: lines are good again, and all processes run, which is waited for. */
 bool faults_end(struct faults *self);
 
 /* It is started again soon, by faults_tick(). */

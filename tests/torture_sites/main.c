@@ -19,6 +19,7 @@ enum { TICK_MS = 10, PROGRESS_MS = 10000, INTERRUPTED = 130 };
 
 struct run {
     struct options options;
+    struct lines lines;
     struct sites sites;
     struct load loads[OPTIONS_MAX_SITES];
     struct faults faults;
@@ -56,7 +57,8 @@ static uint64_t acknowledged(const struct run *self)
 
 static bool prepare(struct run *self)
 {
-    bool good = sites_open(&self->sites, &self->options) && sites_create_filter(&self->sites);
+    bool good = sites_open(&self->sites, &self->options, self->lines.wan != NULL) &&
+                sites_create_filter(&self->sites);
 
     for (uint32_t site = 0; good && site < self->options.sites; site++) {
         uint32_t next = (site + 1) % (uint32_t)self->options.sites;
@@ -67,7 +69,7 @@ static bool prepare(struct run *self)
     for (uint32_t site = 0; good && site < self->options.sites; site++) {
         good = load_start(&self->loads[site]);
     }
-    faults_init(&self->faults, &self->sites);
+    faults_init(&self->faults, &self->sites, &self->lines);
     return good;
 }
 
@@ -242,6 +244,7 @@ static void end(struct run *self)
     } else {
         sites_end(&self->sites);
     }
+    lines_close(&self->lines);
 }
 
 int main(int argc, char **argv)
@@ -255,6 +258,7 @@ int main(int argc, char **argv)
         return code;
     }
     catch_signals();
+    lines_open(&self->lines, &self->options);
     if (prepare(self)) {
         torture(self);
         sabotage(self);

@@ -1,6 +1,7 @@
 #include "tests/torture_sites/options.h"
 
 #include "base/number.h"
+#include "bench/wan/line.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -22,6 +23,11 @@ static const char usage[] =
     "  --losses N         times that a whole site is put back to an older copy, and the next time\n"
     "                     loses all that it has (default 2)\n"
     "  --patience N       seconds until all sites must be equal, and the like (default 300)\n"
+    "  --wan TIME,LOSS    links speak by lines of such a round trip that lose so many packets "
+    "each\n"
+    "                     way, and are cut: 80ms,1%. In network namespaces of its own, with TUN\n"
+    "                     devices; where these can't be made by loopback, which is said\n"
+    "  --cut N            seconds that a line is cut for, 1 to N (default 20)\n"
     "  --dir DIR          data, logs and the journal; empty (default: a temporary folder)\n"
     "  --keep             the folder, also when all went well\n"
     "  --break HOW        a defect on purpose, which must be found: false-claim, rewind-site\n";
@@ -32,6 +38,10 @@ struct number_option {
     uint64_t least;
     uint64_t most;
 };
+
+enum { MOST_ROUND_TRIP_US = 2000000 };
+
+#define MOST_LOSS 0.5
 
 #define FIELD(name) offsetof(struct options, name)
 
@@ -45,6 +55,7 @@ static const struct number_option numbers[] = {
     {"--gap", FIELD(gap_ms), 1, 1000000},
     {"--losses", FIELD(losses), 0, 100},
     {"--patience", FIELD(patience), 10, 1000000},
+    {"--cut", FIELD(cut), 1, 3600},
 };
 
 static int refuse(const char *word, const char *why)
@@ -77,6 +88,27 @@ static int set_number(struct options *self, const struct number_option *option, 
     return 2;
 }
 
+/* "80ms,1%" */
+static int set_wan(struct options *self, const char *text)
+{
+    const char *comma = strchr(text, ',');
+    char time[16];
+    double loss = 0;
+
+    if (comma == NULL || (size_t)(comma - text) >= sizeof time) {
+        return refuse("--wan", "not a time and a loss, as 80ms,1%");
+    }
+    (void)snprintf(time, sizeof time, "%.*s", (int)(comma - text), text);
+    if (number_parse_duration(time, &self->wan.round_trip_us) != STATUS_OK ||
+        self->wan.round_trip_us > MOST_ROUND_TRIP_US ||
+        number_parse_rate(comma + 1, &loss) != STATUS_OK || loss > MOST_LOSS) {
+        return refuse("--wan", "up to 2s,50%");
+    }
+    self->wan.loss = (uint64_t)(loss * LINE_ALL);
+    self->wan.wanted = true;
+    return 2;
+}
+
 /* How many words were used; -1: refused. */
 static int parse_one(struct options *self, const char *word, const char *value)
 {
@@ -96,6 +128,9 @@ static int parse_one(struct options *self, const char *word, const char *value)
         self->dir = value;
         return 2;
     }
+    if (strcmp(word, "--wan") == 0) {
+        return set_wan(self, value);
+    }
     return strcmp(word, "--break") == 0 ? set_sabotage(self, value) : refuse(word, "unknown");
 }
 
@@ -109,6 +144,7 @@ int options_parse(struct options *self, int argc, char **argv, int *code)
                              .pace = 20000,
                              .gap_ms = 1500,
                              .losses = 2,
+                             .cut = 20,
                              .patience = 300};
     for (int i = 1; i < argc;) {
         int used;

@@ -29,6 +29,12 @@ struct options {
     uint64_t losses;   /* times that a whole site is put back or wiped, by turns */
     uint64_t patience; /* seconds that anything may be waited for */
     const char *dir;   /* NULL: a temporary one */
+    struct {
+        bool wanted; /* links speak by lines of our own */
+        uint64_t round_trip_us;
+        uint64_t loss; /* so many of a million packets, each direction */
+    } wan;
+    uint64_t cut; /* seconds that such a line is cut for, at most */
     bool keep;
     enum sabotage sabotage;
 };

@@ -1,5 +1,6 @@
 #include "tests/torture_sites/sites.h"
 
+#include "bench/wan/conf.h"
 #include "tests/support/random.h"
 #include "tests/torture/folder.h"
 #include "tests/torture/journal.h"
@@ -167,24 +168,6 @@ static bool await_playground(struct sites *self)
     return true;
 }
 
-bool sites_open(struct sites *self, const struct options *options)
-{
-    bool good;
-
-    *self = (struct sites){.options = options};
-    if (!make_folder(self)) {
-        return false;
-    }
-    journal_open(self->dir);
-    journal_tell("seed %" PRIu64 ", %" PRIu64 " sites of %" PRIu64 " nodes, in %s", options->seed,
-                 options->sites, options->nodes, self->dir);
-    good = choose_ports(self) && start_playground(self) && await_playground(self);
-    for (uint32_t site = 0; good && site < options->sites; site++) {
-        good = adopt_site(self, site);
-    }
-    return good;
-}
-
 struct process *sites_find(struct sites *self, uint32_t site, enum role role, uint32_t index)
 {
     for (uint32_t i = 0; i < self->count; i++) {
@@ -231,28 +214,23 @@ bool sites_command(const struct sites *self, uint32_t site, const char *words)
     return good;
 }
 
-/* What a site says of itself comes before what it says of the others. */
-static bool says_absent(const struct sites *self, uint32_t site, char said[SAID_BYTES])
-{
-    static const char word[] = "\"says_absent\": ";
-    const char *at = command(self, site, "site " SITES_FILTER " --json", said) == 0
-                         ? strstr(said, word)
-                         : NULL;
+/* What a site is to say of itself, and of the others. */
+struct saying {
+    const char *words;
+    bool (*is_said)(const char *said);
+    const char *what;
+};
 
-    return at != NULL && strncmp(at + sizeof word - 1, "true", 4) == 0 &&
-           strstr(said, "\"state\": \"joining\"") == NULL;
-}
-
-static bool await_absent(const struct sites *self, uint32_t site, char said[SAID_BYTES])
+static bool await_said(const struct sites *self, uint32_t site, const struct saying *saying,
+                       char said[SAID_BYTES])
 {
     uint64_t deadline_ms = journal_now_ms() + self->options->patience * 1000;
 
-    while (!says_absent(self, site, said)) {
+    while (command(self, site, saying->words, said) != 0 || !saying->is_said(said)) {
         if (journal_now_ms() > deadline_ms) {
             journal_say("%s", said);
-            verdict_fail("STUCK: site-%u does not say \"absent\" after %" PRIu64
-                         " s; what it says is in the journal",
-                         site + 1, self->options->patience);
+            verdict_fail("STUCK: site-%u %s after %" PRIu64 " s; what it says is in the journal",
+                         site + 1, saying->what, self->options->patience);
             return false;
         }
         journal_pause_ms(POLL_MS);
@@ -260,16 +238,47 @@ static bool await_absent(const struct sites *self, uint32_t site, char said[SAID
     return true;
 }
 
-bool sites_wait_absent(const struct sites *self)
+static bool await_all(const struct sites *self, const struct saying *saying)
 {
     char *said = calloc(1, SAID_BYTES);
     bool good = said != NULL;
 
     for (uint32_t site = 0; good && site < self->options->sites; site++) {
-        good = await_absent(self, site, said);
+        good = await_said(self, site, saying, said);
     }
     free(said);
     return good;
+}
+
+/* What a site says of itself comes before what it says of the others. */
+static bool says_absent(const char *said)
+{
+    static const char word[] = "\"says_absent\": ";
+    const char *at = strstr(said, word);
+
+    return at != NULL && strncmp(at + sizeof word - 1, "true", 4) == 0 &&
+           strstr(said, "\"state\": \"joining\"") == NULL;
+}
+
+bool sites_wait_absent(const struct sites *self)
+{
+    const struct saying saying = {"site " SITES_FILTER " --json", says_absent,
+                                  "does not say \"absent\""};
+
+    return await_all(self, &saying);
+}
+
+static bool is_connected(const char *said)
+{
+    return strstr(said, "\"connected\": true") != NULL &&
+           strstr(said, "\"connected\": false") == NULL;
+}
+
+static bool wait_connected(const struct sites *self)
+{
+    const struct saying saying = {"site --json", is_connected, "is not connected"};
+
+    return await_all(self, &saying);
 }
 
 /* Small, so that it grows again and again while keys travel. */
@@ -295,6 +304,66 @@ bool sites_create_filter(const struct sites *self)
     }
     free(said);
     return good && sites_wait_absent(self);
+}
+
+/* ---- the beginning ---- */
+
+static bool await_ready(struct process *process)
+{
+    uint64_t deadline_ms = journal_now_ms() + START_MS;
+    int status;
+
+    while (!process_is_ready(process)) {
+        if (process_ended(process, POLL_MS, &status) || journal_now_ms() > deadline_ms) {
+            verdict_fail("%s does not start: see its log", process->name);
+            return false;
+        }
+    }
+    process->state = PROCESS_RUNNING;
+    return true;
+}
+
+/* Links as the playground has started them listen and dial on loopback. */
+static bool relink(struct sites *self)
+{
+    char paths[OPTIONS_MAX_SITES][PROCESS_PATH_BYTES];
+    const char *confs[OPTIONS_MAX_SITES] = {NULL};
+    uint32_t nsites = (uint32_t)self->options->sites;
+
+    for (uint32_t site = 0; site < nsites; site++) {
+        process_kill(sites_find(self, site, ROLE_LINK, 0));
+        confs[site] = process_path(sites_find(self, site, ROLE_LINK, 0), "conf", paths[site]);
+    }
+    if (!wan_conf_write(confs, confs, nsites)) {
+        verdict_fail("the links' configurations can't be changed");
+        return false;
+    }
+    for (uint32_t site = 0; site < nsites; site++) {
+        struct process *link = sites_find(self, site, ROLE_LINK, 0);
+
+        if (!process_start(link) || !await_ready(link)) {
+            return false;
+        }
+    }
+    return wait_connected(self);
+}
+
+bool sites_open(struct sites *self, const struct options *options, bool by_wan)
+{
+    bool good;
+
+    *self = (struct sites){.options = options};
+    if (!make_folder(self)) {
+        return false;
+    }
+    journal_open(self->dir);
+    journal_tell("seed %" PRIu64 ", %" PRIu64 " sites of %" PRIu64 " nodes, in %s", options->seed,
+                 options->sites, options->nodes, self->dir);
+    good = choose_ports(self) && start_playground(self) && await_playground(self);
+    for (uint32_t site = 0; good && site < options->sites; site++) {
+        good = adopt_site(self, site);
+    }
+    return good && (!by_wan || relink(self));
 }
 
 /* ---- the end ---- */

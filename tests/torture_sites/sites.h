@@ -33,8 +33,9 @@ struct sites {
     } endpoints[OPTIONS_MAX_SITES];
 };
 
-/* Makes the folder, starts all, and learns which processes there are. */
-bool sites_open(struct sites *self, const struct options *options);
+/* Makes the folder, starts all, and learns which processes there are. With `by_wan` links speak by
+ * the addresses of a wan, which is there. */
+bool sites_open(struct sites *self, const struct options *options, bool by_wan);
 
 /* Make SITES_FILTER in all sites, and wait until each says "absent". */
 bool sites_create_filter(const struct sites *self);
