@@ -267,7 +267,7 @@ $(FUZZ): LINK_LIBS = $(PURE_LIBS) $(if $(filter guided,$(VARIANT)), \
 $(BUILD)/tests/fuzz/tls: LINK_LIBS += $(call libs,libssl libcrypto)
 
 TORTURE := $(if $(SRC_torture),$(BUILD)/tests/torture)
-$(TORTURE): $(call objects,$(SRC_torture) bench/wan/space.c) $(LIBORBLOOM) | $(PROGRAMS)
+$(TORTURE): $(call objects,$(SRC_torture) $(patsubst %,bench/wan/%.c,netlink space)) $(LIBORBLOOM) | $(PROGRAMS)
 	$(link)
 $(TORTURE): LINK_LIBS = $(DAEMON_LIBS)
 

@@ -1,5 +1,7 @@
 #include "bench/wan/space.h"
 
+#include "bench/wan/netlink.h"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -105,7 +107,26 @@ bool space_queue(int control, const char *device, int packets)
     return ioctl(control, SIOCSIFTXQLEN, &request) == 0;
 }
 
-bool space_congestion(const char *name)
+bool space_congestion(const char *device, uint32_t address, uint32_t mask, const char *name)
 {
-    return write_text("/proc/sys/net/ipv4/tcp_congestion_control", name);
+    const struct rtmsg route = {.rtm_family = AF_INET,
+                                .rtm_dst_len = (unsigned char)__builtin_popcount(mask),
+                                .rtm_table = RT_TABLE_MAIN,
+                                .rtm_protocol = RTPROT_KERNEL,
+                                .rtm_scope = RT_SCOPE_LINK,
+                                .rtm_type = RTN_UNICAST};
+    const uint32_t network = htonl(address & mask);
+    const uint32_t source = htonl(address);
+    const uint32_t index = if_nametoindex(device);
+    struct netlink_message message;
+    struct rtattr *metrics;
+
+    netlink_begin(&message, RTM_NEWROUTE, NLM_F_REPLACE, &route, sizeof route);
+    (void)netlink_append(&message, RTA_DST, &network, sizeof network);
+    (void)netlink_append(&message, RTA_PREFSRC, &source, sizeof source);
+    (void)netlink_append(&message, RTA_OIF, &index, sizeof index);
+    metrics = netlink_append(&message, RTA_METRICS, NULL, 0);
+    (void)netlink_append(&message, RTAX_CC_ALGO, name, strlen(name) + 1);
+    netlink_close_nest(&message, metrics);
+    return netlink_send(&message);
 }

@@ -25,7 +25,8 @@ bool space_up(int control, const char *device);
 /* So many packets may wait in a device. */
 bool space_queue(int control, const char *device, int packets);
 
-/* How TCP reacts to loss, of connections that are made from now on: "cubic", "bbr". */
-bool space_congestion(const char *name);
+/* Connections that are made from now on by a device, in the network of its address, react to loss
+ * as that says: "cubic", "bbr". Without right to it as a default one may have it by a route. */
+bool space_congestion(const char *device, uint32_t address, uint32_t mask, const char *name);
 
 #endif

@@ -66,13 +66,19 @@ static bool set_up(uint32_t site, const char *name)
     return good;
 }
 
+static const char *device_name(uint32_t site, char name[IFNAMSIZ])
+{
+    (void)snprintf(name, IFNAMSIZ, "wan-%u", site + 1);
+    return name;
+}
+
 /* < 0: errno. */
 static int open_device(uint32_t site)
 {
     struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
     int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
-    (void)snprintf(request.ifr_name, sizeof request.ifr_name, "wan-%u", site + 1);
+    (void)device_name(site, request.ifr_name);
     if (fd >= 0 && (ioctl(fd, TUNSETIFF, &request) != 0 || !set_up(site, request.ifr_name))) {
         int error = errno;
 
@@ -300,6 +306,19 @@ void wan_set_all(struct wan *self, const struct line_kind *kind)
             wan_set(self, from, to, kind);
         }
     }
+}
+
+bool wan_set_congestion(const struct wan *self, const char *name)
+{
+    char device[IFNAMSIZ];
+
+    for (uint32_t site = 0; site < self->sites; site++) {
+        if (!space_congestion(device_name(site, device), packet_address(site, site), PACKET_MASK,
+                              name)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 struct line wan_line(struct wan *self, uint32_t from, uint32_t to)

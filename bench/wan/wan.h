@@ -29,6 +29,10 @@ const char *wan_address(uint32_t from, uint32_t to, char text[WAN_ADDRESS_BYTES]
 void wan_set(struct wan *self, uint32_t from, uint32_t to, const struct line_kind *kind);
 void wan_set_all(struct wan *self, const struct line_kind *kind);
 
+/* How TCP between sites reacts to loss, "cubic" or "bbr", of connections that are made from now on.
+ * False: this kernel does not have it; errno. */
+bool wan_set_congestion(const struct wan *self, const char *name);
+
 /* What has passed it: whole IP packets, TCP's own ones too. */
 struct line wan_line(struct wan *self, uint32_t from, uint32_t to);
 

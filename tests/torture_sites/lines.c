@@ -29,6 +29,7 @@ void lines_open(struct lines *self, const struct options *options)
         return;
     }
     wan_set_all(self->wan, &self->usual);
+    (void)wan_set_congestion(self->wan, "cubic"); /* As on most machines, and the slow one. */
 }
 
 void lines_close(struct lines *self)
