@@ -470,7 +470,7 @@ bench-many: ## The part of it about many filters, and many that were dropped (BE
 bench-large: ## One node with more than 2^30 keys, and its restart; not part of bench (BENCH=quick, LARGE_KEYS=)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=large bench-run
-bench-sites: ## What keys cost between two linked sites, 80 ms apart; not part of bench (SITES_SECONDS=150, SITES_FLAGS=)
+bench-sites: ## What keys cost between two linked sites, 80 ms apart, also with losses; not part of bench (SITES_SECONDS=150, SITES_FLAGS=)
 	@tools/install-deps.sh build
 	@$(MAKE) VARIANT=release bench-sites-run
 bench-sites-run: $(PROGRAMS) $(BUILD)/bench/sites

@@ -6,6 +6,8 @@
 #include "runtime/hub.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +17,7 @@ enum {
     ASKED = 2048, /* keys at once */
     STEP = 64,
     NAP_US = 500,
-    LIMIT_US = 60000000,
+    LIMIT_US = 300000000, /* losses hold much up */
 };
 
 /* ---- asking ---- */

@@ -24,8 +24,8 @@ enum {
     JOINED_SECONDS = 10, /* so long filters that have joined are spoken of */
     CUT_PACE = 100000,
     NARROW_RATE = 100000000 / 8, /* bytes a second */
-    HEADERS = 52,                /* of a packet: IPv4, and TCP with its time stamps */
-    NAME_BYTES = 80,
+    NAME_BYTES = 96,
+    WAY_BYTES = 40,
 };
 
 /* Where numbers begin that no load at the first site gets to. */
@@ -47,12 +47,31 @@ static const struct sites_cluster *site_of(const struct sites_bench *self, int s
 
 static double round_trip_us(const struct sites_bench *self)
 {
-    return 2.0 * (double)atomic_load(&self->clusters.relay.delay_us);
+    return 2.0 * (double)self->clusters.line.delay_us;
+}
+
+/* "80 ms, 1 % loss, BBR" */
+static const char *way_of(const struct sites_bench *self, char text[WAY_BYTES])
+{
+    const struct line_kind *line = &self->clusters.line;
+    int used = line->delay_us == 0
+                   ? snprintf(text, WAY_BYTES, "direct")
+                   : snprintf(text, WAY_BYTES, "%.0f ms", round_trip_us(self) / 1000);
+
+    if (line->loss > 0) {
+        (void)snprintf(text + used, WAY_BYTES - (size_t)used, ", %g %% loss, %s",
+                       100.0 * line->loss / LINE_ALL,
+                       self->clusters.congestion != NULL ? self->clusters.congestion
+                                                         : "as the kernel has it");
+    }
+    return text;
 }
 
 static void tell(const struct sites_bench *self, const char *what)
 {
-    (void)fprintf(stderr, "sites: %s, round trip %.0f ms\n", what, round_trip_us(self) / 1000);
+    char way[WAY_BYTES];
+
+    (void)fprintf(stderr, "sites: %s; %s\n", what, way_of(self, way));
 }
 
 /* ---- rows ---- */
@@ -60,13 +79,9 @@ static void tell(const struct sites_bench *self, const char *what)
 /* "lag, p50; 80 ms" */
 static const char *name_at(const struct sites_bench *self, const char *what, char name[NAME_BYTES])
 {
-    double trip_us = round_trip_us(self);
+    char way[WAY_BYTES];
 
-    if (trip_us > 0) {
-        (void)snprintf(name, NAME_BYTES, "%s; %.0f ms", what, trip_us / 1000);
-    } else {
-        (void)snprintf(name, NAME_BYTES, "%s; direct", what);
-    }
+    (void)snprintf(name, NAME_BYTES, "%.50s; %s", what, way_of(self, way));
     return name;
 }
 
@@ -204,9 +219,37 @@ bool sites_bench_prepare(struct sites_bench *self)
     return true;
 }
 
-void sites_bench_round_trip(struct sites_bench *self, uint64_t round_trip)
+/* ---- the way between the sites ---- */
+
+static void print_missing(const char *name, const char *why)
 {
-    atomic_store(&self->clusters.relay.delay_us, round_trip / 2);
+    struct sites_row row = {.name = name, .value = NAN, .unit = "x", .goal = NAN};
+
+    (void)snprintf(row.note, sizeof row.note, "%s", why);
+    sites_rows_print(&row);
+}
+
+void sites_bench_no_wan(void)
+{
+    print_missing("all that takes a distance, losses, or the packets counted",
+                  "not measured: no network namespaces, or no TUN devices; stderr says why");
+}
+
+/* Streams are where they were. */
+bool sites_bench_bbr(struct sites_bench *self)
+{
+    struct line_kind line = self->clusters.line;
+    bool good;
+
+    sites_clusters_set_line(&self->clusters, &(struct line_kind){0});
+    good = sites_clusters_set_congestion(&self->clusters, "bbr");
+    sites_clusters_set_line(&self->clusters, &line);
+    if (!good) {
+        print_missing("all that takes BBR", "not measured: this kernel does not have it");
+        return false;
+    }
+    rest(REST_SECONDS);
+    return true;
 }
 
 /* ---- adds of each site, fresh checks ---- */
@@ -230,10 +273,11 @@ static void print_strict(struct sites_bench *self, const char *what, const struc
 {
     double trip_us = round_trip_us(self);
     char name[NAME_BYTES];
-    struct sites_row row = {.name = name_at(self, what, name),
-                            .value = (double)latency_quantile_us(&load->result.latency, share),
-                            .unit = "us",
-                            .goal = share > 0.5 ? NAN : 1.5 * trip_us + 25000};
+    struct sites_row row = {
+        .name = name_at(self, what, name),
+        .value = (double)latency_quantile_us(&load->result.latency, share),
+        .unit = "us",
+        .goal = share > 0.5 || self->clusters.line.loss > 0 ? NAN : 1.5 * trip_us + 25000};
     double rest_us = row.value;
     int trips = 0;
 
@@ -262,6 +306,12 @@ void sites_bench_strict(struct sites_bench *self)
 
 /* ---- lag ---- */
 
+/* Of a key in a line without losses, or in one that has them; direct there is none. */
+static double lag_goal_us(const struct sites_bench *self, double lossless_us, double lossy_us)
+{
+    return self->clusters.line.loss > 0 ? lossy_us : round_trip_us(self) > 0 ? lossless_us : NAN;
+}
+
 static void print_lag(struct sites_bench *self, const char *what, const struct latency *lag,
                       double share, double goal_us, const struct sites_load *load, bool good)
 {
@@ -270,7 +320,7 @@ static void print_lag(struct sites_bench *self, const char *what, const struct l
     struct sites_row row = {.name = name_at(self, what, name),
                             .value = (double)latency_quantile_us(lag, share),
                             .unit = "us",
-                            .goal = round_trip_us(self) > 0 ? goal_us : NAN};
+                            .goal = goal_us};
 
     (void)snprintf(row.note, sizeof row.note,
                    "%" PRIu64 " keys, from the acknowledgement until present there; beside %s "
@@ -279,9 +329,10 @@ static void print_lag(struct sites_bench *self, const char *what, const struct l
     print_row(self, &row, good && lag->total > 0);
 }
 
+/* With losses it takes some hundred of them until TCP sends as much as it can go on sending. */
 void sites_bench_lag(struct sites_bench *self)
 {
-    uint64_t for_us = part_us(self, 40);
+    uint64_t for_us = part_us(self, self->clusters.line.loss > 0 ? 160 : 40);
     struct sites_load load = adds(self, 0, SITES_LINKED, LAG_PACE, for_us);
     struct latency lag = {0};
     struct sites_arrival arrival;
@@ -294,23 +345,23 @@ void sites_bench_lag(struct sites_bench *self)
     self->fresh += OTHER_KEYS;
     take_numbers(self, 0, SITES_LINKED, &load);
     good = good && wait_for(self, &load, &arrival);
-    print_lag(self, "lag at 100 k keys/s, p50", &lag, 0.5, 120000, &load, good);
-    print_lag(self, "lag at 100 k keys/s, p99", &lag, 0.99, 400000, &load, good);
+    print_lag(self, "lag at 100 k keys/s, p50", &lag, 0.5, lag_goal_us(self, 120000, NAN), &load,
+              good);
+    print_lag(self, "lag at 100 k keys/s, p99", &lag, 0.99, lag_goal_us(self, 400000, 1500000),
+              &load, good);
 }
 
 /* ---- bytes a key ---- */
 
 /* What has passed so far. */
 struct traffic {
-    uint64_t bytes;
-    uint64_t packets;
+    struct line all;  /* both ways */
     uint64_t batches; /* their bytes, as the first site's link counts them */
 };
 
 static bool look_at_traffic(const struct sites_bench *self, struct traffic *traffic)
 {
-    traffic->bytes = atomic_load(&self->clusters.relay.bytes);
-    traffic->packets = atomic_load(&self->clusters.relay.packets);
+    traffic->all = wan_sum(self->clusters.wan);
     return sites_clusters_counter(&self->clusters, 0, "site_wire_bytes_total", &traffic->batches);
 }
 
@@ -326,13 +377,13 @@ static void bytes_at(struct sites_bench *self, const char *name, uint64_t pace, 
                 wait_for(self, &load, &arrival) && look_at_traffic(self, &after);
     double keys = (double)load.result.keys;
 
-    row.value = (double)(after.bytes - before.bytes) / keys;
+    row.value = (double)(after.all.bytes - before.all.bytes) / keys;
     (void)snprintf(row.note, sizeof row.note,
-                   "%s keys/s added, there %.2f s later; batches alone %.2f B, packets with their "
-                   "headers %.2f B",
+                   "whole packets, both ways, %.1f keys each; %s keys/s added, there %.2f s later; "
+                   "batches alone %.2f B",
+                   keys / (double)(after.all.packets - before.all.packets + 1),
                    show_rate(rate_of(&load), rate), (double)arrival.all_us / 1e6,
-                   (double)(after.batches - before.batches) / keys,
-                   row.value + (double)(after.packets - before.packets) * HEADERS / keys);
+                   (double)(after.batches - before.batches) / keys);
     print_row(self, &row, good);
 }
 
@@ -355,12 +406,12 @@ static void idle_with(struct sites_bench *self, uint64_t idle, int rest_seconds,
 
     (void)snprintf(name, sizeof name, "one filter with light traffic, %" PRIu64 " without", idle);
     rest(rest_seconds);
-    before = atomic_load(&self->clusters.relay.bytes);
+    before = wan_sum(self->clusters.wan).bytes;
     good = good && run_adds(self, &load);
-    row.value = (double)(atomic_load(&self->clusters.relay.bytes) - before) * 1e3 /
+    row.value = (double)(wan_sum(self->clusters.wan).bytes - before) * 1e3 /
                 (double)(load.result.elapsed_us + 1);
-    (void)snprintf(row.note, sizeof row.note,
-                   "both ways, without packets' headers; %d keys/s, one at a time", IDLE_PACE);
+    (void)snprintf(row.note, sizeof row.note, "whole packets, both ways; %d keys/s, one at a time",
+                   IDLE_PACE);
     print_row(self, &row, good);
 }
 
@@ -513,28 +564,51 @@ void sites_bench_local(struct sites_bench *self)
                      local[SITES_LINKED].checks_per_s, local[SITES_ALONE].checks_per_s, good);
 }
 
-/* ---- the second site's link is stopped meanwhile ---- */
+/* ---- catching up ---- */
 
-static bool add_cut_off(struct sites_bench *self, struct sites_load *load,
+/* A link that is stopped has what its machine still takes for it, a line that is cut has nothing;
+ * but links have to find each other again. */
+enum outage { LINK_STOPPED, LINE_CUT };
+
+/* Bytes that have got to the second site. */
+static uint64_t carried(const struct sites_bench *self)
+{
+    return self->clusters.wan != NULL ? wan_line(self->clusters.wan, 0, 1).carried : 0;
+}
+
+static void have_outage(struct sites_bench *self, enum outage outage, bool begins)
+{
+    if (outage == LINK_STOPPED) {
+        sites_clusters_stop_link(&self->clusters, begins);
+    } else {
+        sites_clusters_cut(&self->clusters, begins);
+    }
+}
+
+/* `sent` becomes what has got to the second site after the outage. */
+static bool add_cut_off(struct sites_bench *self, enum outage outage, struct sites_load *load,
                         struct sites_arrival *arrival, uint64_t *sent)
 {
-    uint64_t before = atomic_load(&self->clusters.relay.bytes);
+    uint64_t before;
     bool good;
 
-    sites_clusters_cut(&self->clusters, true);
+    have_outage(self, outage, true);
     good = run_adds(self, load);
-    *sent = atomic_load(&self->clusters.relay.bytes) - before;
-    sites_clusters_cut(&self->clusters, false);
-    return good && wait_for(self, load, arrival);
+    before = carried(self);
+    have_outage(self, outage, false);
+    good = good && wait_for(self, load, arrival);
+    *sent = carried(self) - before;
+    return good;
 }
 
 void sites_bench_catch_up(struct sites_bench *self)
 {
-    struct sites_load load = adds(self, 0, SITES_LINKED, 0, part_us(self, 30));
+    bool direct = self->clusters.line.delay_us == 0;
+    struct sites_load load = adds(self, 0, SITES_LINKED, 0, part_us(self, direct ? 30 : 10));
     char name[NAME_BYTES];
     struct sites_row row = {.name = name_at(self, "catching up, keys/s", name),
                             .unit = "/s",
-                            .goal = 1e6,
+                            .goal = direct ? 1e6 : NAN,
                             .at_least = true};
     struct sites_arrival arrival = {0};
     uint64_t sent = 0;
@@ -542,43 +616,45 @@ void sites_bench_catch_up(struct sites_bench *self)
     bool good;
 
     tell(self, "catching up");
-    good = add_cut_off(self, &load, &arrival, &sent);
+    good = add_cut_off(self, direct ? LINK_STOPPED : LINE_CUT, &load, &arrival, &sent);
     row.value = (double)load.result.keys * 1e6 / (double)arrival.all_us;
     (void)snprintf(row.note, sizeof row.note,
-                   "%s keys added while the other link was stopped, there in %.2f s, the first "
-                   "ones after %.2f s; %.1f MB had left before",
-                   show_rate((double)load.result.keys, keys), (double)arrival.all_us / 1e6,
-                   (double)arrival.first_us / 1e6, (double)sent / 1e6);
+                   "%s keys added while the other link was %s, there in %.2f s, the first "
+                   "ones after %.2f s; %.1f MB since then, %.2f MB/s",
+                   show_rate((double)load.result.keys, keys), direct ? "stopped" : "cut off",
+                   (double)arrival.all_us / 1e6, (double)arrival.first_us / 1e6, (double)sent / 1e6,
+                   (double)sent / (double)(arrival.all_us + 1));
     print_row(self, &row, good);
 }
 
-/* What comes to the relay since the link goes on. What waited in it and behind it is not counted,
- * and that links find each other again is: so it is no more than it was. */
+/* That links find each other again is part of it. */
 void sites_bench_narrow(struct sites_bench *self)
 {
-    struct sites_load load = adds(self, 0, SITES_LINKED, 0, part_us(self, 40));
+    struct sites_load load = adds(self, 0, SITES_LINKED, 0, part_us(self, 100));
+    struct line_kind line = self->clusters.line;
     char name[NAME_BYTES];
     struct sites_row row = {.name = name_at(self, "catching up by 100 Mbit/s, of the line", name),
                             .unit = "x",
                             .goal = 0.85,
                             .at_least = true};
     struct sites_arrival arrival = {0};
-    uint64_t before = atomic_load(&self->clusters.relay.bytes);
     uint64_t sent = 0;
-    double passed;
     bool good;
 
     tell(self, "catching up by 100 Mbit/s");
-    atomic_store(&self->clusters.relay.rate, NARROW_RATE);
-    good = add_cut_off(self, &load, &arrival, &sent);
-    atomic_store(&self->clusters.relay.rate, 0);
-    passed = (double)(atomic_load(&self->clusters.relay.bytes) - before - sent);
-    row.value = passed * 1e6 / (double)(arrival.all_us + 1) / NARROW_RATE;
+    line.rate = NARROW_RATE;
+    sites_clusters_set_line(&self->clusters, &line);
+    good = add_cut_off(self, LINE_CUT, &load, &arrival, &sent);
+    line.rate = 0;
+    sites_clusters_set_line(&self->clusters, &line);
+    row.value = (double)sent * 1e6 / (double)(arrival.all_us + 1) / NARROW_RATE;
     (void)snprintf(row.note, sizeof row.note,
-                   "%.1f M keys, %.1f MB in %.2f s, the first ones after %.2f s; %.1f MB had left "
-                   "before",
-                   (double)load.result.keys / 1e6, passed / 1e6, (double)arrival.all_us / 1e6,
-                   (double)arrival.first_us / 1e6, (double)sent / 1e6);
+                   "%.1f M keys, %.1f MB in %.2f s, the first ones after %.2f s: without these "
+                   "%.2f x",
+                   (double)load.result.keys / 1e6, (double)sent / 1e6, (double)arrival.all_us / 1e6,
+                   (double)arrival.first_us / 1e6,
+                   (double)sent * 1e6 / (double)(arrival.all_us - arrival.first_us + 1) /
+                       NARROW_RATE);
     print_row(self, &row, good);
 }
 
@@ -594,12 +670,12 @@ void sites_bench_cut(struct sites_bench *self)
     bool good;
 
     tell(self, "a cut");
-    good = add_cut_off(self, &load, &arrival, &sent);
+    good = add_cut_off(self, LINE_CUT, &load, &arrival, &sent);
     row.value = (double)arrival.all_us / 1e6;
     (void)snprintf(row.note, sizeof row.note,
-                   "of %.0f s at %s keys/s; %.1f MB had left before; the goal is that of 60 s at "
-                   "100 k keys/s",
+                   "of %.0f s at %s keys/s, the first ones after %.2f s, %.1f MB; the goal is that "
+                   "of 60 s at 100 k keys/s",
                    (double)load.result.elapsed_us / 1e6, show_rate(rate_of(&load), rate),
-                   (double)sent / 1e6);
+                   (double)arrival.first_us / 1e6, (double)sent / 1e6);
     print_row(self, &row, good);
 }

@@ -25,8 +25,11 @@ struct sites_bench {
 /* The filters, with some keys. False: nothing can be measured. */
 bool sites_bench_prepare(struct sites_bench *self);
 
-/* The way between the sites, there and back. */
-void sites_bench_round_trip(struct sites_bench *self, uint64_t round_trip_us);
+/* From now on TCP between the sites is BBR. False: it can't be measured, which is a row. */
+bool sites_bench_bbr(struct sites_bench *self);
+
+/* The row of all that takes a wan. */
+void sites_bench_no_wan(void);
 
 void sites_bench_strict(struct sites_bench *self); /* adds of each site, and fresh checks */
 void sites_bench_lag(struct sites_bench *self);

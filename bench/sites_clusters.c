@@ -1,6 +1,7 @@
 #include "bench/sites_clusters.h"
 
 #include "base/heap.h"
+#include "bench/wan/conf.h"
 #include "client/shell_channel.h"
 #include "runtime/hub.h"
 
@@ -27,6 +28,7 @@ enum {
     ANSWER_US = 2000000,
     AT_ONCE = 4, /* commands */
     EXEC_FAILED = 127,
+    WAN_SEED = 1,
 };
 
 static bool complain(const char *what, const char *why)
@@ -101,16 +103,16 @@ static bool find_sites(struct sites_clusters *self)
     return true;
 }
 
-/* ---- the second site's link ---- */
+/* ---- links ---- */
 
 /* End the one that the playground has started: it names that, and leaves it. */
-static bool end_first_link(const struct sites_clusters *self)
+static bool end_first_link(const struct sites_clusters *self, int site)
 {
     char text[CONF_BYTES];
     struct pollfd waited = {.fd = -1, .events = POLLIN};
     bool ended;
 
-    if (!read_file(self, 1, "link/pid", text)) {
+    if (!read_file(self, site, "link/pid", text)) {
         return false;
     }
     waited.fd = (int)syscall(SYS_pidfd_open, atoi(text), 0);
@@ -119,32 +121,27 @@ static bool end_first_link(const struct sites_clusters *self)
     if (waited.fd >= 0) {
         (void)close(waited.fd);
     }
-    return ended || complain("site-2/link", "it does not end");
+    return ended || complain(self->sites[site].dir, "its link does not end");
 }
 
-/* The same configuration, but for the way to the first site. */
-static bool write_conf(const struct sites_clusters *self, const char *gate, char path[FILE_BYTES])
+static const char *path_of(const struct sites_clusters *self, int site, const char *file,
+                           char path[FILE_BYTES])
 {
-    char text[CONF_BYTES];
-    const char *at;
-    FILE *file;
-    bool good;
+    (void)snprintf(path, FILE_BYTES, "%s/link/%s", self->sites[site].dir, file);
+    return path;
+}
 
-    if (!read_file(self, 1, "link/conf", text)) {
-        return false;
+static bool write_confs(const struct sites_clusters *self)
+{
+    static char texts[2 * SITES_CLUSTERS][FILE_BYTES];
+    const char *read[SITES_CLUSTERS];
+    const char *written[SITES_CLUSTERS];
+
+    for (int site = 0; site < SITES_CLUSTERS; site++) {
+        read[site] = path_of(self, site, "conf", texts[2 * site]);
+        written[site] = path_of(self, site, "conf-wan", texts[2 * site + 1]);
     }
-    at = strstr(text, gate);
-    if (at == NULL) {
-        return complain("site-2/link/conf", "it does not dial site-1");
-    }
-    (void)snprintf(path, FILE_BYTES, "%s/link/conf-relay", self->sites[1].dir);
-    file = fopen(path, "we");
-    if (file == NULL) {
-        return complain(path, strerror(errno));
-    }
-    good = fprintf(file, "%.*stcp://127.0.0.1:%u%s", (int)(at - text), text, self->relay.port,
-                   at + strlen(gate)) > 0;
-    return (fclose(file) == 0 && good) || complain(path, strerror(errno));
+    return wan_conf_write(read, written, SITES_CLUSTERS);
 }
 
 /* After fork(): nothing but calls that are safe there. */
@@ -157,28 +154,27 @@ static _Noreturn void become(const char *program, const char *conf, int log, pid
     _exit(EXEC_FAILED);
 }
 
-static bool start_link(struct sites_clusters *self, const char *conf)
+static bool start_link(struct sites_clusters *self, int site)
 {
     char program[FILE_BYTES];
+    char conf[FILE_BYTES];
     char path[FILE_BYTES];
     pid_t parent = getpid();
+    pid_t link;
     int log;
 
     (void)snprintf(program, sizeof program, "%s/orbloom-link", self->bin);
-    (void)snprintf(path, sizeof path, "%s/link/log", self->sites[1].dir);
-    log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    self->link = log >= 0 ? fork() : -1;
-    if (self->link == 0) {
+    (void)path_of(self, site, self->wan != NULL ? "conf-wan" : "conf", conf);
+    log = open(path_of(self, site, "log", path), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    link = log >= 0 ? fork() : -1;
+    if (link == 0) {
         become(program, conf, log, parent);
     }
     if (log >= 0) {
         (void)close(log);
     }
-    if (self->link < 0) {
-        self->link = 0;
-        return complain(program, strerror(errno));
-    }
-    return true;
+    self->links[site] = link > 0 ? link : 0;
+    return link > 0 || complain(program, strerror(errno));
 }
 
 static bool are_connected(const struct sites_clusters *self)
@@ -190,37 +186,25 @@ static bool are_connected(const struct sites_clusters *self)
             return false;
         }
     }
-    return channels[0] > 0 && channels[1] > 0 && atomic_load(&self->relay.bytes) > 0;
+    return channels[0] > 0 && channels[1] > 0;
 }
 
-static bool wait_connected(const struct sites_clusters *self)
+static bool start_links(struct sites_clusters *self)
 {
     uint64_t end_us = hub_now_us() + LIMIT_US;
 
+    for (int site = 0; site < SITES_CLUSTERS; site++) {
+        if (!start_link(self, site)) {
+            return false;
+        }
+    }
     while (!are_connected(self)) {
         if (hub_now_us() > end_us) {
-            return complain("site-2/link", "the sites are not connected; see its log");
+            return complain("links", "the sites are not connected; see their logs");
         }
         hub_nap(LOOK_US);
     }
     return true;
-}
-
-bool sites_clusters_open(struct sites_clusters *self, const char *bin)
-{
-    char gate[SITES_ENDPOINT_BYTES];
-    char conf[FILE_BYTES];
-    const char *port;
-
-    *self = (struct sites_clusters){.relay.listener = -1};
-    (void)snprintf(self->bin, sizeof self->bin, "%s", bin);
-    if (!find_sites(self) || !read_endpoint(self, 0, "link/conf", "site_listen", gate)) {
-        return false;
-    }
-    port = strrchr(gate, ':');
-    return port != NULL && sites_relay_open(&self->relay, (uint16_t)atoi(port + 1)) &&
-           write_conf(self, gate, conf) && end_first_link(self) && start_link(self, conf) &&
-           wait_connected(self);
 }
 
 static void end_link(pid_t link)
@@ -237,18 +221,68 @@ static void end_link(pid_t link)
     }
 }
 
+static void end_links(struct sites_clusters *self)
+{
+    for (int site = 0; site < SITES_CLUSTERS; site++) {
+        if (self->links[site] > 0) {
+            end_link(self->links[site]);
+            self->links[site] = 0;
+        }
+    }
+}
+
+bool sites_clusters_open(struct sites_clusters *self, const char *bin, bool by_wan)
+{
+    *self = (struct sites_clusters){0};
+    (void)snprintf(self->bin, sizeof self->bin, "%s", bin);
+    if (!find_sites(self)) {
+        return false;
+    }
+    self->wan = by_wan ? wan_open(SITES_CLUSTERS, WAN_SEED) : NULL;
+    if (self->wan != NULL && !write_confs(self)) {
+        return false;
+    }
+    if (self->wan != NULL && wan_set_congestion(self->wan, "cubic")) {
+        self->congestion = "cubic";
+    }
+    return end_first_link(self, 0) && end_first_link(self, 1) && start_links(self);
+}
+
 void sites_clusters_close(struct sites_clusters *self)
 {
-    if (self->link > 0) {
-        end_link(self->link);
-        self->link = 0;
-    }
-    sites_relay_close(&self->relay);
+    end_links(self);
+    wan_close(&self->wan);
+}
+
+void sites_clusters_stop_link(const struct sites_clusters *self, bool stop)
+{
+    (void)kill(self->links[1], stop ? SIGSTOP : SIGCONT);
+}
+
+/* ---- the wan ---- */
+
+void sites_clusters_set_line(struct sites_clusters *self, const struct line_kind *line)
+{
+    self->line = *line;
+    wan_set_all(self->wan, line);
 }
 
 void sites_clusters_cut(const struct sites_clusters *self, bool cut)
 {
-    (void)kill(self->link, cut ? SIGSTOP : SIGCONT);
+    struct line_kind line = self->line;
+
+    line.cut = cut;
+    wan_set_all(self->wan, &line);
+}
+
+bool sites_clusters_set_congestion(struct sites_clusters *self, const char *name)
+{
+    if (!wan_set_congestion(self->wan, name)) {
+        return complain(name, strerror(errno));
+    }
+    self->congestion = name;
+    end_links(self);
+    return start_links(self);
 }
 
 /* ---- commands ---- */

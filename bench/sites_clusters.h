@@ -1,8 +1,8 @@
 /* sites_clusters.h - the two linked sites of a playground that this program runs in, and the way
  * between them.
  *
- * The second one's link dials the first one's. It is started anew here, by a relay, and is ours
- * from then on; it dies with us.
+ * The second one's link dials the first one's. Both are started anew here, so that they speak by a
+ * wan where there is one, and are ours from then on; they die with us.
  *
  * Errors:  false, said on stderr.
  * Owner:   whoever called sites_clusters_open() calls sites_clusters_close(), also after an error.
@@ -11,7 +11,7 @@
 #ifndef ORBLOOM_BENCH_SITES_CLUSTERS_H
 #define ORBLOOM_BENCH_SITES_CLUSTERS_H
 
-#include "bench/sites_relay.h"
+#include "bench/wan/wan.h"
 
 #include <limits.h>
 #include <sys/types.h>
@@ -27,14 +27,17 @@ struct sites_cluster {
 
 struct sites_clusters {
     struct sites_cluster sites[SITES_CLUSTERS];
-    char bin[PATH_MAX]; /* where the programs are */
-    struct sites_relay relay;
-    pid_t link; /* of the second site; 0: not started */
+    char bin[PATH_MAX];          /* where the programs are */
+    struct wan *wan;             /* NULL: the way is loopback */
+    struct line_kind line;       /* of both directions */
+    const char *congestion;      /* how links' TCP reacts to loss; NULL: as the kernel has it */
+    pid_t links[SITES_CLUSTERS]; /* 0: not started */
 };
 
-/* Of the playground in $ORBLOOM_DIR, whose folder of the first site that is. Returns when both
- * sites are connected through the relay, which does not delay yet. */
-bool sites_clusters_open(struct sites_clusters *self, const char *bin);
+/* Of the playground in $ORBLOOM_DIR, whose folder of the first site that is. With `by_wan` all are
+ * in a network of our own (wan/space.h). Returns when both sites are connected, by a line that does
+ * nothing yet. */
+bool sites_clusters_open(struct sites_clusters *self, const char *bin, bool by_wan);
 void sites_clusters_close(struct sites_clusters *self);
 
 /* `orbloom WORDS` at a site, number 0 or 1. */
@@ -51,6 +54,14 @@ bool sites_clusters_counter(const struct sites_clusters *self, int site, const c
                             uint64_t *value);
 
 /* Stop the second site's link, or let it go on. */
+void sites_clusters_stop_link(const struct sites_clusters *self, bool stop);
+
+/* ---- of a wan ---- */
+
+void sites_clusters_set_line(struct sites_clusters *self, const struct line_kind *line);
 void sites_clusters_cut(const struct sites_clusters *self, bool cut);
+
+/* Links are started anew, and have such connections. */
+bool sites_clusters_set_congestion(struct sites_clusters *self, const char *name);
 
 #endif

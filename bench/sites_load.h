@@ -12,6 +12,8 @@
 #include "bench/sites_clusters.h"
 #include "cli/bench/orbloom.h"
 
+#include <pthread.h>
+
 struct sites_load {
     const struct sites_cluster *site;
     const char *filter;
