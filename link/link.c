@@ -440,7 +440,7 @@ static void take_frame(struct link *self, uint64_t now_us, struct channel *chann
     } else if (frame->kind == FRAME_SITE_BATCH) {
         inflow_on_batch(self, now_us, channel, &frame->body.site_batch);
     } else if (frame->kind == FRAME_SITE_APPLIED) {
-        outflow_on_applied(self, channel, &frame->body.site_applied);
+        outflow_on_applied(self, now_us, channel, &frame->body.site_applied);
     } else if (frame->kind == FRAME_SITE_MARK) {
         outflow_on_mark(self, now_us, channel, &frame->body.site_mark);
     } else if (frame->kind == FRAME_SITE_MARKED) {

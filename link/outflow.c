@@ -509,6 +509,7 @@ static struct outflow *make(struct link *self, const struct channel *channel,
     outflow->peer_life = open->own_life;
     outflow->keyset = open->keyset;
     outflow->room = open->room;
+    way_begin(&outflow->way);
     buffer_init(&outflow->kept, SITE_BATCH_MAX_BYTES);
     TAILQ_INSERT_TAIL(&self->outflows, outflow, link);
     number_table_put(&self->outflows_by_stream, &outflow->entry, outflow->stream);

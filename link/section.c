@@ -68,22 +68,26 @@ static void send_kept(struct link *self, uint64_t now_us, struct outflow *outflo
     }
 }
 
-static bool note_sent(struct outflow *outflow, size_t bytes, size_t keys)
+static bool note_sent(struct outflow *outflow, uint64_t now_us, size_t bytes, size_t keys)
 {
     if (!heap_grow(&outflow->sent, &outflow->sent_capacity, outflow->nsent + 1,
                    sizeof *outflow->sent)) {
         return false;
     }
-    outflow->sent[outflow->nsent++] = (struct sent_batch){
-        .bytes = bytes, .keys = (uint32_t)keys, .read_us = outflow->section.read_us};
     outflow->flying += bytes;
+    outflow->sent[outflow->nsent++] = (struct sent_batch){.bytes = bytes,
+                                                          .keys = (uint32_t)keys,
+                                                          .read_us = outflow->section.read_us,
+                                                          .sent_us = now_us,
+                                                          .under_way = outflow->flying};
     outflow->pace.bytes += bytes;
     return true;
 }
 
 bool section_may_send(const struct outflow *outflow)
 {
-    return outflow->kept.size == 0 && outflow->flying < outflow->room;
+    return outflow->kept.size == 0 && outflow->flying < outflow->room &&
+           outflow->flying < outflow->way.bytes;
 }
 
 /* All streams share the rate: whoever overdraws it makes the next one wait. */
@@ -163,7 +167,8 @@ static bool send_batch(struct link *self, uint64_t now_us, struct outflow *outfl
 {
     struct section *section = &outflow->section;
     size_t left = section->nkeys - section->at;
-    size_t count = left < SITE_BATCH_MAX_KEYS ? left : SITE_BATCH_MAX_KEYS;
+    size_t most = way_batch_keys(&outflow->way);
+    size_t count = left < most ? left : most;
     bool last = count == left;
     struct site_batch batch = {
         .uid = outflow->uid,
@@ -182,7 +187,7 @@ static bool send_batch(struct link *self, uint64_t now_us, struct outflow *outfl
     }
     outflow->kept.size = site_batch_encode(&batch, section->keys + section->at, section->cursors,
                                            out);
-    if (!note_sent(outflow, outflow->kept.size, count)) {
+    if (!note_sent(outflow, now_us, outflow->kept.size, count)) {
         buffer_clear(&outflow->kept);
         return false;
     }
@@ -253,7 +258,7 @@ void section_say_alive(struct link *self, uint64_t now_us, struct outflow *outfl
     }
 }
 
-void outflow_on_applied(struct link *self, struct channel *channel,
+void outflow_on_applied(struct link *self, uint64_t now_us, struct channel *channel,
                         const struct site_applied *message)
 {
     struct outflow *outflow = outflow_of(self, channel, message->stream);
@@ -268,7 +273,11 @@ void outflow_on_applied(struct link *self, struct channel *channel,
     }
     count = (size_t)(message->number - outflow->applied);
     for (size_t i = 0; i < count; i++) {
-        outflow->flying -= outflow->sent[i].bytes;
+        const struct sent_batch *sent = &outflow->sent[i];
+
+        outflow->flying -= sent->bytes;
+        way_applied(&outflow->way, sent->bytes, now_us - sent->sent_us, sent->under_way,
+                    message->room);
     }
     outflow->nsent -= count;
     if (outflow->nsent > 0) {

@@ -9,6 +9,7 @@
 #include "base/number_table.h"
 #include "link/link.h"
 #include "link/pace.h"
+#include "link/way.h"
 #include "map/document_cache.h"
 #include "proto/codec.h"
 #include "site/batch.h"
@@ -88,6 +89,8 @@ struct sent_batch {
     size_t bytes;
     uint32_t keys;
     uint64_t read_us; /* since when they were to be sent, or before */
+    uint64_t sent_us;
+    uint64_t under_way; /* bytes, with it */
 };
 
 /* What was gathered up to a moment, on its way. */
@@ -178,6 +181,7 @@ struct outflow {
     size_t sent_capacity;
     uint64_t applied;
     uint64_t flying; /* bytes of these */
+    struct way way;  /* ... and how many they may be */
     struct pace pace;
     uint64_t room;
     uint64_t said_us;
@@ -278,7 +282,7 @@ void section_flush(struct link *self, uint64_t now_us, struct outflow *outflow);
  * stream is still there. */
 void section_say_alive(struct link *self, uint64_t now_us, struct outflow *outflow);
 uint64_t section_alive_us(const struct outflow *outflow);
-void outflow_on_applied(struct link *self, struct channel *channel,
+void outflow_on_applied(struct link *self, uint64_t now_us, struct channel *channel,
                         const struct site_applied *message);
 
 /* ---- marks.c ---- */

@@ -1,5 +1,6 @@
 /* Keys travel from one site to another: two sites of three nodes each, with real nodes, routers'
  * cores and links, and a network between them that is late, cut, and loses what is on it. */
+#include "link/way.h"
 #include "site/batch.h"
 #include "tests/support/sample_cluster.h"
 #include "tests/support/site_pair.h"
@@ -521,6 +522,51 @@ Test(link_stream, a_full_window_opens_again_when_words_are_lost)
     cr_assert_eq(words_lost, 3);
     for (uint32_t i = 0; i < LARGE; i += LARGE / 4) {
         expect_all(US, keys + i, LARGE / 4);
+    }
+    free(keys);
+    end();
+}
+
+static struct {
+    size_t largest;
+    size_t all;
+} unapplied; /* bytes of batches */
+
+static bool hold_applied(struct site_pair *self, uint32_t to, const struct frame *frame)
+{
+    (void)self;
+    if (frame->kind == FRAME_SITE_BATCH && to == US) {
+        size_t size = frame->body.site_batch.batch.size;
+
+        unapplied.largest = size > unapplied.largest ? size : unapplied.largest;
+        unapplied.all += size;
+    }
+    return frame->kind != FRAME_SITE_APPLIED;
+}
+
+/* Behind it nothing gets through, and while a batch comes nothing is heard: neither may take long
+ * by a slow line. */
+Test(link_stream, of_an_unknown_way_little_is_under_way)
+{
+    enum { LARGE = 60000 };
+    uint64_t *keys = malloc(LARGE * sizeof *keys);
+
+    begin();
+    connect_both();
+    make_keys(1, keys, LARGE);
+    memset(&unapplied, 0, sizeof unapplied);
+    pair->spy = hold_applied;
+    for (uint32_t i = 0; i < LARGE; i += LARGE / 6) {
+        site_pair_add(pair, EU, N1 | N2, keys + i, LARGE / 6);
+    }
+    site_pair_run(pair, SECOND);
+    cr_assert_gt(unapplied.all, WAY_FIRST_BYTES / 2);
+    cr_assert_lt(unapplied.largest, WAY_FIRST_BYTES / 3);
+    cr_assert_lt(unapplied.all, WAY_FIRST_BYTES + unapplied.largest);
+    pair->spy = NULL;
+    site_pair_run(pair, 30 * SECOND);
+    for (uint32_t i = 0; i < LARGE; i += LARGE / 6) {
+        expect_all(US, keys + i, LARGE / 6);
     }
     free(keys);
     end();
