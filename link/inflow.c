@@ -182,13 +182,13 @@ static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
         .correlation = ++self->last_number,
         .timeout_ms = APPLY_TIMEOUT_MS,
         .fingerprints = arrival->keys,
-        .count = (uint32_t)arrival->nkeys,
+        .count = (uint32_t)arrival->left,
         .heard = on_heard,
         .owner = self,
     };
 
     assert(!arrival->asked && !arrival->applied);
-    if (arrival->nkeys == 0) {
+    if (arrival->left == 0) {
         arrival->applied = true;
         return;
     }
@@ -198,11 +198,39 @@ static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
     router_relay(self->router, now_us, &relay);
 }
 
-static bool all_acknowledged(const struct client_reply *reply, size_t count)
+/* What is due goes to nodes. Those behind one that found no room would find none either. */
+static void pump(struct link *self, uint64_t now_us, struct inflow *inflow)
 {
-    return MUTANT(SITE_REFUSED_IS_APPLIED) ||
-           (reply->status == STATUS_OK && reply->count == count &&
-            bits_count_either(reply->present, reply->absent, reply->count) == count);
+    struct arrived_batch *arrival;
+
+    TAILQ_FOREACH(arrival, &inflow->arrivals, link)
+    {
+        if (!arrival->applied && !arrival->asked && arrival->again_us <= now_us) {
+            apply(self, now_us, inflow, arrival);
+        }
+        if (arrival->full) {
+            break;
+        }
+    }
+    advance(self, inflow); /* There are such without keys. */
+}
+
+/* What is acknowledged is so for good, and is not sent to nodes again: while they wait for room
+ * they would do little else. True: something was. */
+static bool keep_unacknowledged(struct arrived_batch *arrival, const struct client_reply *reply)
+{
+    size_t before = arrival->left;
+
+    if (reply->count != before) {
+        return false;
+    }
+    arrival->left = 0;
+    for (size_t i = 0; i < before; i++) {
+        if (!bits_has(reply->present, i) && !bits_has(reply->absent, i)) {
+            arrival->keys[arrival->left++] = arrival->keys[i];
+        }
+    }
+    return arrival->left < before;
 }
 
 static void put_off(struct link *self, uint64_t now_us, struct inflow *inflow,
@@ -212,9 +240,8 @@ static void put_off(struct link *self, uint64_t now_us, struct inflow *inflow,
 
     arrival->failures++;
     arrival->again_us = now_us + (wait_us < AGAIN_MAX_US ? wait_us : AGAIN_MAX_US);
-    if (reply->status == STATUS_FULL) {
-        link_count(self, LINK_site_full_total, 1);
-    }
+    arrival->full = reply->status == STATUS_FULL;
+    link_count(self, LINK_site_full_total, arrival->full);
     log_limited(&inflow->waits_log, now_us, LOG_WARN,
                 "filter %016llx waits for what site %s has sent: %s: %s",
                 (unsigned long long)inflow->filter_id, self->config.peers[inflow->peer].name,
@@ -235,8 +262,12 @@ bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *fr
     if (arrival->inflow->own.doubted) {
         return true; /* All of it is begun anew. */
     }
-    if (all_acknowledged(reply, arrival->nkeys)) {
+    if (keep_unacknowledged(arrival, reply)) {
+        arrival->failures = 0;
+    }
+    if (arrival->left == 0 || MUTANT(SITE_REFUSED_IS_APPLIED)) {
         arrival->applied = true;
+        arrival->full = false;
         if (MUTANT(SITE_APPLIED_WITH_GAPS)) {
             for (struct arrived_batch *former = arrival; former != NULL;
                  former = TAILQ_PREV(former, arrival_list, link)) {
@@ -284,7 +315,7 @@ static enum status read_batch(struct span bytes, struct arrived_batch *arrival,
 {
     enum status status;
 
-    arrival->nkeys = batch->nkeys;
+    arrival->nkeys = arrival->left = batch->nkeys;
     arrival->ncursors = batch->ncursors;
     arrival->keys = heap_alloc(batch->nkeys + 1, sizeof *arrival->keys);
     arrival->cursors = heap_alloc(batch->ncursors + 1, sizeof *arrival->cursors);
@@ -324,8 +355,7 @@ static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow
     inflow->received = arrival->number;
     note_receiving(self, inflow, now_us);
     TAILQ_INSERT_TAIL(&inflow->arrivals, arrival, link);
-    apply(self, now_us, inflow, arrival);
-    advance(self, inflow);
+    pump(self, now_us, inflow);
 }
 
 /* What a stream may be sent: so that all of them together, filled, are no more than may wait; each
@@ -466,18 +496,6 @@ static void tell_applied(struct link *self, struct inflow *inflow)
 
     if (channel != NULL && channel_send(self, channel, &frame)) {
         inflow->untold = false;
-    }
-}
-
-static void pump(struct link *self, uint64_t now_us, struct inflow *inflow)
-{
-    struct arrived_batch *arrival;
-
-    TAILQ_FOREACH(arrival, &inflow->arrivals, link)
-    {
-        if (!arrival->applied && !arrival->asked && arrival->again_us <= now_us) {
-            apply(self, now_us, inflow, arrival);
-        }
     }
 }
 
@@ -664,6 +682,9 @@ uint64_t inflows_next_us(const struct link *self)
         {
             if (!arrival->applied && !arrival->asked && arrival->again_us < next_us) {
                 next_us = arrival->again_us;
+            }
+            if (arrival->full) {
+                break;
             }
         }
     }

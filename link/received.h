@@ -27,12 +27,14 @@ struct arrived_batch {
     TAILQ_ENTRY(arrived_batch) link;
     struct inflow *inflow;
     uint64_t number;
-    uint64_t *keys;
-    size_t nkeys;
+    uint64_t *keys; /* that are not acknowledged yet: so many are left */
+    size_t left;
+    size_t nkeys; /* that came */
     struct site_batch_cursor *cursors;
     size_t ncursors;
     size_t bytes; /* that all of it takes */
     bool asked;
+    bool full;    /* it found no room for the rest of it */
     bool applied; /* W replicas have all of it */
     uint64_t again_us;
     unsigned failures;

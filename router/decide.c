@@ -233,8 +233,9 @@ static void describe(const struct router *self, const struct op *op,
 
     shortfall->status = part_describe(self, entry, part, asks, sizeof asks);
     if (shortfall->status == STATUS_FULL && waits_for_room(&entry->document, part)) {
-        /* Keys came faster than it grows: those who add wait a moment. */
-        shortfall->status = STATUS_UNAVAILABLE;
+        /* Keys came faster than it grows: those who add wait a moment. A link does so anyway, and
+         * counts why. */
+        shortfall->status = op->relayed ? STATUS_FULL : STATUS_UNAVAILABLE;
         (void)snprintf(shortfall->message, sizeof shortfall->message,
                        "filter %s is full until it has grown; retry, see `orbloom status`",
                        entry->document.content.name);

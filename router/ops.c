@@ -326,14 +326,16 @@ static void keep_acceptance(struct part *part, uint32_t slot,
 
 /* An add that was not accepted whole is held, while there will be room within moments: the node is
  * asked again. It remembers how it voted, so that the next vote is this one and more. Not for a
- * pair: what both halves have accepted is cut out of its vote. */
+ * pair: what both halves have accepted is cut out of its vote. Nor for another site's: its link
+ * waits for longer than a client would, so it repeats ever more seldom, and only what was not
+ * accepted. */
 static bool is_held(const struct router *self, uint64_t now_us, const struct op *op,
                     const struct slot_ask *reader, const struct subrequest_reply *subrequest)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
 
-    return op->operation == OPERATION_ADD && subrequest->at_capacity && subrequest->makes_room &&
-           !reader->paired &&
+    return op->operation == OPERATION_ADD && !op->relayed && subrequest->at_capacity &&
+           subrequest->makes_room && !reader->paired &&
            (expansion_running(&entry->document) || now_us - op->started_us < EXPANSION_BEGINS_US);
 }
 

@@ -63,13 +63,11 @@ static uint32_t gap(const char *what)
     return 1;
 }
 
-/* Nobody comes without a pinned key here, and nothing comes that a link can't read; what has no
- * room is to grow, and says so. */
+/* Nobody comes without a pinned key here, and nothing comes that a link can't read. */
 static bool is_wanted(size_t counter)
 {
     return counter != LINK_site_refused_peers_total && counter != LINK_site_shut_out_total &&
-           counter != LINK_site_refused_total && counter != LINK_site_full_total &&
-           counter != LINK_site_states_refused_total;
+           counter != LINK_site_refused_total && counter != LINK_site_states_refused_total;
 }
 
 uint32_t sites_coverage_gaps(const struct sites_coverage *self)

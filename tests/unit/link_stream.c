@@ -1,6 +1,7 @@
 /* Keys travel from one site to another: two sites of three nodes each, with real nodes, routers'
  * cores and links, and a network between them that is late, cut, and loses what is on it. */
 #include "link/way.h"
+#include "node/private.h"
 #include "site/batch.h"
 #include "tests/support/sample_cluster.h"
 #include "tests/support/site_pair.h"
@@ -183,6 +184,43 @@ Test(link_stream, frames_that_are_lost_are_noticed)
     cr_assert_gt(site_pair_counter(pair, EU, "site_closed_total") +
                      site_pair_counter(pair, US, "site_closed_total"),
                  0);
+    end();
+}
+
+/* ---- a filter that is full here ---- */
+
+enum { FILLED = 999900, AT_ONCE = 50000, LEFT = BATCH - 100 }; /* there is room for a million */
+
+static uint64_t filler[FILLED];
+
+/* With what does not leave the site. */
+static void fill(uint32_t site)
+{
+    make_keys(9, filler, FILLED);
+    pair->sides[site].circle.relayed = true;
+    for (uint32_t at = 0; at < FILLED; at += AT_ONCE) {
+        site_pair_add(pair, site, ALL, filler + at, FILLED - at < AT_ONCE ? FILLED - at : AT_ONCE);
+    }
+    pair->sides[site].circle.relayed = false;
+}
+
+/* Nodes that are kept busy with what they have would be slow to make room for the rest. */
+Test(link_stream, what_a_full_filter_has_taken_is_not_sent_to_it_again)
+{
+    uint64_t keys[BATCH];
+    uint64_t relayed;
+
+    begin();
+    connect_both();
+    make_keys(1, keys, BATCH);
+    fill(US);
+    relayed = circle_counter(&pair->sides[US].circle, 1, NODE_keys_relayed_total);
+    site_pair_add(pair, EU, N1 | N2, keys, BATCH);
+    site_pair_run(pair, 10 * SECOND);
+    cr_assert_eq(site_pair_counter(pair, US, "site_applied_keys_total"), 0);
+    cr_assert_geq(site_pair_counter(pair, US, "site_full_total"), 5);
+    relayed = circle_counter(&pair->sides[US].circle, 1, NODE_keys_relayed_total) - relayed;
+    cr_assert_leq(relayed, BATCH + 20 * LEFT, "%d keys", (int)relayed);
     end();
 }
 

@@ -146,6 +146,17 @@ Test(router_relay, a_full_filter_takes_none)
     expect_told(STATUS_FULL, 0);
 }
 
+/* Its link repeats it, ever more seldom, and only what was not accepted; a node that is asked again
+ * and again would take that for its clients' work, and grow the more slowly for it. */
+Test(router_relay, is_not_held_until_a_full_filter_has_grown)
+{
+    relay_to(ROUTER_STAGE_FILTER);
+    router_stage_vote(&stage, 1, 'G');
+    router_stage_vote(&stage, 2, 'G');
+    expect_told(STATUS_FULL, 0);
+    cr_assert_eq(router_stage_counter(&stage, "held_total"), 0);
+}
+
 /* It is asked for by id. */
 Test(router_relay, goes_on_under_a_newer_document_also_of_another_name)
 {
