@@ -102,6 +102,15 @@ void sim_view_follow(struct sim *sim)
     sim->view.change = sim->store.change;
 }
 
+void sim_view_anew(struct sim *sim)
+{
+    for (uint32_t i = 0; i < SIM_MAX_NAMES; i++) {
+        document_fini(&sim->view.documents[i]);
+    }
+    sim->view.change = UINT64_MAX;
+    sim_view_follow(sim);
+}
+
 const struct filter_document *sim_view_document(const struct sim *sim, uint32_t name)
 {
     return sim->view.documents[name].id != 0 ? &sim->view.documents[name] : NULL;

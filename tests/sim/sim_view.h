@@ -28,6 +28,9 @@ void sim_view_fini(struct sim_view *self);
 /* The store may have changed: read it. */
 void sim_view_follow(struct sim *sim);
 
+/* ... or was put back to a copy, so that its versions tell nothing. */
+void sim_view_anew(struct sim *sim);
+
 /* NULL when the name is not bound. */
 const struct filter_document *sim_view_document(const struct sim *sim, uint32_t name);
 

@@ -103,6 +103,13 @@ static struct filter_document *newest_of(struct sim_written *self, uint64_t id)
     return NULL;
 }
 
+static void keep(struct sim_written *self, const struct filter_document *document)
+{
+    self->documents = sim_memory_reserve(self->documents, &self->capacity, self->count + 1,
+                                         sizeof *self->documents);
+    self->documents[self->count++] = *document;
+}
+
 void sim_written_note(void *context, const char *key, struct span value)
 {
     struct sim *sim = context;
@@ -125,9 +132,22 @@ void sim_written_note(void *context, const char *key, struct span value)
         return;
     }
     judge_first(sim, &document);
-    self->documents = sim_memory_reserve(self->documents, &self->capacity, self->count + 1,
-                                         sizeof *self->documents);
-    self->documents[self->count++] = document;
+    keep(self, &document);
+}
+
+void sim_written_put_back(struct sim *sim)
+{
+    sim_written_fini(&sim->written);
+    for (size_t i = 0; i < sim->store.nrecords; i++) {
+        const struct memory_store_record *record = &sim->store.records[i];
+        struct filter_document document;
+
+        if (strncmp(record->key, "filter/", 7) == 0 &&
+            codec_filter_document_open(span_of(record->value, record->size), &sim->key,
+                                       &document) == STATUS_OK) {
+            keep(&sim->written, &document);
+        }
+    }
 }
 
 void sim_written_fini(struct sim_written *self)

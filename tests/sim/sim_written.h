@@ -27,6 +27,9 @@ struct sim_written {
 /* A record of the store, just written; `context`: the struct sim. */
 void sim_written_note(void *context, const char *key, struct span value);
 
+/* The store was put back to a copy: what is written next comes after what is there now. */
+void sim_written_put_back(struct sim *sim);
+
 void sim_written_fini(struct sim_written *self);
 
 #endif

@@ -91,6 +91,7 @@ void sites_destroy(struct sites **sites)
     *sites = NULL;
     for (uint32_t i = 0; i < self->count; i++) { /* Cores before what they act through. */
         sim_destroy(&self->items[i].sim);
+        sites_copy_free(&self->items[i].copy);
     }
     sim_destroy(&self->between);
     heap_free(self);
@@ -168,6 +169,9 @@ static void count(struct sites *self)
     for (uint32_t i = 0; i < self->count; i++) {
         coverage->clusters.delivered += self->items[i].sim->network.delivered;
         coverage->clusters.held += self->items[i].sim->invariant.checks;
+    }
+    if (self->settings.filter.rule.replicas == 5) {
+        sites_coverage_fault(self, SITES_FAULT_FIVE);
     }
     if (has_grown(self)) {
         sites_coverage_fault(self, SITES_FAULT_GROWN);

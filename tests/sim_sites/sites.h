@@ -20,6 +20,7 @@
 #include "tests/sim_sites/sites_link.h"
 #include "tests/sim_sites/sites_load.h"
 #include "tests/sim_sites/sites_oracle.h"
+#include "tests/sim_sites/sites_put_back.h"
 #include "tests/sim_sites/sites_settings.h"
 
 /* The streams of a seed; those of clusters have seeds of their own. */
@@ -33,8 +34,11 @@ struct site {
     struct sim *sim;
     struct sites_link links[SITES_MAX_LINKS];
     uint32_t nlinks;
-    bool off;                 /* for good, as an operator will say */
+    bool off;  /* for good, as an operator will say */
+    bool down; /* while it is put back */
+    struct sites_copy copy;
     uint64_t parted_until_us; /* a part of it is cut off from the rest */
+    uint64_t put_back_us;     /* what it was asked before is over; 0: never */
     struct sites_standing standing;
 };
 

@@ -20,7 +20,10 @@ enum {
     POLL_US = 50000,
     TAIL_US = 300000,
     DOOM_US = 1500000,
+    BACK_LEAST_US = 300000,
+    BACK_MOST_US = 4000000,
     QUIET_US = 1500000,
+    NOTICED_US = 10000000, /* a link of before is taken for dead by then, and another one for it */
     PATIENCE_US = 400000000, /* until nothing is under way any more */
     SURE_US = 9000000,       /* in the end each operation is answered within */
     FRESH_KEYS = 3,
@@ -138,6 +141,7 @@ static void plan_joins(struct sites *sites)
 
 /* ---- one site ends ---- */
 
+/* ... and is to stay so. */
 static struct site *another_that_counts(struct sites *sites, const struct site *site)
 {
     uint32_t first = (uint32_t)sim_random_below(&sites->course.random, sites->count);
@@ -145,7 +149,7 @@ static struct site *another_that_counts(struct sites *sites, const struct site *
     for (uint32_t i = 0; i < sites->count; i++) {
         struct site *other = &sites->items[(first + i) % sites->count];
 
-        if (other != site && site_counts(other)) {
+        if (other != site && other != sites->course.doomed && site_counts(other)) {
             return other;
         }
     }
@@ -218,11 +222,46 @@ static void on_doom(struct sim *sim, void *data, uint64_t number)
 
     (void)sim;
     if (may_end(sites, site)) {
+        sites->course.doomed = site;
         sites_fault_part(site, DOOM_US);
         sites_after(sites, sim_random_below(&sites->course.random, DOOM_US), on_burn, sites,
                     site->number);
     } else if (!sites->course.calm) {
         sites_after(sites, POLL_US, on_doom, sites, number);
+    }
+}
+
+static void on_back(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    uint64_t before = sites->oracle.let_off;
+
+    (void)sim;
+    sites_put_back(&sites->items[number]);
+    sites->course.pending--;
+    if (sites->oracle.let_off > before) {
+        sites_coverage_fault(sites, SITES_FAULT_LOST_SINCE);
+    }
+}
+
+/* It has all that it is to have, and is then put back to that. */
+static void on_copy(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    struct site *site = &sites->items[sites->settings.goes_back];
+
+    (void)sim;
+    if (sites->course.calm) {
+        sites->course.pending--;
+    } else if (!site_counts(site) || !site_sites(site)->says_absent ||
+               another_that_counts(sites, site) == NULL) {
+        sites_after(sites, POLL_US, on_copy, sites, number);
+    } else {
+        if (!sites->settings.to_nothing) {
+            sites_copy_take(site);
+        }
+        sites_after(sites, sim_random_between(&sites->course.random, BACK_LEAST_US, BACK_MOST_US),
+                    on_back, sites, site->number);
     }
 }
 
@@ -306,6 +345,10 @@ static bool unrest(const struct sites *sites, char text[SIM_UNREST_BYTES])
     for (uint32_t i = 0; i < sites->count; i++) {
         const struct site *site = &sites->items[i];
 
+        if (site->put_back_us != 0 && sites->now_us < site->put_back_us + NOTICED_US) {
+            (void)snprintf(text, SIM_UNREST_BYTES, "%s was put back just now", site->name);
+            return true;
+        }
         if (stays(site) &&
             (unrest_of_set(sites, site, text) || unrest_of_streams(sites, site, text) ||
              sim_view_unrest(site->sim, text) || sim_grown_unrest(site->sim, text))) {
@@ -481,6 +524,7 @@ static void on_faults(struct sim *sim, void *data, uint64_t until_us)
     sites_faults_begin(sites);
     plan_end(sites, settings->leaver, on_leave);
     plan_end(sites, settings->burner, on_doom);
+    plan_end(sites, settings->goes_back, on_copy);
     sites_after(sites, settings->faults_us, on_calm, sites, 0);
 }
 

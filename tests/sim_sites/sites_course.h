@@ -22,12 +22,15 @@ enum sites_joining {
     SITES_JOIN_CHAIN,    /* the third one is named by the second */
 };
 
+struct site;
+
 struct sites_course {
     struct sim_random random;
     enum sites_joining joining;
-    bool calm;        /* faults are over */
-    bool leaves;      /* the site that is to leave does */
-    uint32_t pending; /* sites that are to leave or burn, and have not begun to */
+    bool calm;                 /* faults are over */
+    bool leaves;               /* the site that is to leave does */
+    const struct site *doomed; /* it is to burn, or has; NULL: none */
+    uint32_t pending; /* sites that are to leave, burn or be put back, and have not begun to */
     uint64_t rest_us; /* since then all is quiet */
     uint32_t tries;   /* left, of final questions that others have no answer to yet */
     bool again;       /* ... to one of those that are asked */

@@ -11,27 +11,32 @@
 struct sites;
 
 /* name, words */
-#define SITES_FAULTS(X)                                       \
-    X(CUT, "two sites cut off from each other")               \
-    X(ONE_WAY, "... one way")                                 \
-    X(LONG_CUT, "... for most of a run")                      \
-    X(JOIN_CUT, "... while one of them joined")               \
-    X(RESET, "connections between sites broken")              \
-    X(LINK_KILLED, "link killed and restarted")               \
-    X(LINK_PAUSED, "link paused")                             \
-    X(LINK_DOUBLED, "two links at a site")                    \
-    X(BEHIND, "part of a site that hears of nothing new")     \
-    X(LINKS_ALONE, "links that reach nobody of their site")   \
-    X(STORM, "faults inside sites")                           \
-    X(MOVES, "slots moved between nodes")                     \
-    X(GROWN, "filter grown at one site at least")             \
-    X(WITH_KEYS, "site added to a filter that had keys")      \
-    X(TWO_AT_ONCE, "two sites added at once")                 \
-    X(LATER, "third site added by the second one")            \
-    X(LEFT, "site that has left in order")                    \
-    X(BURNT, "site off for good, and removed at once")        \
-    X(BOTH, "... when another one had left, or was about to") \
-    X(LOST_WITH_IT, "... with keys that only it had acknowledged")
+#define SITES_FAULTS(X)                                                \
+    X(CUT, "two sites cut off from each other")                        \
+    X(ONE_WAY, "... one way")                                          \
+    X(LONG_CUT, "... for most of a run")                               \
+    X(JOIN_CUT, "... while one of them joined")                        \
+    X(RESET, "connections between sites broken")                       \
+    X(LINK_KILLED, "link killed and restarted")                        \
+    X(LINK_PAUSED, "link paused")                                      \
+    X(LINK_DOUBLED, "two links at a site")                             \
+    X(BEHIND, "part of a site that hears of nothing new")              \
+    X(LINKS_ALONE, "links that reach nobody of their site")            \
+    X(STORM, "faults inside sites")                                    \
+    X(MOVES, "slots moved between nodes")                              \
+    X(GROWN, "filter grown at one site at least")                      \
+    X(WITH_KEYS, "site added to a filter that had keys")               \
+    X(TWO_AT_ONCE, "two sites added at once")                          \
+    X(LATER, "third site added by the second one")                     \
+    X(LEFT, "site that has left in order")                             \
+    X(BURNT, "site off for good, and removed at once")                 \
+    X(BOTH, "... when another one had left, or was about to")          \
+    X(LOST_WITH_IT, "... with keys that only it had acknowledged")     \
+    X(PUT_BACK, "whole site put back to an older copy")                \
+    X(WIPED, "whole site that has lost all that it had")               \
+    X(LOST_SINCE, "... with keys that only it had acknowledged since") \
+    X(ANEW, "site that has joined anew")                               \
+    X(FIVE, "five replicas, of which four acknowledge")
 
 enum sites_fault {
 #define X(name, words) SITES_FAULT_##name,

@@ -143,7 +143,7 @@ static void on_link_start(struct sim *sim, void *data, uint64_t number)
 
     (void)sim;
     (void)number;
-    if (!sites_link_lives(link) && !link->site->off) {
+    if (!sites_link_lives(link) && !link->site->off && !link->site->down) {
         sites_link_start(link);
     }
 }
@@ -290,8 +290,8 @@ static void on_inside(struct sim *sim, void *data, uint64_t number)
     struct site *site = &sites->items[number];
 
     (void)sim;
-    if (sites->course.calm || site->off) {
-        return;
+    if (sites->course.calm || site->off || sites->settings.goes_back == number) {
+        return; /* Of what is put back nothing else is lost. */
     }
     if (!is_made(site)) {
         sites_after(sites, MADE_POLL_US, on_inside, sites, number);
@@ -333,7 +333,7 @@ void sites_faults_begin(struct sites *sites)
 
 static void calm_links(struct site *site)
 {
-    for (uint32_t i = 0; i < site->nlinks; i++) {
+    for (uint32_t i = 0; i < site->nlinks && !site->down; i++) {
         struct sites_link *link = &site->links[i];
 
         if (!sites_link_lives(link)) {

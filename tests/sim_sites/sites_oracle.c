@@ -18,7 +18,7 @@ static void note_filter(struct site *site, uint64_t filter_id)
         sim_oracle_create_begins(sim, 0);
     }
     sim_oracle_newest(sim, 0)->filter_id = filter_id;
-    site->standing = (struct sites_standing){.filter_id = filter_id};
+    site->standing = (struct sites_standing){.filter_id = filter_id, .barred_us = 1};
 }
 
 static bool is_gone(const struct sites *sites, const struct site *site)
@@ -33,6 +33,22 @@ static bool is_gone(const struct sites *sites, const struct site *site)
     return false;
 }
 
+/* It joins anew. Routers and nodes that have not heard of that go by the former epoch until enough
+ * have fenced the new one, as they have when it takes adds. */
+static void note_life(struct sites *sites, struct site *site, const struct site_entry *own)
+{
+    struct sites_standing *standing = &site->standing;
+
+    if (standing->life.number != 0 && site_life_compare(&standing->life, &own->life) != 0) {
+        sites_coverage_fault(sites, SITES_FAULT_ANEW);
+        *standing = (struct sites_standing){.filter_id = standing->filter_id};
+    }
+    standing->life = own->life;
+    if (standing->barred_us == 0 && site_sites(site)->takes_adds) {
+        standing->barred_us = sites->now_us;
+    }
+}
+
 static void look(struct sites *sites, struct site *site)
 {
     const struct filter_document *document = site_document(site);
@@ -45,6 +61,9 @@ static void look(struct sites *sites, struct site *site)
     }
     if (standing->filter_id != document->id) {
         note_filter(site, document->id);
+    }
+    if (own != NULL) {
+        note_life(sites, site, own);
     }
     if (standing->counted_us == 0 && (own == NULL || own->state == SITE_COUNTED)) {
         standing->counted_us = sites->now_us;
@@ -100,7 +119,7 @@ static const char *broken_by_absent(const struct sites *sites, const struct site
     if (before(self->acked_us[op->site->number][key], op->begun_us)) {
         return "it was acknowledged here before";
     }
-    if (before(self->each_us[key], op->begun_us)) {
+    if (before(self->each_us[op->site->number][key], op->begun_us)) {
         return "each site had acknowledged it before";
     }
     if (was_acked(sites, key, from_us)) {
@@ -120,11 +139,44 @@ void sites_oracle_burnt(struct sites *sites, const struct site *site)
         bool only = self->acked_us[site->number][key] != 0;
 
         self->acked_us[site->number][key] = 0;
-        if (self->several_us[key] == 0) {
-            self->each_us[key] = 0; /* Of those that counted then it may have been the only one. */
+        for (uint32_t i = 0; i < sites->count && self->several_us[key] == 0; i++) {
+            self->each_us[i][key] = 0; /* Of those that counted it may have been the only one. */
         }
         self->let_off += only && !sites_oracle_promised(sites, key);
     }
+}
+
+static void keep_until(uint64_t *at_us, uint64_t copied_us)
+{
+    *at_us = *at_us <= copied_us ? *at_us : 0;
+}
+
+void sites_oracle_put_back(struct sites *sites, struct site *site, uint64_t copied_us)
+{
+    struct sites_oracle *self = &sites->oracle;
+    struct sim_binding *binding = sim_oracle_newest(site->sim, 0);
+    struct sim_keyset *keyset = binding != NULL ? sim_keysets_serving(binding->keysets) : NULL;
+
+    site->put_back_us = sites->now_us;
+    if (copied_us == 0) {
+        site->standing = (struct sites_standing){0};
+    }
+    for (uint32_t key = 0; key < SITES_KEYS; key++) {
+        bool was = sites_oracle_promised(sites, key);
+
+        keep_until(&self->acked_us[site->number][key], copied_us);
+        keep_until(&self->each_us[site->number][key], copied_us);
+        if (keyset != NULL && key < SIM_MAX_KEYS) {
+            keep_until(&keyset->acked_us[key], copied_us);
+        }
+        self->let_off += was && !sites_oracle_promised(sites, key);
+    }
+}
+
+/* What it was asked then may have been answered by what it has no more. */
+static bool is_of_before(const struct sites_op *op, const struct site *site)
+{
+    return op->begun_us <= site->put_back_us;
 }
 
 /* ---- answers ---- */
@@ -144,7 +196,9 @@ static void judge_absent(struct sites *sites, const struct sites_op *op, uint32_
                    "lost key: check %" PRIu64 " at %s, begun at %" PRIu64
                    " us, says key %u is absent; %s",
                    op->serial, op->site->name, op->begun_us, key, broken);
-    } else if (standing->absent_us == 0 || before(standing->gone_us, op->begun_us)) {
+    } else if (!is_of_before(op, op->site) &&
+               ((standing->absent_us == 0 && before(standing->barred_us, op->begun_us)) ||
+                before(standing->gone_us, op->begun_us))) {
         sites_fail(sites,
                    "lost key: check %" PRIu64 " at %s says key %u is absent, which this site may "
                    "not say %s",
@@ -193,7 +247,7 @@ static bool counts(const struct sites_op *op, const struct site *other)
     const struct site_entry *own = site_set_own(site_sites(other));
 
     return other != op->site && !other->off && here != NULL && here->state == SITE_COUNTED &&
-           own != NULL && own->state == SITE_COUNTED &&
+           own != NULL && own->state == SITE_COUNTED && !is_of_before(op, other) &&
            before(other->standing.absent_us, op->begun_us);
 }
 
@@ -206,10 +260,12 @@ static void note_several(struct sites *sites, uint32_t key)
 
 static void note_each(struct sites *sites, const struct sites_op *op, uint32_t key)
 {
-    if (sites->oracle.each_us[key] == 0) {
-        sites->oracle.each_us[key] = sites->now_us;
-    }
     for (uint32_t i = 0; i < sites->count; i++) {
+        uint64_t *each_us = &sites->oracle.each_us[i][key];
+
+        if (*each_us == 0 && !is_of_before(op, &sites->items[i])) {
+            *each_us = sites->now_us;
+        }
         if (counts(op, &sites->items[i])) {
             sites->coverage->each_acks++;
             note_several(sites, key);
@@ -223,8 +279,10 @@ static void promise(struct sites *sites, const struct sites_op *op, uint32_t key
     struct sites_oracle *self = &sites->oracle;
     uint64_t *acked_us = &self->acked_us[op->site->number][key];
 
-    *acked_us = *acked_us == 0 ? sites->now_us : *acked_us;
-    record(op->site, op, key);
+    if (!is_of_before(op, op->site)) {
+        *acked_us = *acked_us == 0 ? sites->now_us : *acked_us;
+        record(op->site, op, key);
+    }
     if (op->acks == ACKS_EACH) {
         note_each(sites, op, key);
     } else if (op->acks > ACKS_LOCAL) {

@@ -12,7 +12,10 @@
  *   NEW      not after an add that was acknowledged at this site
  *   end      every operation ends once, by its deadline; OK means that every key is decided
  *
- * What only one site had acknowledged is let off once that has burnt.
+ * What only one site had acknowledged is let off once that has burnt, or was put back to before it.
+ * A site that was put back owes plain checks what it had acknowledged until its copy and what is
+ * acknowledged from then on; the rest again once it counts anew, or says "absent" as before because
+ * nobody can notice. Within a bound nothing is let off.
  *
  * Each acknowledged key is also one of the cluster's own record: so W of its replicas hold it as
  * long as there is a filter (tests/sim/sim_invariant.h), and after an add that `each` has
@@ -24,6 +27,7 @@
 #define ORBLOOM_TESTS_SIM_SITES_SITES_ORACLE_H
 
 #include "client/session.h"
+#include "map/sites.h"
 #include "tests/sim/sim_keyset.h"
 #include "tests/sim_sites/sites_settings.h"
 
@@ -56,14 +60,16 @@ struct sites_op {
 /* What is known of a site, by its document. */
 struct sites_standing {
     uint64_t filter_id; /* 0: none yet */
-    uint64_t counted_us;
-    uint64_t absent_us; /* its document has allowed it first; 0: never */
-    uint64_t gone_us;   /* another site's document has it as GONE; 0: none */
+    struct site_life life;
+    uint64_t counted_us; /* in that life; 0: not yet */
+    uint64_t absent_us;  /* its document has allowed it first, in that life; 0: not yet */
+    uint64_t barred_us;  /* until then no router goes by an epoch that allows it; 0: some may */
+    uint64_t gone_us;    /* another site's document has it as GONE; 0: none */
 };
 
 struct sites_oracle {
     uint64_t acked_us[SITES_MAX][SITES_KEYS]; /* at that site; 0: not */
-    uint64_t each_us[SITES_KEYS];             /* by all that counted */
+    uint64_t each_us[SITES_MAX][SITES_KEYS];  /* by all that counted, that site among them */
     uint64_t several_us[SITES_KEYS];          /* by two or more */
     uint32_t tried[SITES_KEYS];               /* adds that were begun */
     uint64_t let_off;
@@ -79,6 +85,9 @@ void sites_oracle_look(struct sites *sites);
 
 /* All that this site has is gone for good. */
 void sites_oracle_burnt(struct sites *sites, const struct site *site);
+
+/* It has again what it had at that time, and nothing that came later; 0: nothing at all. */
+void sites_oracle_put_back(struct sites *sites, struct site *site, uint64_t copied_us);
 
 /* Is it to be found everywhere, in the end? */
 bool sites_oracle_promised(const struct sites *sites, uint32_t key);

@@ -25,6 +25,8 @@ enum {
     MOVES_PERMILLE = 300,
     EARLY_PERMILLE = 500,
     END_PERMILLE = 350,
+    BACK_PERMILLE = 300, /* of the others */
+    NOTHING_PERMILLE = 250,
     USUAL_CAPACITY = 8192,
     SMALLEST_SEGMENT = 64 << 10,
 };
@@ -78,7 +80,7 @@ static void draw_links(struct sites_settings *self, struct sim_random *random)
 static struct quorum_rule draw_rule(struct sim_random *random)
 {
     static const struct quorum_rule rules[] = {
-        {3, 2, 2}, {3, 2, 2}, {3, 2, 2}, {3, 2, 2}, {3, 2, 3}, {1, 1, 1},
+        {3, 2, 2}, {3, 2, 2}, {3, 2, 2}, {3, 2, 2}, {3, 2, 3}, {1, 1, 1}, {5, 4, 3},
     };
 
     return rules[sim_random_below(random, sizeof rules / sizeof rules[0])];
@@ -89,6 +91,12 @@ static struct quorum_rule draw_rule(struct sim_random *random)
 static bool grows(const struct sites_settings *self)
 {
     return self->filter.capacity < USUAL_CAPACITY;
+}
+
+/* As many replicas as may be lost are more than can be fenced without. */
+static bool has_five(const struct sites_settings *self)
+{
+    return self->filter.rule.replicas == 5;
 }
 
 static void draw_filter(struct sites_settings *self, struct sim_random *random)
@@ -143,6 +151,18 @@ static void draw_ends(struct sites_settings *self, struct sim_random *random)
     }
 }
 
+/* What it loses then others have, so nobody else goes. */
+static void draw_back(struct sites_settings *self, struct sim_random *random)
+{
+    uint32_t who = (uint32_t)sim_random_below(random, self->count);
+    bool any = sim_random_chance(random, BACK_PERMILLE);
+
+    self->to_nothing = sim_random_chance(random, NOTHING_PERMILLE);
+    self->goes_back = any && self->leaver == SITES_NOBODY && self->burner == SITES_NOBODY
+                          ? who
+                          : SITES_NOBODY;
+}
+
 static void draw_faults(struct sites_settings *self, struct sim_random *random)
 {
     self->faults_us = sim_random_between(random, 6, 14) * SECOND_US;
@@ -156,6 +176,9 @@ static void draw_faults(struct sites_settings *self, struct sim_random *random)
     self->early = sim_random_chance(random, EARLY_PERMILLE);
     self->moves = self->moves && !grows(self);
     draw_ends(self, random);
+    draw_back(self, random);
+    self->moves = self->moves && self->goes_back == SITES_NOBODY;
+    self->storm_us = has_five(self) ? 0 : self->storm_us;
 }
 
 void sites_settings_draw(struct sites *sites)
@@ -181,6 +204,8 @@ static void draw_processes(struct sim *sim, const struct sites_settings *setting
     self->nnodes = (uint32_t)sim_random_between(&sim->random, 3, 4); /* 4: several groups */
     if (grows(settings)) {
         self->nnodes = 3;
+    } else if (has_five(settings)) {
+        self->nnodes = 5;
     }
     self->nspares = settings->moves;
     self->nrouters = (uint32_t)sim_random_between(&sim->random, 1, 2);
@@ -238,9 +263,10 @@ void sites_settings_of_cluster(const struct sites *sites, struct sim *sim)
     }
     sim->settings.unsynced = sites->settings.filter.durability != DURABILITY_SYNC;
     sim->settings.faults_us = sites->settings.faults_us;
-    sim->scenario.kind = !sites->settings.moves                 ? SIM_SCENARIO_STORM
-                         : sim_random_chance(&sim->random, 500) ? SIM_SCENARIO_DRAIN
-                                                                : SIM_SCENARIO_REPLACE;
+    sim->scenario.kind = !sites->settings.moves ? SIM_SCENARIO_STORM
+                         : has_five(&sites->settings) || sim_random_chance(&sim->random, 500)
+                             ? SIM_SCENARIO_DRAIN
+                             : SIM_SCENARIO_REPLACE;
     sim->operator.names[0].parameters = sites->settings.filter;
     sim->operator.names[SIM_WEAK].tries = 1; /* Nobody makes that one: its session is free. */
 }

@@ -35,7 +35,9 @@ struct sites_settings {
     bool moves;                      /* slots move between nodes */
     bool early;                      /* faults meet the joins already */
     uint32_t leaver;                 /* the site that leaves, in order; SITES_NOBODY */
-    uint32_t burner; /* ... whose processes die for good, and that is removed at once */
+    uint32_t burner;    /* ... whose processes die for good, and that is removed at once */
+    uint32_t goes_back; /* ... which is put back to an older copy as a whole, or to nothing */
+    bool to_nothing;
 };
 
 /* All of it but what each cluster has; before there are any. */

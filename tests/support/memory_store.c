@@ -51,18 +51,23 @@ static void take_out(struct memory_store *self, const char *key)
     }
 }
 
-static void put_in(struct memory_store *self, const struct store_swap *swap)
+static void append(struct memory_store *self, const char *key, uint64_t version, struct span value)
 {
     struct memory_store_record *record = &self->records[self->nrecords++];
 
     assert(self->nrecords <= MEMORY_STORE_MAX);
     *record = (struct memory_store_record){
-        .version = self->change, .value = malloc(swap->value.size + 1), .size = swap->value.size};
+        .version = version, .value = malloc(value.size + 1), .size = value.size};
     if (record->value == NULL) {
         abort();
     }
-    (void)snprintf(record->key, sizeof record->key, "%s", swap->key);
-    memcpy(record->value, swap->value.data, swap->value.size);
+    (void)snprintf(record->key, sizeof record->key, "%s", key);
+    memcpy(record->value, value.data, value.size);
+}
+
+static void put_in(struct memory_store *self, const struct store_swap *swap)
+{
+    append(self, swap->key, self->change, swap->value);
     if (self->written != NULL) {
         self->written(self->written_context, swap->key, swap->value);
     }
@@ -158,4 +163,15 @@ void memory_store_fini(struct memory_store *self)
         free(self->records[i].value);
     }
     self->nrecords = 0;
+}
+
+void memory_store_restore(struct memory_store *self, const struct memory_store *copy)
+{
+    memory_store_fini(self);
+    for (size_t i = 0; i < copy->nrecords; i++) {
+        const struct memory_store_record *record = &copy->records[i];
+
+        append(self, record->key, record->version, span_of(record->value, record->size));
+    }
+    self->change = copy->change;
 }

@@ -38,6 +38,9 @@ struct memory_store {
 void memory_store_init(struct memory_store *self);
 void memory_store_fini(struct memory_store *self);
 
+/* Its records become those of the other one, as when a copy is put back; nobody is told. */
+void memory_store_restore(struct memory_store *self, const struct memory_store *copy);
+
 /* NULL when there is none; of a broken store too: tests see through it. */
 const struct memory_store_record *memory_store_find(const struct memory_store *self,
                                                     const char *key);
