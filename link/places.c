@@ -141,7 +141,8 @@ static bool is_ours(const struct inflow *inflow, const struct filter_document *d
                     const struct record_site_cursor *cursor)
 {
     return cursor->keyset == inflow->keyset && is_of_site(inflow, cursor) &&
-           cursor->loss == void_before(inflow, document, cursor->group) &&
+           (cursor->loss == void_before(inflow, document, cursor->group) ||
+            MUTANT(SITE_LOSS_KEEPS_PLACES)) &&
            cursor->site_life.number == inflow->source_life.number &&
            cursor->site_life.tag == inflow->source_life.tag &&
            cursor->own_life.number == inflow->own_life.number &&

@@ -159,7 +159,8 @@ static bool step_anew(const struct sites_view *view, struct sites_decision *out)
         wait_for(out, SITES_WAIT_LIFE, &own->id);
         return true;
     }
-    if (!put_back || own->state > SITE_COUNTED || life.number == 0) {
+    if (MUTANT(SITE_PUT_BACK_UNHEEDED) || !put_back || own->state > SITE_COUNTED ||
+        life.number == 0) {
         return false;
     }
     out->step = SITES_JOIN_ANEW;

@@ -77,7 +77,9 @@ const char *site_id_show(const struct site_id *id, char text[SITE_ID_TEXT_BYTES]
 
 int site_life_compare(const struct site_life *a, const struct site_life *b)
 {
-    return a->number != b->number ? compare(a->number, b->number) : compare(a->tag, b->tag);
+    return a->number != b->number       ? compare(a->number, b->number)
+           : MUTANT(SITE_LIFE_UNTAGGED) ? 0
+                                        : compare(a->tag, b->tag);
 }
 
 uint64_t site_life_return(uint64_t number)

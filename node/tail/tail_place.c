@@ -13,7 +13,7 @@ bool tail_place_tells_put_back(const struct tail_place *place,
     if (place->incarnation != identity->incarnation) {
         return false;
     }
-    if (place->boot == identity->boot) {
+    if (place->boot == identity->boot || MUTANT(SITE_PLACE_ANY_BOOT)) {
         return place->offset > end;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -33,7 +33,7 @@ const char *tail_place_why_not(const struct tail_place *place,
         return "the place is of another incarnation of this node: its log has not what that one "
                "had; compare the sites' replicas, and begin where that view ends";
     }
-    if (place->boot == identity->boot) {
+    if (place->boot == identity->boot || MUTANT(SITE_PLACE_ANY_BOOT)) {
         return place->offset <= end ? NULL
                                     : "the place is beyond the end of this node's log; compare the "
                                       "sites' replicas, and begin where that view ends";

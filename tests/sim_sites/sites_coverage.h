@@ -33,6 +33,7 @@ struct sites;
     X(BOTH, "... when another one had left, or was about to")          \
     X(LOST_WITH_IT, "... with keys that only it had acknowledged")     \
     X(PUT_BACK, "whole site put back to an older copy")                \
+    X(UNDER_LINKS, "... under links that live on")                     \
     X(WIPED, "whole site that has lost all that it had")               \
     X(LOST_SINCE, "... with keys that only it had acknowledged since") \
     X(ANEW, "site that has joined anew")                               \

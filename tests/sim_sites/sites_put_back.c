@@ -10,6 +10,7 @@ enum {
     DOWN_MOST_US = 1500000,
     SPREAD_US = 300000,
     REBOOT_PERMILLE = 500,
+    LIVE_PERMILLE = 500,
 };
 
 void sites_copy_take(struct site *site)
@@ -47,7 +48,7 @@ void sites_copy_free(struct sites_copy *copy)
 
 /* ---- its processes ---- */
 
-static void kill_all(struct site *site)
+static void kill_links(struct site *site)
 {
     for (uint32_t i = 0; i < site->nlinks; i++) {
         site->all->between->accept.off |= UINT32_C(1) << site->links[i].outer->index;
@@ -55,10 +56,14 @@ static void kill_all(struct site *site)
             sites_link_kill(&site->links[i]);
         }
     }
+}
+
+static void kill_all(struct site *site)
+{
     for (uint32_t i = 0; i < site->sim->nprocesses; i++) {
         struct sim_process *process = site->sim->processes[i];
 
-        if (process->kind != SIM_CLIENT && process->alive) {
+        if (process->kind != SIM_CLIENT && process->kind != SIM_LINK && process->alive) {
             sim_process_kill(process);
         }
     }
@@ -96,6 +101,13 @@ static void on_back(struct sim *sim, void *data, uint64_t number)
         sites_after(site->all, sim_random_below(&sim->random, SPREAD_US), on_link_start,
                     &site->links[i], 0);
     }
+}
+
+/* They have no disk; but documents, which must be none that the store will not have had. */
+static bool links_live(const struct site *site)
+{
+    return site->sim->store.change == site->copy.store.change &&
+           sim_random_chance(&site->sim->random, LIVE_PERMILLE);
 }
 
 /* ---- what it has ---- */
@@ -139,6 +151,11 @@ void sites_put_back(struct site *site)
     sites_say(site->all, "%s is put back to %llu ms", site->name,
               (unsigned long long)(site->copy.at_us / MS));
     sites_coverage_fault(site->all, wiped ? SITES_FAULT_WIPED : SITES_FAULT_PUT_BACK);
+    if (links_live(site)) {
+        sites_coverage_fault(site->all, SITES_FAULT_UNDER_LINKS);
+    } else {
+        kill_links(site);
+    }
     kill_all(site);
     site->down = true;
     sim->accept.off = UINT32_MAX;

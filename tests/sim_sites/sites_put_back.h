@@ -1,8 +1,8 @@
 /* sites_put_back.h - a whole site becomes again what it was, as when its machines are rolled back:
  * its store and the folders of all its nodes, at once; or all of it is gone.
  *
- * All its processes but clients end, and start again on what was put back. Whatever was on its way
- * between them is gone by then; what is on its way between sites is not.
+ * All its processes but clients end, and sometimes links, and start again on what was put back.
+ * Whatever was on its way between them is gone by then; what is on its way between sites is not.
  *
  * Owner:   sites_copy_free(); zeroed there is none.
  * Threads: none.
