@@ -166,7 +166,7 @@ bool pull_prefixes_good(const struct pull_request *request)
         return request->nprefixes == 0 && request->view == 0 && request->prefix_bits == 0;
     }
     if (request->nprefixes > most || request->prefix_bits > longest ||
-        (request->nprefixes == 0) != (digests && request->view == 0)) {
+        (request->nprefixes == 0 && !(digests && request->view == 0))) {
         return false;
     }
     for (size_t i = 0; i < request->nprefixes; i++) {

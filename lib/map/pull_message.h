@@ -11,6 +11,9 @@
  *   DIGESTS  of ranges of the exact set, at one moment       to find where two replicas differ,
  *   RANGES   all that the source has in some ranges          and to take over what lacks there
  *
+ * DIGESTS that fix a view are of the group's shards; or, where they name ranges at once, of the
+ * parts of these, for whoever has been told of ranges by others: a router that compares.
+ *
  * A range is named by a prefix: the top bits that its fingerprints share. A range of a page of an
  * array is one too, so that arrays without a log can be compared in the same way.
  *
@@ -129,8 +132,9 @@ struct pull_request {
 
     uint64_t view;            /* DIGESTS, RANGES: told by the answer before; 0: fix one */
     uint32_t prefix_bits;     /* how long prefixes are */
-    const uint64_t *prefixes; /* ascending, each once; DIGESTS: none with `view` 0; LINES: numbers
-                                 of the pages that are wanted, PULL_MAX_PAGES at most; none: all */
+    const uint64_t *prefixes; /* ascending, each once; DIGESTS: none, with `view` 0: of shards;
+                                 LINES: numbers of the pages that are wanted, PULL_MAX_PAGES at
+                                 most; none: all */
     size_t nprefixes;
 };
 

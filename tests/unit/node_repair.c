@@ -327,6 +327,56 @@ Test(node_repair, questions_that_do_not_fit_are_refused)
     close_circle();
 }
 
+/* The digests of the parts of a range, by what the node itself tells of its keys. */
+static void sum_parts(uint32_t bits, uint64_t prefix, uint64_t out[PULL_PARTS])
+{
+    struct frame frame = question(PULL_RANGES, 0, bits, &prefix, 1);
+    const struct pull_reply *reply = ask(frame);
+    struct run_digest *digest;
+    struct run_digest_range parts[PULL_PARTS];
+
+    cr_assert_eq(reply->status, STATUS_OK);
+    cr_assert(reply->end);
+    cr_assert_gt(reply->count, PULL_PARTS);
+    cr_assert_eq(run_digest_create(bits, prefix, PULL_PART_BITS, &digest), STATUS_OK);
+    run_digest_add(digest, reply->fingerprints, reply->count);
+    run_digest_finish(digest);
+    cr_assert_eq(run_digest_children(digest, 0, 0, parts), PULL_PARTS);
+    for (size_t i = 0; i < PULL_PARTS; i++) {
+        out[i] = run_digest_short(parts[i]);
+    }
+    run_digest_destroy(&digest);
+}
+
+/* As routers ask that compare what another site has: each time in a view of its own. */
+Test(node_repair, ranges_that_are_named_at_once_are_digested_as_they_are_then)
+{
+    const uint64_t prefixes[] = {1, 3};
+    uint64_t expected[2 * PULL_PARTS];
+    const struct pull_reply *reply;
+    uint32_t bits;
+    uint64_t view;
+
+    open_circle(0);
+    bits = document.content.shard_bits;
+    add(0, FEW);
+    for (size_t i = 0; i < 2; i++) {
+        sum_parts(bits, prefixes[i], expected + i * PULL_PARTS);
+    }
+    reply = ask(question(PULL_DIGESTS, 0, bits, prefixes, 2));
+    cr_assert_eq(reply->status, STATUS_OK);
+    cr_assert_eq(reply->ndigests, 2 * PULL_PARTS);
+    cr_assert_eq(memcmp(reply->digests, expected, sizeof expected), 0);
+    cr_assert_leq(reply->view_end, reply->durable);
+    view = reply->view;
+    add(FEW, FEW + 1);
+    reply = ask(question(PULL_DIGESTS, 0, bits, prefixes, 2));
+    cr_assert_neq(reply->view, view);
+    cr_assert_neq(memcmp(reply->digests, expected, sizeof expected), 0);
+    expect_refused(question(PULL_DIGESTS, 0, bits - 1, prefixes, 1), STATUS_INVALID);
+    close_circle();
+}
+
 /* A view is what it was, whatever is added, merged and removed since; by pages of any size. */
 Test(node_repair, a_cut_stays_what_it_was)
 {
