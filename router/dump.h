@@ -20,7 +20,7 @@
 #include "map/dump.h"
 #include "router/private.h"
 
-enum { DUMPS_MAX = 64, COPIES_MAX = 64 };
+enum { DUMPS_MAX = 64, CUTS_MAX = 64 };
 
 /* Asked for, and not answered yet. */
 struct dump_job {
@@ -47,7 +47,7 @@ struct dump_ask {
     bool slow;
     uint8_t handed;     /* documents handed to it */
     enum status status; /* why it failed */
-    uint64_t *keys;     /* all that it has in the stretch, to `last` */
+    uint64_t *keys;     /* all that it has in the stretch, to `last`; or digests */
     size_t count;
     uint64_t last;
     uint64_t boot; /* of its log ... */
@@ -63,14 +63,39 @@ struct dump_stretch {
     uint32_t asked; /* a bit for each slot whose reader may be asked */
     uint32_t needed;
     bool any; /* of a copy: those who answer suffice, one at least */
+    uint32_t bits;
+    const uint64_t *prefixes; /* of a comparison: these, of which digests are told; else NULL */
+    size_t nprefixes;
     struct dump_ask asks[QUORUM_MAX_REPLICAS];
 };
 
-/* A range of a copy that is asked for; one is under way at a time. */
-struct copy_job {
+/* A range of a copy, or ranges that are to be compared. */
+struct cut_question {
+    bool compares;
+    union {
+        struct router_copy copy;
+        struct router_compare compare;
+    };
+};
+
+/* What a comparison has found so far; one slot group after the other is asked. */
+struct comparison {
+    uint64_t *equal;    /* a word for each range */
+    uint64_t *prefixes; /* those of the slot group under way ... */
+    size_t *places;     /* ... and which ones these are of all */
+    size_t count;
+    uint32_t next; /* slot group */
+    struct router_boot *boots;
+    size_t nboots;
+    size_t boots_room;
+};
+
+/* One question is worked on at a time: a node keeps one cut for each peer. */
+struct cut_job {
     bool used;
-    struct router_copy question;
+    struct cut_question question;
     struct dump_stretch stretch;
+    struct comparison comparison;
     uint64_t epoch;
     uint64_t epoch_hash;
 };
@@ -89,9 +114,9 @@ struct dumps {
     size_t nkeys;
     struct buffer out;
 
-    struct router_copy copies[COPIES_MAX]; /* that wait, in their order */
-    uint32_t ncopies;
-    struct copy_job copy; /* under way */
+    struct cut_question cuts[CUTS_MAX]; /* that wait, in their order */
+    uint32_t ncuts;
+    struct cut_job cut; /* under way */
 };
 
 MUST_USE enum status dumps_create(struct dumps **out);
@@ -104,14 +129,24 @@ bool dumps_use(const struct router *self, uint64_t filter_id);
 void dumps_settle(struct router *self, uint64_t now_us, uint64_t sync);
 void dumps_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
 
-/* ---- copy.c: what replicas have, for a link ---- */
+/* ---- cuts.c: what replicas have, for a link: copies and comparisons ---- */
 
-void copies_tick(struct router *self, uint64_t now_us);
+void cuts_tick(struct router *self, uint64_t now_us);
 
-/* False: an answer to no question of a copy. */
-bool copies_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
-bool copies_use(const struct router *self, uint64_t filter_id);
-void copies_fini(struct router *self);
+/* False: an answer to none of their questions. */
+bool cuts_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
+bool cuts_use(const struct router *self, uint64_t filter_id);
+void cuts_fini(struct router *self);
+
+/* ---- compare.c: one comparison ---- */
+
+/* INVALID, NOMEM. Whatever it is, comparison_fini() follows. */
+MUST_USE enum status comparison_begin(struct cut_job *job, const struct document_entry *entry);
+void comparison_fini(struct comparison *self);
+
+/* Whoever is still to be asked is. True: all that can be told is. */
+bool comparison_pump(struct router *self, uint64_t now_us, struct cut_job *job,
+                     const struct document_entry *entry);
 
 /* ---- dump_ask.c: one stretch ---- */
 
@@ -121,6 +156,12 @@ void stretch_begin(struct router *self, uint64_t now_us, struct dump_stretch *st
                    const struct document_entry *entry, uint64_t from);
 void stretch_begin_copy(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
                         const struct document_entry *entry, uint64_t from, uint32_t slots);
+
+/* Of a comparison: the readers of those slots of a slot group tell digests of the parts of those
+ * ranges, which are borrowed. */
+void stretch_begin_digests(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
+                           const struct document_entry *entry, uint32_t group, uint32_t slots,
+                           uint32_t bits, const uint64_t *prefixes, size_t nprefixes);
 void stretch_end(struct dump_stretch *stretch);
 
 /* Ask whom it still takes, and those again who have failed. */

@@ -40,6 +40,16 @@ void stretch_begin(struct router *self, uint64_t now_us, struct dump_stretch *st
     stretch_pump(self, now_us, stretch, entry);
 }
 
+static uint32_t count_of(uint32_t slots)
+{
+    uint32_t count = 0;
+
+    for (; slots != 0; slots &= slots - 1) {
+        count++;
+    }
+    return count;
+}
+
 void stretch_begin_copy(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
                         const struct document_entry *entry, uint64_t from, uint32_t slots)
 {
@@ -49,12 +59,28 @@ void stretch_begin_copy(struct router *self, uint64_t now_us, struct dump_stretc
         .from = from,
         .slots = content->rule.replicas,
         .asked = slots,
+        .needed = count_of(slots),
         .any = true,
     };
-    for (uint32_t i = 0; i < stretch->slots; i++) {
-        stretch->needed += (slots >> i & 1) != 0;
-    }
     stretch->last = last_of(content, from, &stretch->group);
+    stretch_pump(self, now_us, stretch, entry);
+}
+
+void stretch_begin_digests(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
+                           const struct document_entry *entry, uint32_t group, uint32_t slots,
+                           uint32_t bits, const uint64_t *prefixes, size_t nprefixes)
+{
+    *stretch = (struct dump_stretch){
+        .last = UINT64_MAX,
+        .group = group,
+        .slots = entry->document.content.rule.replicas,
+        .asked = slots,
+        .needed = count_of(slots),
+        .any = true,
+        .bits = bits,
+        .prefixes = prefixes,
+        .nprefixes = nprefixes,
+    };
     stretch_pump(self, now_us, stretch, entry);
 }
 
@@ -86,33 +112,45 @@ static const struct member *reader_of(const struct dump_stretch *stretch,
     return slot_reader(&document->content.groups[stretch->group].slots[slot]);
 }
 
-/* As a replica that is being completed asks: only who is FULL and sure of it answers that. */
-static bool send_question(struct router *self, const struct dump_stretch *stretch,
-                          const struct filter_document *document, uint32_t slot, uint64_t number)
+/* The shards of the stretch, each a range. */
+static void name_shards(const struct dump_stretch *stretch, uint32_t bits,
+                        uint64_t prefixes[PULL_MAX_PREFIXES], struct pull_request *request)
 {
-    uint32_t bits = document->content.shard_bits;
     uint64_t first = bits > 0 ? stretch->from >> (64 - bits) : 0;
     uint64_t last = bits > 0 ? stretch->last >> (64 - bits) : 0;
-    const struct member *member = reader_of(stretch, document, slot);
-    struct backend *backend = backend_of(self, member->node);
-    uint64_t prefixes[PULL_MAX_PREFIXES];
-    struct frame frame = {.correlation = number, .kind = FRAME_PULL_REQUEST};
-    struct pull_request *request = &frame.body.pull_request;
 
     for (uint64_t i = first; i <= last; i++) {
         prefixes[i - first] = i;
     }
+    request->prefix_bits = bits;
+    request->prefixes = prefixes;
+    request->nprefixes = (size_t)(last - first + 1);
+}
+
+/* As a replica that is being completed asks: only who is FULL and sure of it answers that. */
+static bool send_question(struct router *self, const struct dump_stretch *stretch,
+                          const struct filter_document *document, uint32_t slot, uint64_t number)
+{
+    const struct member *member = reader_of(stretch, document, slot);
+    struct backend *backend = backend_of(self, member->node);
+    uint64_t shards[PULL_MAX_PREFIXES];
+    struct frame frame = {.correlation = number, .kind = FRAME_PULL_REQUEST};
+    struct pull_request *request = &frame.body.pull_request;
+
     *request = (struct pull_request){
-        .kind = PULL_RANGES,
+        .kind = stretch->prefixes != NULL ? PULL_DIGESTS : PULL_RANGES,
         .scope = scope_of(stretch, document),
         .source = *member,
         .sync = true,
         .from = stretch->from,
         .max_bytes = DUMP_MAX_KEYS * sizeof(uint64_t),
-        .prefix_bits = bits,
-        .prefixes = prefixes,
-        .nprefixes = (size_t)(last - first + 1),
+        .prefix_bits = stretch->bits,
+        .prefixes = stretch->prefixes,
+        .nprefixes = stretch->nprefixes,
     };
+    if (stretch->prefixes == NULL) {
+        name_shards(stretch, document->content.shard_bits, shards, request);
+    }
     return backend != NULL && backend->link != 0 && backend_send(self, backend, &frame);
 }
 
@@ -192,16 +230,11 @@ void stretch_pump(struct router *self, uint64_t now_us, struct dump_stretch *str
 
 /* ---- answers ---- */
 
-/* Of the exact epoch, of the member that was asked, FULL, to this question; and in order. */
-static bool counts(const struct dump_stretch *stretch, const struct filter_document *document,
-                   uint32_t slot, const struct pull_reply *reply)
+/* All that it has in the stretch, in order. */
+static bool are_ranges(const struct dump_stretch *stretch, const struct pull_reply *reply)
 {
-    const struct pull_scope scope = scope_of(stretch, document);
     uint64_t last = reply->end ? stretch->last : reply->next - 1;
-    bool good = reply->kind == PULL_RANGES && reply->state == REPLICA_FULL &&
-                pull_scope_equal(&reply->scope, &scope) &&
-                member_equal(&reply->source, reader_of(stretch, document, slot)) &&
-                reply->from == stretch->from && reply->count <= DUMP_MAX_KEYS &&
+    bool good = reply->kind == PULL_RANGES && reply->count <= DUMP_MAX_KEYS &&
                 (reply->end || (reply->next > stretch->from && reply->next <= stretch->last));
 
     for (size_t i = 0; i < reply->count && good; i++) {
@@ -211,19 +244,38 @@ static bool counts(const struct dump_stretch *stretch, const struct filter_docum
     return good;
 }
 
+static bool are_digests(const struct dump_stretch *stretch, const struct pull_reply *reply)
+{
+    return reply->kind == PULL_DIGESTS && reply->ndigests == stretch->nprefixes * PULL_PARTS;
+}
+
+/* Of the exact epoch, of the member that was asked, FULL, to this question. */
+static bool counts(const struct dump_stretch *stretch, const struct filter_document *document,
+                   uint32_t slot, const struct pull_reply *reply)
+{
+    const struct pull_scope scope = scope_of(stretch, document);
+
+    return reply->state == REPLICA_FULL && pull_scope_equal(&reply->scope, &scope) &&
+           member_equal(&reply->source, reader_of(stretch, document, slot)) &&
+           reply->from == stretch->from &&
+           (stretch->prefixes != NULL ? are_digests(stretch, reply) : are_ranges(stretch, reply));
+}
+
 static enum status keep(struct dump_ask *one, const struct dump_stretch *stretch,
                         const struct pull_reply *reply)
 {
-    uint64_t *keys = heap_alloc(reply->count + 1, sizeof *keys);
+    bool digests = stretch->prefixes != NULL;
+    size_t count = digests ? reply->ndigests : reply->count;
+    uint64_t *keys = heap_alloc(count + 1, sizeof *keys);
 
     if (keys == NULL) {
         return STATUS_NOMEM;
     }
-    if (reply->count > 0) {
-        memcpy(keys, reply->fingerprints, reply->count * sizeof *keys);
+    if (count > 0) {
+        memcpy(keys, digests ? reply->digests : reply->fingerprints, count * sizeof *keys);
     }
     one->keys = keys;
-    one->count = reply->count;
+    one->count = count;
     one->last = reply->end ? stretch->last : reply->next - 1;
     one->boot = reply->boot;
     one->end = reply->view_end;

@@ -167,6 +167,38 @@ struct router_copy {
 /* All that the readers of those slots have from there on: of those that answer in time, one at
  * least. For whoever compares replicas one by one; what a quorum has is router_dump()'s. */
 void router_copy(struct router *router, uint64_t now_us, const struct router_copy *question);
+
+/* Which parts of some ranges are here as another site has them: with W FULL replicas of one epoch,
+ * as if an add of all of it had been acknowledged under that. */
+struct router_compared {
+    enum status status;
+    const char *message;   /* why, unless OK */
+    const uint64_t *equal; /* OK: of each range a word, bit i for part i; until the callback returns
+                            */
+    const struct router_boot *boots; /* ... of the replicas that have told */
+    size_t nboots;
+};
+
+struct router_compare {
+    uint64_t filter_id;
+    uint32_t keyset; /* that they are of */
+    uint32_t bits;   /* of prefixes, which name the ranges: see map/pull_message.h; at least
+                        as many as a shard has */
+    const uint64_t *prefixes; /* ascending, each once; of any shards */
+    size_t nprefixes;         /* PULL_MAX_PARENTS at most */
+    const uint64_t *digests;  /* PULL_PARTS of each: run_digest_short(), of all that is there. Two
+                                 sets have the same one by chance once in 2^64 */
+    uint64_t deadline_us;
+    void (*done)(void *owner, const struct router_compared *compared); /* once; perhaps at once */
+    void *owner;
+};
+
+/* What is not told in time, or by too few, is not equal. Of a slot with two members nobody counts.
+ * Copies and comparisons wait for each other. All that the question points to stays until it is
+ * done. INVALID: the filter has other shards, or another keyset serves; NOT_FOUND, STALE (by
+ * now). */
+void router_compare(struct router *router, uint64_t now_us, const struct router_compare *question);
+
 /* Where the log of a node ends that has a replica of a slot group. */
 struct router_end {
     uint32_t group;
