@@ -88,6 +88,8 @@ static const struct {
     BOUND(SITE_FILTERS, site_filters, site_filters),
     BOUND(SITE_CONFIRM, site_confirm, site_confirm),
     BOUND(SITE_CONFIRMED, site_confirmed, site_confirmed),
+    BOUND(SITE_OFFER, site_offer, site_offer),
+    BOUND(SITE_HELD, site_held, site_held),
 };
 #undef BOUND
 

@@ -421,6 +421,8 @@ enum frame_kind {
     FRAME_SITE_FILTERS,
     FRAME_SITE_CONFIRM,
     FRAME_SITE_CONFIRMED,
+    FRAME_SITE_OFFER,
+    FRAME_SITE_HELD,
     FRAME_SITE_TAIL_REQUEST, /* see map/site_tail.h */
     FRAME_SITE_TAIL_REPLY,
     FRAME_SITE_CURSOR_REQUEST,
@@ -475,6 +477,8 @@ struct frame {
         struct site_filters site_filters;
         struct site_confirm site_confirm;
         struct site_confirmed site_confirmed;
+        struct site_offer site_offer;
+        struct site_held site_held;
     } body;
 };
 

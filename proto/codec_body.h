@@ -55,6 +55,8 @@ binding_table_fn binding_site_close;
 binding_table_fn binding_site_filters;
 binding_table_fn binding_site_confirm;
 binding_table_fn binding_site_confirmed;
+binding_table_fn binding_site_offer;
+binding_table_fn binding_site_held;
 
 /* Parts of several kinds; what WIRE_ is for: proto/binding.h. */
 #define WIRE_filter_summary Orbloom__V1__FilterSummary

@@ -39,6 +39,7 @@ static const struct binding site_open_rows[] = {
     ROW(site_open, keyset, UINT32),
     ROW(site_open, room, UINT64),
     LIST(site_open, sources, nsources, site_source, SITE_MAX_SOURCES, STATUS_TOO_LARGE),
+    ROW(site_open, compares, BOOL),
 };
 BINDING_TABLE(site_open, site_open, NULL);
 
@@ -57,6 +58,25 @@ static const struct binding site_applied_rows[] = {
     ROW(site_applied, room, UINT64),
 };
 BINDING_TABLE(site_applied, site_applied, NULL);
+
+#define WIRE_site_offer Orbloom__V1__SiteOffer
+static const struct binding site_offer_rows[] = {
+    ROW(site_offer, stream, UINT64),
+    ROW(site_offer, number, UINT64),
+    ROW(site_offer, bits, UINT32),
+    NUMBERS(site_offer, prefixes, nprefixes, uint64_t, SITE_MAX_OFFERED, STATUS_TOO_LARGE),
+    NUMBERS(site_offer, digests, ndigests, uint64_t, SITE_MAX_OFFERED *PULL_PARTS,
+            STATUS_TOO_LARGE),
+};
+BINDING_TABLE(site_offer, site_offer, NULL);
+
+#define WIRE_site_held Orbloom__V1__SiteHeld
+static const struct binding site_held_rows[] = {
+    ROW(site_held, stream, UINT64),
+    ROW(site_held, number, UINT64),
+    NUMBERS(site_held, held, nheld, uint64_t, SITE_MAX_OFFERED, STATUS_TOO_LARGE),
+};
+BINDING_TABLE(site_held, site_held, NULL);
 
 #define WIRE_site_mark Orbloom__V1__SiteMark
 static const struct binding site_mark_rows[] = {

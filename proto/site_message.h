@@ -10,6 +10,7 @@
 #include "base/span.h"
 #include "base/status.h"
 #include "map/document.h"
+#include "map/pull_message.h"
 #include "map/sites.h"
 
 #include <stdbool.h>
@@ -21,6 +22,7 @@ enum {
     SITE_MAX_SOURCES = 16384, /* in one message */
     SITE_MAX_BUSY = 4096,
     SITE_AGE_MAX_WAIT_MS = 10000,
+    SITE_MAX_OFFERED = PULL_MAX_PARENTS, /* ranges in one offer */
 };
 
 /* All of that node's log of this slot group, both of the source's site, below the offset is with
@@ -62,6 +64,7 @@ struct site_open {
     uint64_t room; /* bytes of batches that it may be sent before it has applied any */
     const struct site_source *sources;
     size_t nsources; /* at most SITE_MAX_SOURCES; what is missing is copied */
+    bool compares;   /* the asker answers offers */
 };
 
 /* A node of the asker's site, in a boot that its log is known and gone on from there. */
@@ -81,6 +84,25 @@ struct site_applied {
     uint64_t stream;
     uint64_t number; /* all batches up to it are with W replicas of the receiver's site */
     uint64_t room;
+};
+
+/* Which of what is about to be sent of a copy is with W replicas of the receiver's site? Ranges as
+ * in struct pull_request. Nothing but the lists' bounds is judged when it is decoded. */
+struct site_offer {
+    uint64_t stream;
+    uint64_t number; /* 1, 2, 3 ... of the stream's offers */
+    uint32_t bits;
+    const uint64_t *prefixes;
+    size_t nprefixes;        /* at most SITE_MAX_OFFERED */
+    const uint64_t *digests; /* PULL_PARTS of each: run_digest_short() of all that would be sent */
+    size_t ndigests;
+};
+
+struct site_held {
+    uint64_t stream;
+    uint64_t number;      /* the offer's */
+    const uint64_t *held; /* a word for each range: bit i for part i */
+    size_t nheld;         /* at most SITE_MAX_OFFERED */
 };
 
 /* By which batch will the asker have all that was acknowledged before the question was read? */

@@ -291,6 +291,8 @@ static inline void compare_by_hand(const struct frame *a, const struct frame *b)
     case FRAME_SITE_FILTERS:
     case FRAME_SITE_CONFIRM:
     case FRAME_SITE_CONFIRMED:
+    case FRAME_SITE_OFFER:
+    case FRAME_SITE_HELD:
     case FRAME_SITE_CURSOR_REQUEST:
     case FRAME_SITE_CURSOR_REPLY:
     case FRAME_SITE_AGE_REQUEST:

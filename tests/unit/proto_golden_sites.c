@@ -238,6 +238,44 @@ Test(golden_sites, site_confirmed)
     assert_golden(&frame, "0801110100000000000000ba070b090200000000000000100f");
 }
 
+Test(golden_sites, site_offer)
+{
+    static const uint64_t prefixes[] = {4, 300};
+    static const uint64_t digests[] = {5, 6};
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_OFFER};
+
+    frame.body.site_offer = (struct site_offer){.stream = 2,
+                                                .number = 3,
+                                                .bits = 9,
+                                                .prefixes = prefixes,
+                                                .nprefixes = 2,
+                                                .digests = digests,
+                                                .ndigests = 2};
+    assert_golden(&frame, "0801110100000000000000c2072409020000000000000010031809220304ac022a100500"
+                          "0000000000000600000000000000");
+}
+
+Test(golden_sites, site_held)
+{
+    static const uint64_t held[] = {UINT64_MAX, 1};
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_SITE_HELD};
+
+    frame.body.site_held = (struct site_held){.stream = 2, .number = 3, .held = held, .nheld = 2};
+    assert_golden(
+        &frame,
+        "0801110100000000000000ca071d09020000000000000010031a10ffffffffffffffff0100000000000000");
+}
+
+Test(golden_sites, site_open_by_who_compares)
+{
+    const struct frame frame = {.version = 1,
+                                .correlation = 1,
+                                .kind = FRAME_SITE_OPEN,
+                                .body.site_open = {.stream = 2, .compares = true}};
+
+    assert_golden(&frame, "0801110100000000000000fa060b0902000000000000005801");
+}
+
 Test(golden_sites, site_marked_with_boots)
 {
     static const struct site_source ends[] = {

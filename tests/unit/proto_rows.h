@@ -486,6 +486,8 @@ static inline const struct binding_table *rows_table(enum frame_kind kind)
         [FRAME_SITE_FILTERS] = binding_site_filters,
         [FRAME_SITE_CONFIRM] = binding_site_confirm,
         [FRAME_SITE_CONFIRMED] = binding_site_confirmed,
+        [FRAME_SITE_OFFER] = binding_site_offer,
+        [FRAME_SITE_HELD] = binding_site_held,
         [FRAME_SITE_TAIL_REQUEST] = binding_site_tail_request,
         [FRAME_SITE_TAIL_REPLY] = binding_site_tail_reply,
         [FRAME_SITE_CURSOR_REQUEST] = binding_site_cursor_request,

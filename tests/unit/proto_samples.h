@@ -234,6 +234,8 @@ static inline void sample_by_hand(enum sample_size size, struct frame *out)
     case FRAME_SITE_FILTERS:
     case FRAME_SITE_CONFIRM:
     case FRAME_SITE_CONFIRMED:
+    case FRAME_SITE_OFFER:
+    case FRAME_SITE_HELD:
     case FRAME_SITE_CURSOR_REQUEST:
     case FRAME_SITE_CURSOR_REPLY:
     case FRAME_SITE_AGE_REQUEST:
