@@ -10,11 +10,13 @@
     X(site_rate_waits_total, "times", "batches that waited for site_rate")                        \
     X(site_streams_out, "streams", "filters that are being sent to another site (a gauge)")       \
     X(site_streams_in, "streams", "filters that are being received from another site (a gauge)")  \
-    X(site_wire_bytes_total, "bytes", "batches sent to other sites")                              \
+    X(site_wire_bytes_total, "bytes", "batches and offers sent to other sites")                   \
     X(site_keys_total, "keys", "fingerprints sent to other sites")                                \
     X(site_applied_keys_total, "keys", "fingerprints of other sites applied here")                \
     X(site_repeats_total, "records", "records of replicas not sent, as they had been")            \
     X(site_copies_total, "copies", "replicas of slot groups whose keys were sent as a whole")     \
+    X(site_offers_total, "offers", "questions which keys of a copy another site has")             \
+    X(site_skipped_keys_total, "keys", "fingerprints of copies not sent, as they are there")      \
     X(site_put_backs_total, "filters", "of which another site remembered more than this one has") \
     X(site_full_total, "batches", "batches that wait, as the filter here is full")                \
     X(site_pending_keys, "keys", "fingerprints read that are not applied elsewhere (a gauge)")    \

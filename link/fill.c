@@ -1,7 +1,8 @@
 /* Copies of replicas whose logs can't be gone on from: all that the readers of a slot group have,
- * range by range, and what they tell goes out as what is new does. A replica is followed from where
- * its log ended when its first range was told, once it has told all of them in one life: what it
- * has taken since is read from the log, and repeats nothing that is not there. */
+ * range by range, and what they tell goes out as what is new does, unless the other site holds it
+ * already (offer.c). A replica is followed from where its log ended when its first range was told,
+ * once it has told all of them in one life: what it has taken since is read from the log, and
+ * repeats nothing that is not there. */
 #include "base/heap.h"
 #include "link/private.h"
 
@@ -13,6 +14,7 @@ enum { PAGE_US = 4000000, AGAIN_US = 200000 };
 void fill_forget(struct outflow *outflow)
 {
     assert(!outflow->fill.asking);
+    offers_clear(outflow->self, outflow);
     outflow->fill = (struct fill){0};
 }
 
@@ -88,6 +90,13 @@ static void keep_sources(struct fill *fill, const struct router_copied *copied)
     fill->nsources = kept;
 }
 
+/* From the next slot group on, or from the beginning of this one. */
+static void begin_again(struct outflow *outflow, uint64_t again_us)
+{
+    offers_clear(outflow->self, outflow);
+    outflow->fill = (struct fill){.group = outflow->fill.group, .again_us = again_us};
+}
+
 /* Who has not told all of it is asked again later. */
 static void finish_group(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
@@ -106,12 +115,15 @@ static void finish_group(struct link *self, uint64_t now_us, struct outflow *out
         outflow_filled(self, outflow, &source);
     }
     outflow_unfilled(outflow, now_us, fill->group);
-    *fill = (struct fill){.group = fill->group, .again_us = fill->again_us};
+    begin_again(outflow, fill->again_us);
 }
 
-static void begin_again(struct fill *fill, uint64_t again_us)
+/* Its last range is told. It is finished once what was offered is answered, under the same epoch.
+ */
+static void end_group(struct outflow *outflow)
 {
-    *fill = (struct fill){.group = fill->group, .again_us = again_us};
+    outflow->fill.told = true;
+    offers_end(outflow);
 }
 
 static void on_page(void *owner, const struct router_copied *copied)
@@ -133,21 +145,22 @@ static void on_page(void *owner, const struct router_copied *copied)
         if (copied->status == STATUS_DEADLINE) {
             outflow_unfilled(outflow, copied->now_us, fill->group);
         }
-        begin_again(fill, copied->now_us + AGAIN_US);
+        begin_again(outflow, copied->now_us + AGAIN_US);
         return;
     }
     fill->epoch = copied->epoch;
-    if (!outflow_gather(outflow, copied->now_us, copied->keys, copied->nkeys)) {
+    if (!offers_take(self, copied->now_us, outflow, copied, fill->from,
+                     entry->document.content.shard_bits)) {
         outflow_close(self, outflow, STATUS_NOMEM, "out of memory");
         return;
     }
     keep_sources(fill, copied);
     if (fill->nsources == 0) {
-        begin_again(fill, copied->now_us + AGAIN_US); /* No replica has told all of it. */
+        begin_again(outflow, copied->now_us + AGAIN_US); /* No replica has told all of it. */
         return;
     }
     if (copied->last == UINT64_MAX) {
-        finish_group(self, copied->now_us, outflow);
+        end_group(outflow);
         return;
     }
     fill->from = copied->last + 1;
@@ -156,7 +169,7 @@ static void on_page(void *owner, const struct router_copied *copied)
         return;
     }
     if (!next_shard(&entry->document.content, fill->group, &shard)) {
-        finish_group(self, copied->now_us, outflow);
+        end_group(outflow);
     } else {
         fill->from = first_of(&entry->document.content, shard);
     }
@@ -215,7 +228,7 @@ static uint32_t needed_slots(const struct outflow *outflow, uint64_t now_us,
     return slots;
 }
 
-void fill_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
+static void ask_next(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
     struct fill *fill = &outflow->fill;
     const struct document_entry *entry = document_cache_find(router_documents(self->router),
@@ -227,11 +240,17 @@ void fill_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
         .owner = outflow,
     };
 
-    if (fill->asking || now_us < fill->again_us || entry == NULL || !outflow_has_room(outflow)) {
+    if (fill->asking || now_us < fill->again_us || entry == NULL) {
         return;
     }
     if (fill->active && fill->epoch != 0 && fill->epoch != entry->document.epoch) {
-        begin_again(fill, now_us);
+        begin_again(outflow, now_us);
+    }
+    if (fill->told && offers_are_done(outflow)) {
+        finish_group(self, now_us, outflow);
+    }
+    if (fill->told || !offers_have_room(self, outflow)) {
+        return;
     }
     if (!fill->active && !begin_group(outflow, now_us, &entry->document.content)) {
         return;
@@ -239,9 +258,18 @@ void fill_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
     question.from = fill->from;
     question.slots = needed_slots(outflow, now_us, &entry->document.content, fill->group);
     if (question.slots == 0) {
-        begin_again(fill, now_us + AGAIN_US); /* They are no readers any more. */
+        begin_again(outflow, now_us + AGAIN_US); /* They are no readers any more. */
         return;
     }
     fill->asking = true;
     router_copy(self->router, now_us, &question);
+}
+
+void fill_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    if (!offers_turn(self, now_us, outflow)) {
+        outflow_close(self, outflow, STATUS_NOMEM, "out of memory");
+    } else {
+        ask_next(self, now_us, outflow);
+    }
 }

@@ -466,6 +466,7 @@ static void open_stream(struct link *self, uint64_t now_us, struct inflow *inflo
         .room = room_of(self, inflow),
         .sources = inflow->sources,
         .nsources = inflow->nsources,
+        .compares = true,
     };
     if (open->stream == 0 || number_table_find(&self->inflows_by_stream, open->stream) != NULL ||
         !channel_send(self, channel, &frame)) {
@@ -542,6 +543,7 @@ static void forget(struct inflow *inflow)
     marked_fini(inflow);
     vouched_fini(inflow);
     places_fini(inflow);
+    held_fini(inflow);
     heap_free(inflow->sources);
     heap_free(inflow);
 }
@@ -554,7 +556,7 @@ static void forget_left(struct link *self)
     while (inflow != NULL) {
         struct inflow *next = TAILQ_NEXT(inflow, link);
 
-        if (inflow->places.asking == 0 && !inflow->own.asked) {
+        if (inflow->places.asking == 0 && !inflow->own.asked && !inflow->held_here.asking) {
             TAILQ_REMOVE(&self->leaving, inflow, link);
             forget(inflow);
         }
@@ -808,6 +810,7 @@ void inflows_fini(struct link *self)
     {
         inflow->places.asking = 0; /* The router is gone, and answers nobody any more. */
         inflow->own.asked = false;
+        inflow->held_here.asking = false;
     }
     forget_left(self);
 }

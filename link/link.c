@@ -445,6 +445,10 @@ static void take_frame(struct link *self, uint64_t now_us, struct channel *chann
         outflow_on_mark(self, now_us, channel, &frame->body.site_mark);
     } else if (frame->kind == FRAME_SITE_MARKED) {
         inflow_on_marked(self, channel, &frame->body.site_marked);
+    } else if (frame->kind == FRAME_SITE_OFFER) {
+        inflow_on_offer(self, now_us, channel, &frame->body.site_offer);
+    } else if (frame->kind == FRAME_SITE_HELD) {
+        outflow_on_held(self, now_us, channel, &frame->body.site_held);
     } else if (frame->kind == FRAME_SITE_CONFIRM) {
         confirms_on_confirm(self, now_us, channel, &frame->body.site_confirm);
     } else if (frame->kind == FRAME_SITE_CONFIRMED) {

@@ -510,6 +510,7 @@ static struct outflow *make(struct link *self, const struct channel *channel,
     outflow->keyset = open->keyset;
     outflow->room = open->room;
     way_begin(&outflow->way);
+    outflow->offers.answered = open->compares;
     buffer_init(&outflow->kept, SITE_BATCH_MAX_BYTES);
     TAILQ_INSERT_TAIL(&self->outflows, outflow, link);
     number_table_put(&self->outflows_by_stream, &outflow->entry, outflow->stream);

@@ -15,12 +15,14 @@
  *   own_boots.c ... in which boots
  *   marked.c    ... and of which moment all of the source is here
  *   vouched.c   ... at which no node here was put back, as the source knows
+ *   held.c      ... and what is here of what the source offers
  *   ages.c      ... which routers of this site ask for, or how much of it others have: ages.h
  *   confirms.c  ... which those then confirm
  *   outflow.c   streams that are sent: who is followed, what readers bring
  *   section.c   ... what was gathered, on its way as batches
  *   marks.c     ... which batch all that was acknowledged is in
  *   fill.c      ... and of copies of replicas
+ *   offer.c     ... of which the other site is asked first what it has of them: round.h
  *   put_back.c  ... and when others remember more of this site than it has
  *   alive.c     that streams go on, as greetings tell
  *   rest.c      ... and how far, where they have no traffic
@@ -116,6 +118,7 @@ struct link {
     struct put_backs put_backs;
 
     struct outflow_list outflows;
+    size_t offered; /* keys of copies that are gathered for offers, or offered */
     struct number_table outflows_by_stream;
     struct reader_list readers;
     struct site_source *rest_logs; /* of one greeting */

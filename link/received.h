@@ -123,6 +123,16 @@ struct vouched {
     bool all; /* it knows none of them */
 };
 
+/* An offer of the source, of which nodes here are asked. */
+struct held_here {
+    bool asking; /* the router */
+    uint64_t stream;
+    uint64_t number;
+    uint64_t *prefixes;
+    uint64_t *digests;
+    size_t nprefixes;
+};
+
 enum { INFLOW_MARKS = MARK_MAX_PENDING };
 
 /* A mark that is answered, until its batch is applied. */
@@ -181,6 +191,7 @@ struct inflow {
     struct places places; /* ... and how far the nodes here know that */
     struct own_boots own;
     struct vouched vouched;
+    struct held_here held_here;
     struct marked marked;
     struct inflow_evidence evidence;
     bool anew;                /* places that are being read are not gone on from */
@@ -316,6 +327,14 @@ void vouched_take(struct inflow *inflow, const struct site_marked *message);
 bool vouched_has_all(const struct inflow *inflow, const struct router_ends_told *told);
 void vouched_void(struct inflow *inflow);
 void vouched_fini(struct inflow *inflow);
+
+/* ---- held.c ---- */
+
+void inflow_on_offer(struct link *self, uint64_t now_us, struct channel *channel,
+                     const struct site_offer *message);
+
+/* Nothing is asked. */
+void held_fini(struct inflow *inflow);
 
 /* ---- marked.c ---- */
 

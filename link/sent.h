@@ -9,6 +9,7 @@
 #include "base/number_table.h"
 #include "link/link.h"
 #include "link/pace.h"
+#include "link/round.h"
 #include "link/way.h"
 #include "map/document_cache.h"
 #include "proto/codec.h"
@@ -128,12 +129,30 @@ struct outmark {
     size_t ends_capacity;
 };
 
+/* What of a copy is offered before it is sent: offer.c. */
+struct offers {
+    bool answered;        /* by whoever has opened the stream */
+    bool sized;           /* by the first keys of the slot group under way ... */
+    uint32_t bits;        /* ... so long are prefixes of ranges */
+    struct round gathers; /* what is told is gathered for the next offer ... */
+    uint64_t last;        /* ... all up to here */
+    bool whole;           /* ... and that is all of the slot group */
+    struct round round;   /* that is offered, or left to be sent */
+    uint64_t number;      /* of the last offer ... */
+    bool sent;            /* ... which has left */
+    uint64_t since_us;    /* ... and was made then */
+    size_t counted;       /* keys of these two that the link has counted */
+    uint32_t useless;     /* offers in a row of which too little was held ... */
+    uint64_t unoffered;   /* ... so this many keys are sent without */
+};
+
 /* The copy of one slot group, under way. */
 struct fill {
     bool active;
     bool asking;
     bool begun;     /* a range was told */
     uint32_t group; /* under way, or the last one */
+    bool told;      /* all of it is; what is offered of it is awaited */
     uint64_t from;  /* where the next range begins */
     uint64_t epoch; /* of the first one */
     uint64_t again_us;
@@ -163,6 +182,7 @@ struct outflow {
     size_t nreadings;
     size_t readings_room;
     struct fill fill;
+    struct offers offers;
 
     uint64_t *pending; /* keys that were read and not sent */
     size_t npending;
@@ -324,6 +344,30 @@ void put_back_fini(struct link *self);
 
 void fill_turn(struct link *self, uint64_t now_us, struct outflow *outflow);
 void fill_forget(struct outflow *outflow);
+
+/* ---- offer.c ---- */
+
+/* Is there room for another range? */
+bool offers_have_room(const struct link *self, const struct outflow *outflow);
+
+/* A range of a copy: all keys from `from` up to `last`, by what its document says of shards. False:
+ * memory is out. */
+MUST_USE bool offers_take(struct link *self, uint64_t now_us, struct outflow *outflow,
+                          const struct router_copied *copied, uint64_t from, uint32_t shard_bits);
+
+/* That was all of the slot group. */
+void offers_end(struct outflow *outflow);
+
+/* Is all that was taken sent, or held by the other site? */
+bool offers_are_done(const struct outflow *outflow);
+
+/* What was taken is told anew. */
+void offers_clear(struct link *self, struct outflow *outflow);
+
+/* What is due. False: memory is out. */
+MUST_USE bool offers_turn(struct link *self, uint64_t now_us, struct outflow *outflow);
+void outflow_on_held(struct link *self, uint64_t now_us, struct channel *channel,
+                     const struct site_held *message);
 
 /* ---- readers.c ---- */
 

@@ -155,7 +155,8 @@
     X(SITE_LOSS_KEEPS_PLACES)  \
     X(SITE_MEMORY_OUTLIVES)    \
     X(SITE_HELD_BY_ONE)        \
-    X(SITE_HELD_BY_HALF)
+    X(SITE_HELD_BY_HALF)       \
+    X(SITE_HELD_OR_NOT)
 
 #define MUTANT_ENUM(name) MUTANT_##name,
 enum mutant { MUTANT_NONE, MUTANT_TABLE(MUTANT_ENUM) };

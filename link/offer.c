@@ -1,0 +1,229 @@
+/* What is offered of copies, so that the other site says what of it is there: that is not sent.
+ * Ranges of a copy are gathered, and offered together; while one offer is under way the next one is
+ * gathered. It says nothing that is not sent if there is no answer; and an answer counts for the
+ * very offer that it names, of this stream, so that one that comes late or twice means nothing.
+ *
+ * Whoever is being filled holds none of it. Offers of which too little is held are made more and
+ * more seldom; what is told in between is sent as it is. */
+#include "link/private.h"
+
+#include <string.h>
+
+enum {
+    OFFERS_KEYS = 1 << 23,    /* gathered and offered, of all streams: what is more waits */
+    OFFER_US = 10000000,      /* so long an answer is waited for */
+    OFFER_USELESS_PART = 8,   /* an offer was of use if 1 in so many keys was held */
+    OFFER_MOST_DOUBLINGS = 5, /* of ROUND_KEYS, that are sent without offer */
+};
+
+static void note_keys(struct link *self, struct offers *offers)
+{
+    size_t now = offers->gathers.nkeys + offers->round.nkeys;
+
+    self->offered += now;
+    self->offered -= offers->counted;
+    offers->counted = now;
+}
+
+void offers_clear(struct link *self, struct outflow *outflow)
+{
+    struct offers *offers = &outflow->offers;
+
+    round_clear(&offers->gathers);
+    round_clear(&offers->round);
+    offers->sized = offers->whole = false;
+    note_keys(self, offers);
+}
+
+bool offers_have_room(const struct link *self, const struct outflow *outflow)
+{
+    const struct offers *offers = &outflow->offers;
+
+    return outflow_has_room(outflow) && offers->gathers.nkeys < ROUND_KEYS &&
+           self->offered < OFFERS_KEYS;
+}
+
+bool offers_are_done(const struct outflow *outflow)
+{
+    return outflow->offers.gathers.nkeys == 0 && outflow->offers.round.nkeys == 0 &&
+           outflow->offers.round.state == ROUND_GATHERS;
+}
+
+void offers_end(struct outflow *outflow)
+{
+    outflow->offers.whole = true;
+}
+
+/* ---- what is told ---- */
+
+static bool is_to_be_offered(const struct offers *offers)
+{
+    return offers->answered && (offers->unoffered == 0 || offers->gathers.nkeys > 0) &&
+           offers->bits != ROUND_UNOFFERED;
+}
+
+bool offers_take(struct link *self, uint64_t now_us, struct outflow *outflow,
+                 const struct router_copied *copied, uint64_t from, uint32_t shard_bits)
+{
+    struct offers *offers = &outflow->offers;
+    bool done;
+
+    if (!offers->sized && copied->nkeys > 0) {
+        offers->bits = round_bits(from, copied->last, copied->nkeys, shard_bits);
+        offers->sized = true;
+    }
+    offers->last = copied->last;
+    if (copied->nkeys == 0) {
+        return true;
+    }
+    if (!is_to_be_offered(offers)) {
+        offers->unoffered -= least(offers->unoffered, copied->nkeys);
+        return outflow_gather(outflow, now_us, copied->keys, copied->nkeys);
+    }
+    done = round_gather(&offers->gathers, copied->keys, copied->nkeys);
+    note_keys(self, offers);
+    return done;
+}
+
+/* ---- offers ---- */
+
+/* It was of no use, or was not answered at all. */
+static void note_useless(struct offers *offers, uint32_t doublings)
+{
+    offers->useless = doublings < OFFER_MOST_DOUBLINGS ? doublings + 1 : OFFER_MOST_DOUBLINGS;
+    offers->unoffered = (uint64_t)ROUND_KEYS << (offers->useless - 1);
+}
+
+static void note_use(struct offers *offers)
+{
+    const struct round *round = &offers->round;
+
+    if (round->total - round->nkeys < round->total / OFFER_USELESS_PART) {
+        note_useless(offers, offers->useless);
+    } else {
+        offers->useless = 0;
+    }
+}
+
+static void send_offer(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    struct offers *offers = &outflow->offers;
+    struct channel *channel = channel_find(self, outflow->channel);
+    const struct round *round = &offers->round;
+    const size_t bytes = round->nprefixes * (PULL_PARTS + 1) * sizeof(uint64_t);
+    const struct frame frame = {
+        .kind = FRAME_SITE_OFFER,
+        .body.site_offer = {.stream = outflow->stream,
+                            .number = offers->number,
+                            .bits = round->bits,
+                            .prefixes = round->prefixes,
+                            .nprefixes = round->nprefixes,
+                            .digests = round->digests,
+                            .ndigests = round->nprefixes * PULL_PARTS},
+    };
+
+    if (channel != NULL && channel_send(self, channel, &frame)) {
+        offers->sent = true;
+        token_bucket_take(&self->rate, now_us, self->config.rate > 0 ? bytes : 0,
+                          self->config.rate > 0 ? self->config.rate : 1);
+        link_count(self, LINK_site_offers_total, 1);
+        link_count(self, LINK_site_wire_bytes_total, bytes);
+    }
+}
+
+/* There is one more to be sent, unless the rest is left. */
+static void begin_offer(uint64_t now_us, struct offers *offers)
+{
+    if (offers->round.state == ROUND_OFFERED) {
+        offers->number++;
+        offers->sent = false;
+        offers->since_us = now_us;
+    }
+}
+
+/* Enough is gathered, or nothing more will be. */
+static bool is_enough(const struct link *self, const struct offers *offers)
+{
+    return offers->gathers.nkeys > 0 &&
+           (offers->whole || offers->gathers.nkeys >= ROUND_KEYS || self->offered >= OFFERS_KEYS);
+}
+
+/* False: memory is out. */
+static bool begin_round(uint64_t now_us, struct offers *offers)
+{
+    offers->round = offers->gathers;
+    offers->gathers = (struct round){0};
+    if (!round_close(&offers->round, offers->bits, offers->whole ? UINT64_MAX : offers->last,
+                     &offers->gathers)) {
+        return false;
+    }
+    begin_offer(now_us, offers);
+    return true;
+}
+
+/* What the other site lacks goes as other keys do, a part at a time. False: memory is out. */
+static bool send_left(uint64_t now_us, struct outflow *outflow)
+{
+    struct round *round = &outflow->offers.round;
+
+    while (round->at < round->nkeys && outflow_has_room(outflow)) {
+        size_t left = round->nkeys - round->at;
+        size_t part = left < SITE_BATCH_MAX_KEYS ? left : SITE_BATCH_MAX_KEYS;
+
+        if (!outflow_gather(outflow, now_us, round->keys + round->at, part)) {
+            return false;
+        }
+        round->at += part;
+    }
+    if (round->at == round->nkeys) {
+        round_clear(round);
+    }
+    return true;
+}
+
+bool offers_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    struct offers *offers = &outflow->offers;
+    bool done = true;
+
+    if (offers->round.state == ROUND_OFFERED && now_us - offers->since_us >= OFFER_US) {
+        round_leave(&offers->round);
+        note_useless(offers, OFFER_MOST_DOUBLINGS);
+    }
+    if (offers->round.state == ROUND_LEFT) {
+        done = send_left(now_us, outflow);
+    }
+    if (done && offers->round.state == ROUND_GATHERS && is_enough(self, offers)) {
+        done = begin_round(now_us, offers);
+    }
+    if (offers->round.state == ROUND_OFFERED && !offers->sent) {
+        send_offer(self, now_us, outflow);
+    }
+    note_keys(self, offers);
+    return done;
+}
+
+void outflow_on_held(struct link *self, uint64_t now_us, struct channel *channel,
+                     const struct site_held *message)
+{
+    struct outflow *outflow = outflow_of(self, channel, message->stream);
+    struct offers *offers = outflow != NULL ? &outflow->offers : NULL;
+    size_t before;
+
+    if (outflow == NULL || outflow->over || offers->round.state != ROUND_OFFERED ||
+        message->number != offers->number) {
+        return; /* Nobody waits for it any more. */
+    }
+    if (message->nheld != offers->round.nprefixes) {
+        outflow_close(self, outflow, STATUS_MALFORMED, "the answer to an offer is of other ranges");
+        return;
+    }
+    before = offers->round.nkeys;
+    round_take(&offers->round, message->held);
+    link_count(self, LINK_site_skipped_keys_total, before - offers->round.nkeys);
+    if (offers->round.state == ROUND_LEFT) {
+        note_use(offers);
+    }
+    begin_offer(now_us, offers);
+    note_keys(self, offers);
+}
