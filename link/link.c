@@ -173,6 +173,7 @@ enum status link_create(const struct link_config *config, const struct effects *
                           : config->window > LINK_WINDOW_MAX ? LINK_WINDOW_MAX
                                                              : config->window;
     self->config.held = config->held != 0 ? config->held : LINK_HELD_BYTES;
+    self->config.offered = config->offered != 0 ? config->offered : LINK_OFFERED_KEYS;
     self->inner = *inner;
     self->outer = *outer;
     self->router_effects = (struct effects){

@@ -50,6 +50,7 @@ enum {
     LINK_WINDOW_MIN = 1 << 16,
     LINK_WINDOW_MAX = 1 << 30,
     LINK_HELD_BYTES = 256 << 20,
+    LINK_OFFERED_KEYS = 512, /* 8 for each part of a range, of which digests cost 8 bytes */
 };
 
 /* Another site. */
@@ -67,10 +68,12 @@ struct link_config {
     uint32_t npeers;
     uint64_t flush_us;         /* what is to be sent waits so long for more */
     uint64_t mark_interval_us; /* marks that somebody wants are begun so often; 0: never */
-    uint64_t window; /* bytes of batches that a stream may be sent before they are applied */
-    uint64_t held;   /* bytes of batches that wait until they are applied, of all streams together:
-                        by that they are given less than `window`; 0: LINK_HELD_BYTES */
-    uint64_t rate;   /* bytes of batches that are sent in a second, to all sites; 0: no bound */
+    uint64_t window;  /* bytes of batches that a stream may be sent before they are applied */
+    uint64_t held;    /* bytes of batches that wait until they are applied, of all streams together:
+                         by that they are given less than `window`; 0: LINK_HELD_BYTES */
+    uint32_t offered; /* keys that a range of a copy has at least of which the other site is asked
+                         first what it has: fewer are sent; 0: LINK_OFFERED_KEYS */
+    uint64_t rate;    /* bytes of batches that are sent in a second, to all sites; 0: no bound */
     char endpoint[DOCUMENT_TEXT_BYTES]; /* where its own site's processes reach it; "": nowhere,
                                            and coordinators are told of no link */
     bool curve;                         /* ... by CURVE */

@@ -69,7 +69,8 @@ bool offers_take(struct link *self, uint64_t now_us, struct outflow *outflow,
     bool done;
 
     if (!offers->sized && copied->nkeys > 0) {
-        offers->bits = round_bits(from, copied->last, copied->nkeys, shard_bits);
+        offers->bits = round_bits(from, copied->last, copied->nkeys, shard_bits,
+                                  self->config.offered);
         offers->sized = true;
     }
     offers->last = copied->last;
@@ -149,12 +150,12 @@ static bool is_enough(const struct link *self, const struct offers *offers)
 }
 
 /* False: memory is out. */
-static bool begin_round(uint64_t now_us, struct offers *offers)
+static bool begin_round(const struct link *self, uint64_t now_us, struct offers *offers)
 {
     offers->round = offers->gathers;
     offers->gathers = (struct round){0};
-    if (!round_close(&offers->round, offers->bits, offers->whole ? UINT64_MAX : offers->last,
-                     &offers->gathers)) {
+    if (!round_close(&offers->round, offers->bits, self->config.offered,
+                     offers->whole ? UINT64_MAX : offers->last, &offers->gathers)) {
         return false;
     }
     begin_offer(now_us, offers);
@@ -194,7 +195,7 @@ bool offers_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
         done = send_left(now_us, outflow);
     }
     if (done && offers->round.state == ROUND_GATHERS && is_enough(self, offers)) {
-        done = begin_round(now_us, offers);
+        done = begin_round(self, now_us, offers);
     }
     if (offers->round.state == ROUND_OFFERED && !offers->sent) {
         send_offer(self, now_us, outflow);

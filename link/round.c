@@ -38,7 +38,8 @@ static uint64_t last_of(uint64_t prefix, uint32_t bits)
 }
 
 /* As long as parts of the next longer ones would have enough, too. */
-uint32_t round_bits(uint64_t first, uint64_t last, size_t nkeys, uint32_t shard_bits)
+uint32_t round_bits(uint64_t first, uint64_t last, size_t nkeys, uint32_t shard_bits,
+                    uint32_t least)
 {
     double whole = (double)nkeys / ((double)(last - first) + 1) * 0x1p64;
     uint32_t bits = 0;
@@ -49,7 +50,7 @@ uint32_t round_bits(uint64_t first, uint64_t last, size_t nkeys, uint32_t shard_
         bits++;
         whole /= 2;
     }
-    return whole < (double)PULL_PARTS * ROUND_LEAST_KEYS ? ROUND_UNOFFERED : bits;
+    return whole < (double)least ? ROUND_UNOFFERED : bits;
 }
 
 /* The first key behind the range that the one at `at` is in. */
@@ -154,7 +155,8 @@ static size_t count_whole(const struct round *self, uint32_t bits, uint64_t last
     return whole;
 }
 
-bool round_close(struct round *self, uint32_t bits, uint64_t last, struct round *rest)
+bool round_close(struct round *self, uint32_t bits, uint32_t least, uint64_t last,
+                 struct round *rest)
 {
     size_t whole = bits == ROUND_UNOFFERED ? 0 : count_whole(self, bits, last);
 
@@ -167,6 +169,7 @@ bool round_close(struct round *self, uint32_t bits, uint64_t last, struct round 
         return false;
     }
     self->nkeys = self->total = whole;
+    self->least = least;
     offer(self, bits);
     return true;
 }
@@ -203,7 +206,7 @@ static bool is_worth_more(const struct round *self)
     uint32_t bits = self->bits + PULL_PART_BITS;
 
     return self->nkeys > 0 && bits <= PULL_MAX_PARENT_BITS &&
-           self->nkeys / count_ranges(self, bits) >= (size_t)PULL_PARTS * ROUND_LEAST_KEYS;
+           self->nkeys / count_ranges(self, bits) >= self->least;
 }
 
 void round_take(struct round *self, const uint64_t *held)

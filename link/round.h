@@ -31,8 +31,7 @@
 enum {
     ROUND_KEYS = 1 << 19,   /* are enough for an offer */
     ROUND_PART_KEYS = 1024, /* so many a part, or up to twice as many, are offered first, where
-                               shards are that large ... */
-    ROUND_LEAST_KEYS = 8,   /* ... and with fewer than this digests are not worth their bytes */
+                               shards are that large */
     ROUND_UNOFFERED = 255,
 };
 
@@ -46,7 +45,8 @@ struct round {
     size_t at;    /* LEFT: so many are sent */
     size_t total; /* that were offered first */
 
-    uint32_t bits; /* of the ranges that are offered */
+    uint32_t least; /* keys a range that are worth an offer */
+    uint32_t bits;  /* of the ranges that are offered */
     uint64_t *prefixes;
     size_t nprefixes;
     size_t prefixes_room;
@@ -56,9 +56,10 @@ struct round {
 
 void round_clear(struct round *self);
 
-/* How long prefixes of ranges should be, by so many keys from `first` to `last`; ROUND_UNOFFERED:
- * they are so few for their shards that all of them are better sent. */
-uint32_t round_bits(uint64_t first, uint64_t last, size_t nkeys, uint32_t shard_bits);
+/* How long prefixes of ranges should be, by so many keys from `first` to `last`; ROUND_UNOFFERED: a
+ * range of one shard would have fewer than `least`, so that they are better sent. */
+uint32_t round_bits(uint64_t first, uint64_t last, size_t nkeys, uint32_t shard_bits,
+                    uint32_t least);
 
 /* More of the keys, above those before. */
 MUST_USE bool round_gather(struct round *self, const uint64_t *keys, size_t count);
@@ -66,7 +67,8 @@ MUST_USE bool round_gather(struct round *self, const uint64_t *keys, size_t coun
 /* All keys up to `last` are gathered. Those of whole ranges are offered; the others go to `rest`,
  * which is empty. Of no whole range, or without memory for an offer: all are LEFT. False: nothing
  * was done. */
-MUST_USE bool round_close(struct round *self, uint32_t bits, uint64_t last, struct round *rest);
+MUST_USE bool round_close(struct round *self, uint32_t bits, uint32_t least, uint64_t last,
+                          struct round *rest);
 
 /* The answer, a word for each range. Then it is OFFERED once more, or what the other site lacks is
  * LEFT; that also where there is no memory for another offer. */

@@ -39,6 +39,7 @@ static struct link_config configure(const struct sites_link *self)
         .mark_interval_us = all->settings.mark_interval_us,
         .window = all->settings.window,
         .held = all->settings.held,
+        .offered = all->settings.offered,
         .rate = all->settings.rate,
     };
 

@@ -23,6 +23,7 @@ struct sites_settings {
     uint64_t mark_interval_us;
     uint64_t window;
     uint64_t held;
+    uint32_t offered;
     uint64_t rate;
     struct sim_weather weather;      /* between them */
     struct create_parameters filter; /* as it is created at the first one */

@@ -1,5 +1,6 @@
 /* What is offered of a stretch of a copy, and what is dropped of it: nothing that the other site
  * lacks, whatever either of them has. */
+#include "link/link.h"
 #include "link/round.h"
 #include "log/run_digest.h"
 #include "tests/support/random.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 200000 };
+enum { MOST = 200000, LEAST = LINK_OFFERED_KEYS };
 
 static uint64_t keys[MOST];
 static struct round one;
@@ -86,11 +87,11 @@ static void answer(const uint64_t *theirs, size_t count)
  * has taken. */
 static size_t offer_to(size_t nkeys, const uint64_t *theirs, size_t count)
 {
-    uint32_t bits = round_bits(first, last, nkeys, 4);
+    uint32_t bits = round_bits(first, last, nkeys, 4, LEAST);
     size_t digests = 0;
 
     cr_assert(round_gather(&one, keys, nkeys));
-    cr_assert(round_close(&one, bits, last, &rest));
+    cr_assert(round_close(&one, bits, LEAST, last, &rest));
     cr_assert_eq(rest.nkeys, 0);
     while (one.state == ROUND_OFFERED) {
         digests += one.nprefixes * PULL_PARTS;
@@ -170,7 +171,7 @@ Test(link_round, what_is_not_answered_is_left)
     size_t count = make_keys(&random, 70000);
 
     cr_assert(round_gather(&one, keys, count));
-    cr_assert(round_close(&one, round_bits(first, last, count, 4), last, &rest));
+    cr_assert(round_close(&one, round_bits(first, last, count, 4, LEAST), LEAST, last, &rest));
     cr_assert_eq(one.state, ROUND_OFFERED);
     round_leave(&one);
     cr_assert_eq(one.nkeys, count);
@@ -190,7 +191,7 @@ Test(link_round, only_whole_ranges_are_offered)
     }
     cr_assert_gt(whole, 0);
     cr_assert(round_gather(&one, keys, count / 2 + 1));
-    cr_assert(round_close(&one, bits, cut, &rest));
+    cr_assert(round_close(&one, bits, LEAST, cut, &rest));
     cr_assert_eq(one.nkeys, whole);
     cr_assert_eq(rest.nkeys, count / 2 + 1 - whole);
     cr_assert_arr_eq(rest.keys, keys + whole, rest.nkeys * sizeof keys[0]);
@@ -204,7 +205,7 @@ Test(link_round, of_no_whole_range_all_is_left)
     size_t count = make_keys(&random, 1000);
 
     cr_assert(round_gather(&one, keys, count / 2));
-    cr_assert(round_close(&one, 4, keys[count / 2 - 1], &rest));
+    cr_assert(round_close(&one, 4, LEAST, keys[count / 2 - 1], &rest));
     cr_assert_eq(one.state, ROUND_LEFT);
     cr_assert_eq(one.nkeys, count / 2);
     cr_assert_eq(rest.nkeys, 0);
@@ -219,7 +220,7 @@ Test(link_round, ranges_beyond_one_offer_come_with_the_next_one)
         keys[i] = (uint64_t)i << 40;
     }
     cr_assert(round_gather(&one, keys, count));
-    cr_assert(round_close(&one, 24, UINT64_MAX, &rest));
+    cr_assert(round_close(&one, 24, LEAST, UINT64_MAX, &rest));
     cr_assert_eq(one.nprefixes, SITE_MAX_OFFERED);
     cr_assert_eq(one.nkeys, SITE_MAX_OFFERED);
     cr_assert_eq(rest.nkeys, 5);
@@ -227,10 +228,12 @@ Test(link_round, ranges_beyond_one_offer_come_with_the_next_one)
 
 Test(link_round, ranges_are_as_large_as_it_is_worth)
 {
-    cr_assert_eq(round_bits(0, UINT64_MAX, 2000000, 0), 4);
-    cr_assert_eq(round_bits(0, UINT64_MAX / 2, 1000000, 0), 4, "half of them, in half of the room");
-    cr_assert_eq(round_bits(0, UINT64_MAX, 1000000000, 6), 13);
-    cr_assert_eq(round_bits(0, UINT64_MAX, 2000000, 8), 8, "no range is of two shards");
-    cr_assert_eq(round_bits(0, UINT64_MAX, 2000000, 12), ROUND_UNOFFERED, "too few for digests");
-    cr_assert_eq(round_bits(5, 5, 1, 0), PULL_MAX_PARENT_BITS);
+    cr_assert_eq(round_bits(0, UINT64_MAX, 2000000, 0, LEAST), 4);
+    cr_assert_eq(round_bits(0, UINT64_MAX / 2, 1000000, 0, LEAST), 4,
+                 "half of them, in half of the room");
+    cr_assert_eq(round_bits(0, UINT64_MAX, 1000000000, 6, LEAST), 13);
+    cr_assert_eq(round_bits(0, UINT64_MAX, 2000000, 8, LEAST), 8, "no range is of two shards");
+    cr_assert_eq(round_bits(0, UINT64_MAX, 2000000, 12, LEAST), ROUND_UNOFFERED,
+                 "too few for digests");
+    cr_assert_eq(round_bits(5, 5, 1, 0, LEAST), PULL_MAX_PARENT_BITS);
 }
