@@ -14,7 +14,7 @@
     X(site_keys_total, "keys", "fingerprints sent to other sites")                                \
     X(site_applied_keys_total, "keys", "fingerprints of other sites applied here")                \
     X(site_repeats_total, "records", "records of replicas not sent, as they had been")            \
-    X(site_copies_total, "copies", "replicas of slot groups whose keys were sent as a whole")     \
+    X(site_copies_total, "copies", "replicas of slot groups of which all was sent, or is there")  \
     X(site_offers_total, "offers", "questions which keys of a copy another site has")             \
     X(site_skipped_keys_total, "keys", "fingerprints of copies not sent, as they are there")      \
     X(site_put_backs_total, "filters", "of which another site remembered more than this one has") \
