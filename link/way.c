@@ -3,7 +3,7 @@
 #include "site/batch.h"
 
 enum {
-    BATCHES = 4,   /* that fill what may be under way, at least */
+    BATCHES = 16,  /* that fill what may be under way, at least */
     KEY_BYTES = 8, /* of the code, at most */
 };
 
@@ -14,7 +14,7 @@ static uint64_t between(uint64_t value, uint64_t least, uint64_t most)
 
 void way_begin(struct way *self)
 {
-    self->bytes = WAY_FIRST_BYTES;
+    self->bytes = WAY_LEAST_BYTES;
 }
 
 /* Twice as much in each round trip, as TCP begins; or what has got there in a second. */

@@ -2,8 +2,9 @@
  *
  * What is under way holds up all that comes behind it by the same connection: marks, answers, and
  * what tells either side that the other one is there. So it is as much as gets there in about a
- * second: little by a slow line, and all that there is room for by a fast one. A batch is a part of
- * that, as nothing is heard while one is coming.
+ * second by a fast line, and no more than WAY_LEAST_BYTES by a slow one. It is not less, as nodes
+ * that take their time are no slow line. A batch is a small part of that, as nothing is heard while
+ * one is coming.
  *
  * Errors:  none.
  * Threads: none; pure.
@@ -14,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WAY_LEAST_BYTES = 64 << 10, WAY_FIRST_BYTES = 128 << 10, WAY_US = 1000000 };
+enum { WAY_LEAST_BYTES = 1 << 20, WAY_US = 1000000 };
 
 struct way {
     uint64_t bytes; /* that may be under way */
