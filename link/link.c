@@ -449,7 +449,7 @@ static void take_frame(struct link *self, uint64_t now_us, struct channel *chann
     } else if (frame->kind == FRAME_SITE_OFFER) {
         inflow_on_offer(self, now_us, channel, &frame->body.site_offer);
     } else if (frame->kind == FRAME_SITE_HELD) {
-        outflow_on_held(self, now_us, channel, &frame->body.site_held);
+        outflow_on_held(self, channel, &frame->body.site_held);
     } else if (frame->kind == FRAME_SITE_CONFIRM) {
         confirms_on_confirm(self, now_us, channel, &frame->body.site_confirm);
     } else if (frame->kind == FRAME_SITE_CONFIRMED) {

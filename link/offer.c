@@ -125,6 +125,7 @@ static void send_offer(struct link *self, uint64_t now_us, struct outflow *outfl
 
     if (channel != NULL && channel_send(self, channel, &frame)) {
         offers->sent = true;
+        offers->since_us = now_us;
         token_bucket_take(&self->rate, now_us, self->config.rate > 0 ? bytes : 0,
                           self->config.rate > 0 ? self->config.rate : 1);
         link_count(self, LINK_site_offers_total, 1);
@@ -133,12 +134,11 @@ static void send_offer(struct link *self, uint64_t now_us, struct outflow *outfl
 }
 
 /* There is one more to be sent, unless the rest is left. */
-static void begin_offer(uint64_t now_us, struct offers *offers)
+static void begin_offer(struct offers *offers)
 {
     if (offers->round.state == ROUND_OFFERED) {
         offers->number++;
         offers->sent = false;
-        offers->since_us = now_us;
     }
 }
 
@@ -150,7 +150,7 @@ static bool is_enough(const struct link *self, const struct offers *offers)
 }
 
 /* False: memory is out. */
-static bool begin_round(const struct link *self, uint64_t now_us, struct offers *offers)
+static bool begin_round(const struct link *self, struct offers *offers)
 {
     offers->round = offers->gathers;
     offers->gathers = (struct round){0};
@@ -158,7 +158,7 @@ static bool begin_round(const struct link *self, uint64_t now_us, struct offers 
                      offers->whole ? UINT64_MAX : offers->last, &offers->gathers)) {
         return false;
     }
-    begin_offer(now_us, offers);
+    begin_offer(offers);
     return true;
 }
 
@@ -187,7 +187,8 @@ bool offers_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
     struct offers *offers = &outflow->offers;
     bool done = true;
 
-    if (offers->round.state == ROUND_OFFERED && now_us - offers->since_us >= OFFER_US) {
+    if (offers->round.state == ROUND_OFFERED && offers->sent &&
+        now_us - offers->since_us >= OFFER_US) {
         round_leave(&offers->round);
         note_useless(offers, OFFER_MOST_DOUBLINGS);
     }
@@ -195,23 +196,23 @@ bool offers_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
         done = send_left(now_us, outflow);
     }
     if (done && offers->round.state == ROUND_GATHERS && is_enough(self, offers)) {
-        done = begin_round(self, now_us, offers);
+        done = begin_round(self, offers);
     }
-    if (offers->round.state == ROUND_OFFERED && !offers->sent) {
+    if (offers->round.state == ROUND_OFFERED && !offers->sent &&
+        section_rate_allows(self, now_us)) {
         send_offer(self, now_us, outflow);
     }
     note_keys(self, offers);
     return done;
 }
 
-void outflow_on_held(struct link *self, uint64_t now_us, struct channel *channel,
-                     const struct site_held *message)
+void outflow_on_held(struct link *self, struct channel *channel, const struct site_held *message)
 {
     struct outflow *outflow = outflow_of(self, channel, message->stream);
     struct offers *offers = outflow != NULL ? &outflow->offers : NULL;
     size_t before;
 
-    if (outflow == NULL || outflow->over || offers->round.state != ROUND_OFFERED ||
+    if (outflow == NULL || outflow->over || offers->round.state != ROUND_OFFERED || !offers->sent ||
         message->number != offers->number) {
         return; /* Nobody waits for it any more. */
     }
@@ -225,6 +226,6 @@ void outflow_on_held(struct link *self, uint64_t now_us, struct channel *channel
     if (offers->round.state == ROUND_LEFT) {
         note_use(offers);
     }
-    begin_offer(now_us, offers);
+    begin_offer(offers);
     note_keys(self, offers);
 }

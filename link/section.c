@@ -91,7 +91,7 @@ bool section_may_send(const struct outflow *outflow)
 }
 
 /* All streams share the rate: whoever overdraws it makes the next one wait. */
-static bool rate_allows(const struct link *self, uint64_t now_us)
+bool section_rate_allows(const struct link *self, uint64_t now_us)
 {
     return self->config.rate == 0 || token_bucket_ready_us(&self->rate, now_us) <= now_us;
 }
@@ -217,7 +217,7 @@ static bool holds_back(struct link *self, uint64_t now_us, struct outflow *outfl
 {
     bool waits = outflow->section.active || is_due(self, outflow, now_us);
 
-    if (!waits || rate_allows(self, now_us)) {
+    if (!waits || section_rate_allows(self, now_us)) {
         outflow->held_back = false;
         return false;
     }

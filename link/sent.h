@@ -140,7 +140,7 @@ struct offers {
     struct round round;   /* that is offered, or left to be sent */
     uint64_t number;      /* of the last offer ... */
     bool sent;            /* ... which has left */
-    uint64_t since_us;    /* ... and was made then */
+    uint64_t since_us;    /* ... then */
     size_t counted;       /* keys of these two that the link has counted */
     uint32_t useless;     /* offers in a row of which too little was held ... */
     uint64_t unoffered;   /* ... so this many keys are sent without */
@@ -292,6 +292,9 @@ void outflow_stall_if_full(struct outflow *outflow);
 /* Is there room for another batch at the other side, and none that could not be sent? */
 bool section_may_send(const struct outflow *outflow);
 
+/* Is what was sent to all sites paid for? */
+bool section_rate_allows(const struct link *self, uint64_t now_us);
+
 /* When a batch may leave by the rate, where one waits for that; UINT64_MAX: none does. */
 uint64_t section_next_us(const struct link *self, const struct outflow *outflow);
 
@@ -366,8 +369,7 @@ void offers_clear(struct link *self, struct outflow *outflow);
 
 /* What is due. False: memory is out. */
 MUST_USE bool offers_turn(struct link *self, uint64_t now_us, struct outflow *outflow);
-void outflow_on_held(struct link *self, uint64_t now_us, struct channel *channel,
-                     const struct site_held *message);
+void outflow_on_held(struct link *self, struct channel *channel, const struct site_held *message);
 
 /* ---- readers.c ---- */
 

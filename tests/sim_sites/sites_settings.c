@@ -69,10 +69,11 @@ static void draw_links(struct sites_settings *self, struct sim_random *random)
     self->mark_interval_us = sim_random_between(random, 20 * MS, 250 * MS);
     self->window = sim_random_chance(random, SMALL_WINDOW_PERMILLE) ? LINK_WINDOW_MIN : 1 << 20;
     self->held = sim_random_chance(random, SMALL_HELD_PERMILLE) ? LINK_WINDOW_MIN : 0;
-    self->offered = self->flush_us % 2 == 0; /* Few keys, too; or hardly ever. */
     self->rate = sim_random_chance(random, SLOW_WIRE_PERMILLE)
                      ? sim_random_between(random, 500, 8000)
                      : 0;
+    /* A few keys, too, which takes a line that is not slow; or hardly ever. */
+    self->offered = self->rate == 0 && self->flush_us % 2 == 0;
 }
 
 /* ---- the filter ---- */
