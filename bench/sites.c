@@ -123,6 +123,7 @@ static void measure_far(struct sites_bench *bench)
     sites_bench_lag(bench);
     sites_bench_bytes(bench);
     sites_bench_local(bench);
+    sites_bench_compare(bench);
     sites_bench_narrow(bench);
     sites_bench_cut(bench);
 }

@@ -395,6 +395,53 @@ void sites_bench_bytes(struct sites_bench *self)
     bytes_at(self, "bytes a key at as many as it takes", 0, 6.6);
 }
 
+/* ---- comparing ---- */
+
+/* Of the copy that the second site orders of the first one; keys sent or not sent. */
+static bool compare(const struct sites_bench *self, uint64_t *skipped, uint64_t *sent,
+                    uint64_t *took_us)
+{
+    uint64_t skipped_before = 0;
+    uint64_t sent_before = 0;
+    uint64_t begun_us = hub_now_us();
+    bool good = sites_clusters_counter(&self->clusters, 0, "site_skipped_keys_total",
+                                       &skipped_before) &&
+                sites_clusters_counter(&self->clusters, 0, "site_keys_total", &sent_before) &&
+                sites_clusters_command(&self->clusters, 1, "site resync linked site-1") &&
+                sites_clusters_counter(&self->clusters, 0, "site_skipped_keys_total", skipped) &&
+                sites_clusters_counter(&self->clusters, 0, "site_keys_total", sent);
+
+    *took_us = hub_now_us() - begun_us;
+    *skipped -= skipped_before;
+    *sent -= sent_before;
+    return good;
+}
+
+void sites_bench_compare(struct sites_bench *self)
+{
+    char name[NAME_BYTES];
+    struct sites_row row = {
+        .name = name_at(self, "bytes a 1,000 keys that both have, compared", name),
+        .unit = "B",
+        .goal = NAN};
+    uint64_t before;
+    uint64_t skipped = 0;
+    uint64_t sent = 0;
+    uint64_t took_us = 0;
+    bool good;
+
+    tell(self, "comparing");
+    rest(REST_SECONDS);
+    before = atomic_load(&self->clusters.relay.bytes);
+    good = compare(self, &skipped, &sent, &took_us) && skipped + sent > 0;
+    row.value = (double)(atomic_load(&self->clusters.relay.bytes) - before) * 1e3 /
+                (double)(skipped + sent + 1);
+    (void)snprintf(row.note, sizeof row.note,
+                   "both ways; %.1f M keys in %.2f s, of which %" PRIu64 " were sent",
+                   (double)(skipped + sent) / 1e6, (double)took_us / 1e6, sent);
+    print_row(self, &row, good);
+}
+
 /* ---- idle ---- */
 
 static void idle_with(struct sites_bench *self, uint64_t idle, int rest_seconds, bool good)

@@ -36,6 +36,7 @@ void sites_bench_lag(struct sites_bench *self);
 void sites_bench_bytes(struct sites_bench *self);
 void sites_bench_idle(struct sites_bench *self);
 void sites_bench_local(struct sites_bench *self);
+void sites_bench_compare(struct sites_bench *self); /* what both have */
 void sites_bench_catch_up(struct sites_bench *self);
 void sites_bench_narrow(struct sites_bench *self); /* catching up by a line of 100 Mbit/s */
 void sites_bench_cut(struct sites_bench *self);
