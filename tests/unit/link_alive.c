@@ -308,8 +308,10 @@ Test(link_alive, what_waits_here_is_left_out)
 /* By another stream than this one. */
 Test(link_alive, a_site_that_was_put_back_sends_by_no_stream)
 {
+    const struct site_source lost = {.node = 1, .boot = 7, .offset = 8};
+
     begin();
-    cr_assert(put_back_note(pair->sides[US].link, outflow(US), 1));
+    cr_assert_eq(put_back_note(pair->sides[US].link, outflow(US), &lost), STATUS_OK);
     site_pair_run(pair, MS);
     cr_assert(TAILQ_EMPTY(&pair->sides[US].link->outflows));
     end();
