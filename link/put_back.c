@@ -115,6 +115,7 @@ enum status put_back_note(struct link *self, const struct outflow *outflow,
                              .times = one->times,
                              .told = one->told};
     self->put_backs.news = true;
+    self->put_backs.telling = false; /* What is under way has not said it. */
     doubt_streams(self, &outflow->uid);
     return STATUS_OK;
 }
@@ -200,14 +201,19 @@ size_t put_back_fill(struct link *self, struct site_evidence *page, size_t room)
 {
     size_t count = fill_new(self, page, room);
 
-    return count > 0 ? count : fill_again(self, page, room < TOLD_AGAIN ? room : TOLD_AGAIN);
+    count = count > 0 ? count : fill_again(self, page, room < TOLD_AGAIN ? room : TOLD_AGAIN);
+    self->put_backs.telling = count > 0;
+    return count;
 }
 
 void put_back_heard(struct link *self, uint64_t now_us)
 {
     struct put_backs *all = &self->put_backs;
 
-    all->news = false;
+    if (!all->telling) {
+        return; /* It was an answer to something else. */
+    }
+    all->telling = all->news = false;
     all->told_us = now_us;
     for (size_t i = 0; i < all->count; i++) {
         struct put_back *one = &all->items[i];

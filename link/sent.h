@@ -238,6 +238,7 @@ struct put_backs {
     size_t room;
     size_t nlive; /* those that are not over */
     size_t next;  /* they take turns to be told again */
+    bool telling; /* the question that is under way says some of it */
     bool news;
     uint64_t told_us;
 };
