@@ -2,6 +2,7 @@
  * site knows of their logs gives it away, and until then no bounded check is told anything. */
 #include "base/heap.h"
 #include "map/history/rebuild.h"
+#include "link/private.h"
 #include "tests/unit/link_questions.h"
 
 TestSuite(link_put_back, .timeout = 120);
@@ -257,4 +258,19 @@ Test(link_put_back, what_it_has_joined_anew_for_is_no_news_in_its_next_life)
     cr_assert(put_back_is(us(), &after.uid, &after.own_life));
     cr_assert_eq(site_pair_counter(pair, US, "site_put_backs_total"), 2);
     end();
+}
+
+/* An answer to a question that was asked before it was known is none to that. */
+Test(link_put_back, it_is_told_until_it_was_heard)
+{
+    static struct link link;
+    struct put_back one = {.filter_id = SITE_PAIR_FILTER};
+    struct site_evidence page[2];
+
+    link.put_backs = (struct put_backs){.items = &one, .count = 1, .room = 1, .news = true};
+    put_back_heard(&link, SECOND);
+    cr_assert(put_back_has_news(&link));
+    cr_assert_eq(put_back_fill(&link, page, 2), 1);
+    put_back_heard(&link, 2 * SECOND);
+    cr_assert_not(put_back_has_news(&link));
 }
