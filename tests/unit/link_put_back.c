@@ -1,8 +1,8 @@
 /* A site whose nodes are all put back to an older copy, under a link that lives on: what the other
  * site knows of their logs gives it away, and until then no bounded check is told anything. */
 #include "base/heap.h"
-#include "map/history/rebuild.h"
 #include "link/private.h"
+#include "map/history/rebuild.h"
 #include "tests/unit/link_questions.h"
 
 TestSuite(link_put_back, .timeout = 120);
