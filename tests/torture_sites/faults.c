@@ -18,6 +18,7 @@ enum {
     BURST_LEAST_LOSS = LINE_ALL / 20,
     BURST_MOST_LOSS = LINE_ALL / 2,
     POLL_MS = 10,
+    AGAIN_MS = 300,
 };
 
 static const char *const names[FAULTS] = {
@@ -28,6 +29,7 @@ static const char *const names[FAULTS] = {
     [FAULT_KILL_SITE] = "kill all",
     [FAULT_PAUSE] = "pause",
     [FAULT_RESYNC] = "resync",
+    [FAULT_LEAVE] = "leave",
     [FAULT_CUT] = "cut",
     [FAULT_CUT_ONE_WAY] = "cut one way",
     [FAULT_BURST] = "burst of loss",
@@ -35,9 +37,9 @@ static const char *const names[FAULTS] = {
 
 /* Of all of them; those of lines only where there are lines. */
 static const uint32_t odds[FAULTS] = {
-    [FAULT_KILL] = 32,        [FAULT_STOP] = 28,  [FAULT_KILL_PAIR] = 8, [FAULT_STOP_PAIR] = 8,
-    [FAULT_KILL_SITE] = 8,    [FAULT_PAUSE] = 10, [FAULT_RESYNC] = 6,    [FAULT_CUT] = 20,
-    [FAULT_CUT_ONE_WAY] = 30, [FAULT_BURST] = 15};
+    [FAULT_KILL] = 32,     [FAULT_STOP] = 28,        [FAULT_KILL_PAIR] = 8, [FAULT_STOP_PAIR] = 8,
+    [FAULT_KILL_SITE] = 8, [FAULT_PAUSE] = 10,       [FAULT_RESYNC] = 6,    [FAULT_LEAVE] = 5,
+    [FAULT_CUT] = 20,      [FAULT_CUT_ONE_WAY] = 30, [FAULT_BURST] = 15};
 static const uint32_t role_odds[ROLES] = {
     [ROLE_LINK] = 40, [ROLE_NODE] = 30, [ROLE_ROUTER] = 15, [ROLE_COORDINATOR] = 15};
 
@@ -218,6 +220,47 @@ static void resume(struct faults *self)
     }
 }
 
+static bool leave(struct faults *self)
+{
+    struct leaver *leaver = &self->leaver;
+    char words[64];
+
+    (void)snprintf(words, sizeof words, "site remove %s site-%u --detach --timeout 2s",
+                   SITES_FILTER, leaver->site + 1);
+    return order(self, leaver->site, words);
+}
+
+static bool leave_one(struct faults *self)
+{
+    struct leaver *leaver = &self->leaver;
+
+    if (leaver->away) {
+        return false;
+    }
+    *leaver = (struct leaver){
+        .away = true, .site = choose_site(self), .due_ms = journal_now_ms() + choose_pause(self)};
+    return leave(self);
+}
+
+/* While it leaves it can't come back; and one that has not left, as its coordinator did not hear of
+ * it, or that was not able to, leaves first. */
+static void come_back(struct faults *self)
+{
+    struct leaver *leaver = &self->leaver;
+    char words[64];
+
+    if (!leaver->away || journal_now_ms() < leaver->due_ms) {
+        return;
+    }
+    (void)snprintf(words, sizeof words, "site add %s site-%u --detach --timeout 2s", SITES_FILTER,
+                   leaver->site + 1);
+    leaver->away = !order(self, choose_other(self, leaver->site), words);
+    if (leaver->away) {
+        (void)leave(self);
+        leaver->due_ms = journal_now_ms() + AGAIN_MS;
+    }
+}
+
 static uint64_t choose_between(struct faults *self, uint64_t least, uint64_t most)
 {
     return least + random_below(&self->random, most - least + 1);
@@ -262,9 +305,9 @@ static bool takes_any(enum fault fault)
 /* Of the others each has one. */
 static enum role role_of(enum fault fault)
 {
-    return fault == FAULT_KILL_SITE                        ? ROLE_NODE
-           : fault == FAULT_PAUSE || fault == FAULT_RESYNC ? ROLE_COORDINATOR
-                                                           : ROLE_LINK;
+    return fault == FAULT_KILL_SITE                       ? ROLE_NODE
+           : fault >= FAULT_PAUSE && fault <= FAULT_LEAVE ? ROLE_COORDINATOR
+                                                          : ROLE_LINK;
 }
 
 static struct choice draw(struct faults *self)
@@ -300,6 +343,8 @@ static bool hit(struct faults *self, const struct choice *choice)
         return pause_other(self);
     case FAULT_RESYNC:
         return resync_other(self);
+    case FAULT_LEAVE:
+        return leave_one(self);
     case FAULT_CUT:
     case FAULT_CUT_ONE_WAY:
     case FAULT_BURST:
@@ -363,6 +408,7 @@ void faults_tick(struct faults *self)
     }
     lines_tick(self->lines, now_ms);
     resume(self);
+    come_back(self);
 }
 
 static const struct process *any_in_trouble(const struct faults *self)
@@ -383,12 +429,15 @@ bool faults_end(struct faults *self)
     for (uint32_t i = 0; i < self->sites->count; i++) {
         self->sites->processes[i].due_ms = 0;
     }
-    self->pause.due_ms = 0;
+    self->pause.due_ms = self->leaver.due_ms = 0;
     lines_heal(self->lines);
-    while (((late = any_in_trouble(self)) != NULL || self->pause.words[0] != '\0') &&
+    while (((late = any_in_trouble(self)) != NULL || self->pause.words[0] != '\0' ||
+            self->leaver.away) &&
            !verdict_failed()) {
         if (journal_now_ms() > deadline_ms) {
-            verdict_fail("STUCK: %s does not serve", late != NULL ? late->name : self->pause.words);
+            verdict_fail("STUCK: %s", late != NULL        ? late->name
+                                      : self->leaver.away ? "who has left does not come back"
+                                                          : self->pause.words);
         }
         faults_tick(self);
         journal_pause_ms(POLL_MS);

@@ -17,6 +17,7 @@ enum fault {
     FAULT_KILL_SITE, /* all nodes of a site at once */
     FAULT_PAUSE,  /* an operator pauses another site, for the filter or for all, for 0.2 to 8 s */
     FAULT_RESYNC, /* ... has all that it has compared */
+    FAULT_LEAVE,  /* a site leaves the filter, and comes back once it has left */
     FAULT_CUT,    /* a line between two sites, for seconds */
     FAULT_CUT_ONE_WAY,
     FAULT_BURST, /* it loses many packets for a while */
@@ -30,6 +31,13 @@ struct pause {
     uint64_t due_ms;
 };
 
+/* A site that has been told to leave. */
+struct leaver {
+    bool away;
+    uint32_t site;
+    uint64_t due_ms; /* then it is told to come back, until it does */
+};
+
 struct faults {
     struct sites *sites;
     struct lines *lines;
@@ -38,6 +46,7 @@ struct faults {
     uint64_t total;
     uint64_t counts[FAULTS][ROLES];
     struct pause pause;
+    struct leaver leaver;
 };
 
 void faults_init(struct faults *self, struct sites *sites, struct lines *lines);
