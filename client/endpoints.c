@@ -65,45 +65,72 @@ static bool is_avoided(const struct endpoints *self, uint64_t now_us, uint32_t i
 
 /* ---- sites ---- */
 
-static bool is_of_site(const struct endpoints *self, uint32_t index)
+bool endpoints_is_of_site(const struct endpoints *self, uint32_t index)
 {
-    const char *site = self->loads[index].site;
-
-    return site[0] == '\0' || strcmp(site, self->site) == 0;
+    return self->loads[index].site[0] != '\0' &&
+           site_id_equal(&self->loads[index].site_id, &self->site_id);
 }
 
 /* Whoever has not told may be of it. */
+static bool may_be_of_site(const struct endpoints *self, uint32_t index)
+{
+    return self->loads[index].site[0] == '\0' || endpoints_is_of_site(self, index);
+}
+
+/* Who refuses answers. */
+static bool is_silent(const struct endpoints *self, uint64_t now_us, uint32_t index)
+{
+    return self->loads[index].avoid_us > 0 && is_avoided(self, now_us, index);
+}
+
 static bool site_answers(const struct endpoints *self, uint64_t now_us)
 {
     for (uint32_t i = 0; i < self->count; i++) {
-        if (is_of_site(self, i) && !is_avoided(self, now_us, i)) {
+        if (may_be_of_site(self, i) && !is_silent(self, now_us, i)) {
             return true;
         }
     }
     return false;
 }
 
-static bool is_shut(const struct endpoints *self, uint64_t now_us, uint32_t index)
+static bool is_another(const struct endpoints *self, uint64_t now_us, uint32_t index)
 {
-    return !is_of_site(self, index) && !(self->fail_over && !site_answers(self, now_us));
+    return !may_be_of_site(self, index) && !(self->fail_over && !site_answers(self, now_us));
 }
 
-bool endpoints_take_site(struct endpoints *self, uint64_t now_us, uint32_t index, const char *site)
+static bool all_are_others(const struct endpoints *self, uint64_t now_us)
 {
-    if (site[0] == '\0') {
-        return true;
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (!is_another(self, now_us, i)) {
+            return false;
+        }
     }
-    (void)snprintf(self->loads[index].site, SITE_NAME_BYTES, "%s", site);
-    if (self->site[0] == '\0' || !is_shut(self, now_us, index)) {
-        (void)snprintf(self->site, sizeof self->site, "%s", site);
+    return true;
+}
+
+static bool is_shut(const struct endpoints *self, uint64_t now_us, uint32_t index)
+{
+    return is_another(self, now_us, index) && !all_are_others(self, now_us);
+}
+
+bool endpoints_take_site(struct endpoints *self, uint64_t now_us, uint32_t index, const char *name,
+                         const struct site_id *id)
+{
+    struct endpoint_load *load = &self->loads[index];
+
+    (void)snprintf(load->site, sizeof load->site, "%s", name);
+    load->site_id = *id;
+    if (self->site[0] == '\0' || !is_another(self, now_us, index)) {
+        (void)snprintf(self->site, sizeof self->site, "%s", name);
+        self->site_id = *id;
     }
-    return is_of_site(self, index);
+    return endpoints_is_of_site(self, index);
 }
 
 const char *endpoints_shut(const struct endpoints *self, uint64_t now_us, const char **site)
 {
     for (uint32_t i = 0; i < self->count; i++) {
-        if (is_shut(self, now_us, i)) {
+        if (is_another(self, now_us, i)) {
             *site = self->loads[i].site;
             return self->names[i];
         }
@@ -199,6 +226,7 @@ void endpoints_spare(struct endpoints *self, uint64_t now_us, uint32_t index)
 {
     struct endpoint_load *load = &self->loads[index];
 
+    load->avoid_us = 0; /* It answers. */
     if (load->avoided_until < now_us + SPARE_US) {
         load->avoided_until = now_us + SPARE_US;
     }

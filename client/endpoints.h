@@ -9,7 +9,9 @@
  *
  * Of filters in several sites what one site has acknowledged another may not have yet. So all
  * that are asked are of one site, that of the first one that answered: those of others are shut,
- * until, with fail_over, none of its own answers any more; then the other's are its own.
+ * until, with fail_over, none of its own answers any more; then the other's are its own. Where all
+ * are of others they are asked, as behind an address there may be several; what they say as another
+ * site is not taken.
  *
  * Shape:   one to SESSION_MAX_ENDPOINTS endpoints; 0 is fine until something is sent.
  * Errors:  endpoints_send: STATUS_UNAVAILABLE, nothing was sent.
@@ -31,6 +33,7 @@ struct endpoint_load {
     uint64_t avoid_us;          /* how long it was avoided for silence; 0: it answers */
     bool refused;               /* it did not let this client in, when that was tried last */
     char site[SITE_NAME_BYTES]; /* "": it has not told */
+    struct site_id site_id;
 };
 
 struct endpoints {
@@ -44,6 +47,7 @@ struct endpoints {
     bool answered; /* any of them has */
     bool fail_over;
     char site[SITE_NAME_BYTES];            /* whose answers are taken; "": none was told */
+    struct site_id site_id;                /* which it is, whatever its name is */
     const char *role;                      /* "router": for messages */
     char refusal[ENDPOINTS_REFUSAL_BYTES]; /* why the last one did not let this client in */
 };
@@ -63,9 +67,13 @@ MUST_USE enum status endpoints_send(struct endpoints *self, const struct effects
 /* The next endpoint after `index` that is not avoided; if all are, the next. None that is shut. */
 uint32_t endpoints_after(const struct endpoints *self, uint64_t now_us, uint32_t index);
 
-/* Number `index` answers for `site`; "": it has not told. False: that is another site than the one
- * that is asked, and its answer is not taken. */
-bool endpoints_take_site(struct endpoints *self, uint64_t now_us, uint32_t index, const char *site);
+/* Number `index` answers for that site. False: it is another one than the one that is asked, and
+ * its answer is not taken. */
+bool endpoints_take_site(struct endpoints *self, uint64_t now_us, uint32_t index, const char *name,
+                         const struct site_id *id);
+
+/* Has number `index` told that it is of the site that is asked? */
+bool endpoints_is_of_site(const struct endpoints *self, uint32_t index);
 
 /* One that is shut, as it is of another site; NULL: there is none. `site`: which. */
 const char *endpoints_shut(const struct endpoints *self, uint64_t now_us, const char **site);

@@ -272,7 +272,8 @@ static void merge(struct operation_state *self, const struct client_reply *reply
 {
     bool unsure = !MUTANT(LATE_FIRST_ATTEMPT) &&
                   self->frame.body.client_request.operation != OPERATION_CHECK &&
-                  (uint64_t)reply->attempt + 1 < self->executions;
+                  ((uint64_t)reply->attempt + 1 < self->executions ||
+                   (self->doubted && self->executions > 1));
 
     for (size_t i = 0; i < bits_words(self->count); i++) {
         uint64_t open = ~(self->present[i] | self->absent[i]);

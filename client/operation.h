@@ -35,6 +35,7 @@ struct operation_state {
     bool looking;   /* a change: what it is to name is asked first; see proto/admin_message.h */
     bool looked;    /* ... and was before */
     uint32_t stage; /* attempts before the look, or the change, that is under way */
+    bool doubted;   /* other attempts were asked of another site: PRESENT may be their doing */
     bool bounced;   /* the newest attempt was told which filter it is to name */
     struct endpoints *targets;
     struct frame frame; /* what is asked; points into this operation */

@@ -60,7 +60,8 @@ struct open_operations {
 struct known_names {
     struct {
         char name[DOCUMENT_NAME_BYTES];
-        uint64_t filter_id;
+        uint64_t filter_id; /* 0: not known */
+        bool in_sites;
     } items[KNOWN_NAMES];
     uint32_t noted; /* so far */
 };
@@ -74,6 +75,8 @@ struct session {
     bool in_order;
     uint64_t id[2];
     uint64_t last_sequence;
+    uint64_t
+        changed_site; /* operations up to that one may have been asked of another site before */
     uint64_t next_us; /* never later than the first due operation */
     struct open_operations open;
     struct known_names names;
@@ -130,15 +133,28 @@ static uint64_t find_id(const struct known_names *self, const char *name)
     return at < KNOWN_NAMES ? self->items[at].filter_id : 0;
 }
 
-static void note_name(struct known_names *self, const char *name, uint64_t filter_id)
+static uint32_t place_of_name(struct known_names *self, const char *name)
 {
     uint32_t at = find_name(self, name);
 
     if (at == KNOWN_NAMES) {
         at = self->noted++ % KNOWN_NAMES;
+        memset(&self->items[at], 0, sizeof self->items[at]);
         (void)snprintf(self->items[at].name, sizeof self->items[at].name, "%s", name);
     }
-    self->items[at].filter_id = filter_id;
+    return at;
+}
+
+static void note_name(struct known_names *self, const char *name, uint64_t filter_id)
+{
+    self->items[place_of_name(self, name)].filter_id = filter_id;
+}
+
+static bool is_in_sites(const struct known_names *self, const char *name)
+{
+    uint32_t at = find_name(self, name);
+
+    return at < KNOWN_NAMES && self->items[at].in_sites;
 }
 
 /* ---- life ---- */
@@ -437,23 +453,44 @@ static void take_name(struct session *self, const struct operation_state *told, 
     }
 }
 
-/* Is it from the site that is asked? Else it is none, and that one is asked again at once. */
+/* Is it from the site that is asked? Who does not say so may be of another one, which has another
+ * filter of that name, or none. */
+static bool is_of_site(struct session *self, struct operation_state *operation, uint64_t now_us,
+                       uint32_t index, const struct client_reply *reply)
+{
+    const char *name = operation->frame.body.client_request.filter;
+    struct site_id before = self->routers.site_id;
+    bool first = self->routers.site[0] == '\0';
+
+    if (reply->site[0] == '\0') {
+        return !is_in_sites(&self->names, name) || endpoints_is_of_site(operation->targets, index);
+    }
+    self->names.items[place_of_name(&self->names, name)].in_sites = true;
+    if (!endpoints_take_site(operation->targets, now_us, index, reply->site, &reply->site_id)) {
+        return false;
+    }
+    if (!first && !site_id_equal(&before, &self->routers.site_id)) {
+        self->counters[COUNT_SITE_CHANGES]++;
+        self->changed_site = self->last_sequence;
+    }
+    return true;
+}
+
+/* Else it is no answer, and another one is asked: at once, unless there is none. */
 static bool take_site(struct session *self, struct operation_state *operation, uint64_t now_us,
                       uint32_t index, const struct frame *answer)
 {
-    char before[SITE_NAME_BYTES];
-
-    if (answer->kind != FRAME_CLIENT_REPLY) {
-        return true;
-    }
-    memcpy(before, self->routers.site, sizeof before);
-    if (endpoints_take_site(operation->targets, now_us, index, answer->body.client_reply.site)) {
-        self->counters[COUNT_SITE_CHANGES] += before[0] != '\0' &&
-                                              strcmp(before, self->routers.site) != 0;
+    if (answer->kind != FRAME_CLIENT_REPLY ||
+        is_of_site(self, operation, now_us, index, &answer->body.client_reply)) {
         return true;
     }
     self->counters[COUNT_OTHER_SITES]++;
-    if (operation->sent && operation_is_newest(operation, answer->correlation)) {
+    if (!operation->sent || !operation_is_newest(operation, answer->correlation)) {
+        return false;
+    }
+    if (endpoints_after(operation->targets, now_us, index) == index) {
+        plan_retry(self, operation, now_us);
+    } else {
         operation_settle(operation);
         operation->endpoint = endpoints_after(operation->targets, now_us, index);
         ask_again(self, operation, now_us);
@@ -491,6 +528,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     if (!take_site(self, operation, now_us, index, &frame)) {
         return;
     }
+    operation->doubted |= operation->sequence <= self->changed_site;
     switch (operation_take(operation, &frame)) {
     case OPERATION_IGNORED:
         self->counters[COUNT_DROPPED_FRAMES]++;

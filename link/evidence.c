@@ -508,15 +508,16 @@ static size_t fill_page(struct link *self, size_t count)
 {
     struct inflow *first = following(self, self->evidence_last);
     struct inflow *inflow = first;
+    bool around = false;
 
-    do {
+    for (; !around && count < PAGE_EVIDENCE; around = inflow == first) {
         if (is_news(inflow->proof)) {
             inflow->proof->filled = true;
             say(self, inflow, &self->evidence_page[count++]);
             self->evidence_last = inflow;
         }
         inflow = following(self, inflow);
-    } while (inflow != first && count < PAGE_EVIDENCE);
+    }
     return count;
 }
 
@@ -526,11 +527,12 @@ void evidence_fill(struct link *self, struct sync_request *request)
 {
     size_t count = 0;
 
+    self->put_backs.telling = false;
     if (self->nproofs > 0 || put_back_has_news(self)) {
         empty_page(self);
     }
     if (self->evidence_page != NULL && put_back_has_news(self)) {
-        count = put_back_fill(self, self->evidence_page, PAGE_EVIDENCE);
+        count = put_back_fill(self, self->evidence_page, PAGE_EVIDENCE / 2);
     }
     if (self->evidence_page != NULL && self->nproofs > 0) {
         count = fill_page(self, count);

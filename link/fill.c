@@ -139,6 +139,10 @@ static void on_page(void *owner, const struct router_copied *copied)
     if (outflow->over || entry == NULL) {
         return;
     }
+    if (copied->status == STATUS_OVERLOADED) {
+        fill->again_us = copied->now_us + AGAIN_US; /* The same range: nothing is known of it. */
+        return;
+    }
     if (copied->status != STATUS_OK || copied->group != fill->group ||
         copied->epoch != outflow->epoch || entry->document.epoch != outflow->epoch ||
         (fill->epoch != 0 && fill->epoch != copied->epoch)) {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { COMPARE_US = 8000000 };
+enum { COMPARE_US = 4000000 };
 
 void held_fini(struct inflow *inflow)
 {

@@ -10,8 +10,9 @@
 #include <string.h>
 
 enum {
-    OFFERS_KEYS = 1 << 23,    /* gathered and offered, of all streams: what is more waits */
-    OFFER_US = 10000000,      /* so long an answer is waited for */
+    OFFERS_KEYS = 1 << 23,    /* gathered and offered, of all streams: what is more waits, but for
+                                 a page of each, as others may have to wait for long */
+    OFFER_US = 10000000,      /* so long it waits to be sent, and then for an answer */
     OFFER_USELESS_PART = 8,   /* an offer was of use if 1 in so many keys was held */
     OFFER_MOST_DOUBLINGS = 5, /* of ROUND_KEYS, that are sent without offer */
 };
@@ -40,7 +41,7 @@ bool offers_have_room(const struct link *self, const struct outflow *outflow)
     const struct offers *offers = &outflow->offers;
 
     return outflow_has_room(outflow) && offers->gathers.nkeys < ROUND_KEYS &&
-           self->offered < OFFERS_KEYS;
+           (self->offered < OFFERS_KEYS || offers->counted == 0);
 }
 
 bool offers_are_done(const struct outflow *outflow)
@@ -139,6 +140,25 @@ static void begin_offer(struct offers *offers)
     if (offers->round.state == ROUND_OFFERED) {
         offers->number++;
         offers->sent = false;
+        offers->since_us = 0;
+    }
+}
+
+/* One that other streams take all of the rate from is no reason to wait on: its keys have their
+ * turn. */
+static void leave_late(uint64_t now_us, struct offers *offers)
+{
+    if (offers->round.state != ROUND_OFFERED) {
+        return;
+    }
+    if (offers->since_us == 0) {
+        offers->since_us = now_us;
+    }
+    if (now_us - offers->since_us >= OFFER_US) {
+        round_leave(&offers->round);
+        if (offers->sent) {
+            note_useless(offers, OFFER_MOST_DOUBLINGS);
+        }
     }
 }
 
@@ -187,11 +207,7 @@ bool offers_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
     struct offers *offers = &outflow->offers;
     bool done = true;
 
-    if (offers->round.state == ROUND_OFFERED && offers->sent &&
-        now_us - offers->since_us >= OFFER_US) {
-        round_leave(&offers->round);
-        note_useless(offers, OFFER_MOST_DOUBLINGS);
-    }
+    leave_late(now_us, offers);
     if (offers->round.state == ROUND_LEFT) {
         done = send_left(now_us, outflow);
     }

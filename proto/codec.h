@@ -106,6 +106,7 @@ struct client_reply {
     const uint64_t *absent;
     uint32_t copies;  /* add, feed: replicas that each acknowledged key is on, at least */
     const char *site; /* whose router it is, of a filter in several sites; "": one, or unknown */
+    struct site_id site_id;
 };
 
 /* ---- router and node ---- */

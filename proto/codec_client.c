@@ -266,6 +266,8 @@ static const struct binding client_reply_rows[] = {
     ROW(client_reply, copies, UINT32),
     ROW(client_reply, message, MESSAGE),
     ROW(client_reply, site, TEXT),
+    ROW_AS(client_reply, site_id.high, site_high, UINT64),
+    ROW_AS(client_reply, site_id.low, site_low, UINT64),
     PLANE(client_reply, present, count),
     PLANE(client_reply, absent, count),
 };

@@ -109,6 +109,11 @@ static const char *wishes_fault(const struct site_filter *self)
                : "the secret has a wrong size";
 }
 
+bool site_drop_counts(const struct site_entry *entry, uint64_t last_return)
+{
+    return site_entry_gone(entry) <= last_return;
+}
+
 const char *site_filter_fault(const struct site_filter *self)
 {
     const char *fault;

@@ -36,7 +36,7 @@ struct site_filter {
     const char *filter; /* its name at that site */
     struct site_id site;
     uint64_t revision;        /* of its document there; within one life it only rises */
-    bool dropped;             /* a tombstone: all below is left out */
+    bool dropped;             /* a tombstone: all below is left out, but the last one */
     struct site_set document; /* its set, of which the site is the own one */
     bool is_fenced; /* it is known what F members of each of its slot groups have fenced: */
     struct site_set fenced;
@@ -61,7 +61,12 @@ struct site_filter {
      * key of its cluster, as if site_secret_name() were the filter's id. Between links it is the
      * secret itself: they speak CURVE, with pinned keys. */
     struct span sealed_secret;
+
+    uint64_t last_return; /* a tombstone: in which the filter was dropped; see map/sites.h */
 };
+
+/* Does a tombstone count where that site is so in a set? Not for what it is since it came back. */
+bool site_drop_counts(const struct site_entry *entry, uint64_t last_return);
 
 /* What a link says of its site's filters to one of another site. */
 struct site_filters {

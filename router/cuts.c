@@ -48,9 +48,9 @@ static uint64_t filter_of(const struct cut_question *question)
     return question->compares ? question->compare.filter_id : question->copy.filter_id;
 }
 
-static uint64_t deadline_of(const struct cut_question *question)
+static uint64_t *deadline_of(struct cut_question *question)
 {
-    return question->compares ? question->compare.deadline_us : question->copy.deadline_us;
+    return question->compares ? &question->compare.deadline_us : &question->copy.deadline_us;
 }
 
 static const struct document_entry *entry_of(const struct router *self,
@@ -107,6 +107,7 @@ static void begin(struct router *self, uint64_t now_us, const struct cut_questio
     enum status status = STATUS_OK;
 
     *job = (struct cut_job){.used = true, .question = *question};
+    *deadline_of(&job->question) += now_us - question->asked_us; /* It has not waited for nodes. */
     if (entry == NULL || entry->document.content.state != FILTER_ACTIVE) {
         fail(job, now_us, STATUS_NOT_FOUND, "the filter is not known here, or is being dropped");
         return;
@@ -182,19 +183,20 @@ static void ask(struct router *self, uint64_t now_us, const struct cut_question 
 
 void router_copy(struct router *self, uint64_t now_us, const struct router_copy *question)
 {
-    ask(self, now_us, &(struct cut_question){.copy = *question});
+    ask(self, now_us, &(struct cut_question){.asked_us = now_us, .copy = *question});
 }
 
 void router_compare(struct router *self, uint64_t now_us, const struct router_compare *question)
 {
-    ask(self, now_us, &(struct cut_question){.compares = true, .compare = *question});
+    ask(self, now_us,
+        &(struct cut_question){.compares = true, .asked_us = now_us, .compare = *question});
 }
 
 void cuts_tick(struct router *self, uint64_t now_us)
 {
     struct cut_job *job = &self->dumps->cut;
 
-    if (job->used && now_us >= deadline_of(&job->question)) {
+    if (job->used && now_us >= *deadline_of(&job->question)) {
         fail(job, now_us, STATUS_DEADLINE, "no replica has told what it has in time");
     }
     pump(self, now_us);

@@ -385,6 +385,7 @@ static void send_answer(struct router *self, const struct op *op,
                 .absent = absent,
                 .copies = adds ? entry->document.content.rule.write : 0,
                 .site = document_site_name(&entry->document),
+                .site_id = document_site_id(&entry->document),
             },
     };
 

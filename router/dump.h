@@ -62,7 +62,8 @@ struct dump_stretch {
     uint32_t slots;
     uint32_t asked; /* a bit for each slot whose reader may be asked */
     uint32_t needed;
-    bool any; /* of a copy: those who answer suffice, one at least */
+    uint32_t least; /* above 0: those who answer in time suffice, and of so many, others may be
+                       late; a copy takes one, a comparison as many as have to agree */
     uint32_t bits;
     const uint64_t *prefixes; /* of a comparison: these, of which digests are told; else NULL */
     size_t nprefixes;
@@ -72,6 +73,7 @@ struct dump_stretch {
 /* A range of a copy, or ranges that are to be compared. */
 struct cut_question {
     bool compares;
+    uint64_t asked_us;
     union {
         struct router_copy copy;
         struct router_compare compare;

@@ -60,7 +60,7 @@ void stretch_begin_copy(struct router *self, uint64_t now_us, struct dump_stretc
         .slots = content->rule.replicas,
         .asked = slots,
         .needed = count_of(slots),
-        .any = true,
+        .least = 1,
     };
     stretch->last = last_of(content, from, &stretch->group);
     stretch_pump(self, now_us, stretch, entry);
@@ -76,7 +76,7 @@ void stretch_begin_digests(struct router *self, uint64_t now_us, struct dump_str
         .slots = entry->document.content.rule.replicas,
         .asked = slots,
         .needed = count_of(slots),
-        .any = true,
+        .least = entry->document.content.rule.write,
         .bits = bits,
         .prefixes = prefixes,
         .nprefixes = nprefixes,
@@ -337,13 +337,24 @@ static uint32_t told(const struct dump_stretch *stretch)
     return count;
 }
 
-/* Of a copy whoever tells is welcome, and nobody is waited for who is slow or can't. */
+static bool any_is_awaited(const struct dump_stretch *stretch)
+{
+    for (uint32_t i = 0; i < stretch->slots; i++) {
+        if (stretch->asks[i].state == DUMP_ASK_SENT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where whoever tells is welcome nobody is waited for who is slow or can't, once enough have. */
 bool stretch_told(const struct dump_stretch *stretch)
 {
     uint32_t count = told(stretch);
 
-    return stretch->needed > 0 &&
-           (count >= stretch->needed || (stretch->any && count > 0 && hopeful(stretch) == count));
+    return stretch->needed > 0 && (count >= stretch->needed ||
+                                   (stretch->least > 0 && count > 0 && hopeful(stretch) == count &&
+                                    (count >= stretch->least || !any_is_awaited(stretch))));
 }
 
 uint64_t stretch_last(const struct dump_stretch *stretch)

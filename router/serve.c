@@ -90,7 +90,8 @@ static void bounce(struct router *self, const struct peer *from, const struct fr
                               .status = status,
                               .message = message,
                               .filter_id = document->id,
-                              .site = document_site_name(document)},
+                              .site = document_site_name(document),
+                              .site_id = document_site_id(document)},
     };
 
     router_reply(self, from, &answer);

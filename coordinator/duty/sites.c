@@ -99,7 +99,7 @@ static bool is_dropped_elsewhere(const struct in_sites *note, const struct site_
                                              ? site_set_find(document, &note->sites[i].id)
                                              : NULL;
 
-        if (entry != NULL && entry->state != SITE_GONE) {
+        if (entry != NULL && site_drop_counts(entry, note->sites[i].last_return)) {
             return true;
         }
     }

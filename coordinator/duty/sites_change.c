@@ -227,6 +227,7 @@ static enum status bring_back(struct coordinator *self, struct command *command,
             "more, and would drop it here: create a new filter, and add the site to that",
             command->request->site.site, name_of(command));
     }
+    entry.paused = gone->paused;
     *gone = entry;
     return site_set_live(&command->next) <= SITE_SET_MAX_LIVE ? STATUS_OK : STATUS_TOO_LARGE;
 }
@@ -396,8 +397,10 @@ static enum status judge_remove(struct command *self, struct site_entry *entry, 
                               "links of this site are connected to it, so it is not off; and ",
                               ". If it is off for good, stop its links, too");
     }
+    if (site_entry_has_own_life(entry)) {
+        self->next.settled = false; /* What only that one had may be with some of the others. */
+    }
     entry->state = SITE_GONE;
-    self->next.settled = false; /* What only that one had may still be with some of the others. */
     self->changed = true;
     return STATUS_OK;
 }

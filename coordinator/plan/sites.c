@@ -102,30 +102,45 @@ static bool has_forgotten_one(const struct site_set *document, const struct site
     return false;
 }
 
+/* By the document; one that tells of a later return is not, nor one that was never heard of. */
+static bool is_gone(const struct site_set *document, const struct sites_peer *peer)
+{
+    return site_set_state_of(document, site_set_own(peer->fenced)) == SITE_GONE;
+}
+
 /* What a site says that is gone is no reason. */
 static bool accuses(const struct site_set *document, const struct sites_peer *peer)
 {
     const struct site_entry *own = site_set_own(document);
-    const struct site_entry *held = site_set_find(document, &peer->id);
     const struct site_entry *there = peer->fenced != NULL ? site_set_find(peer->fenced, &own->id)
                                                           : NULL;
 
-    if ((held != NULL && held->state == SITE_GONE) || there == NULL || there->state == SITE_GONE) {
+    if (there == NULL || there->state == SITE_GONE || is_gone(document, peer)) {
         return false;
     }
     return site_life_compare(&there->life, &own->life) > 0 || is_further_there(own, there) ||
            has_forgotten_one(document, peer->fenced);
 }
 
-/* A site that counts has it back. */
+/* Is it one of those that the document knows? */
+static bool is_live(const struct site_set *document, const struct sites_peer *peer)
+{
+    uint32_t state = site_set_state_of(document, site_set_own(peer->fenced));
+
+    return state != 0 && state != SITE_GONE;
+}
+
+/* A site that counts has it back. A stranger may say so to one that is gone, and so knows not who
+ * the others are by now; one that is gone itself to nobody. */
 static bool calls_back(const struct site_set *document, const struct sites_peer *peer)
 {
     const struct site_entry *own = site_set_own(document);
     const struct site_entry *there = peer->fenced != NULL ? site_set_find(peer->fenced, &own->id)
                                                           : NULL;
 
-    return there != NULL && there->state != SITE_GONE &&
+    return there != NULL && there->state <= SITE_COUNTED &&
            site_life_return(there->life.number) > site_life_return(own->life.number) &&
+           (own->state == SITE_GONE ? !is_gone(document, peer) : is_live(document, peer)) &&
            (site_set_own(peer->fenced)->state == SITE_COUNTED || peer->fenced->joins_anew);
 }
 
@@ -205,7 +220,7 @@ static bool may_hear(const struct sites_view *view, const struct sites_peer *pee
     const struct site_entry *itself = site_set_own(peer->fenced);
     const struct site_entry *own = site_set_own(view->document);
 
-    if (held != NULL) {
+    if (held != NULL && knows_return(view->document, itself)) {
         return held->state != SITE_GONE;
     }
     return own->state == SITE_JOINING && !view->document->takes_adds &&

@@ -115,11 +115,12 @@ static void forget_done(struct site_heard *held)
     held->ndone = kept;
 }
 
-static bool take_drop(struct site_heard *held)
+static bool take_drop(struct site_heard *held, uint64_t last_return)
 {
-    bool news = !held->dropped;
+    bool news = !held->dropped || last_return > held->last_return;
 
     held->dropped = true;
+    held->last_return = last_return > held->last_return ? last_return : held->last_return;
     return news;
 }
 
@@ -131,11 +132,14 @@ bool in_sites_hear(struct in_sites *self, const struct site_filter *told)
     int order;
 
     assert(site_filter_fault(told) == NULL);
-    if (held == NULL || held->dropped) {
-        return false; /* A tombstone is the last word. */
+    if (held == NULL) {
+        return false;
     }
     if (told->dropped) {
-        return take_drop(held);
+        return take_drop(held, told->last_return);
+    }
+    if (held->dropped) {
+        return false; /* A tombstone is the last word. */
     }
     life = site_filter_life(told);
     order = site_life_compare(&life, &held->life);

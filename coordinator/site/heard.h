@@ -28,7 +28,8 @@ struct coordinator;
 /* What another site has told last. */
 struct site_heard {
     struct site_id id;
-    bool dropped; /* there the filter was dropped everywhere */
+    bool dropped;         /* there the filter was dropped everywhere ... */
+    uint64_t last_return; /* ... in that return; an earlier one's says nothing of a later one */
     struct site_life life;
     uint64_t revision;
     bool takes_adds; /* ... as its document says */

@@ -132,7 +132,7 @@ static bool drops(const struct newcomer_drop *drop, const struct site_filter *to
                                          ? site_set_find(&told->fenced, &drop->site)
                                          : NULL;
 
-    return entry != NULL && entry->state != SITE_GONE;
+    return entry != NULL && site_drop_counts(entry, drop->last_return);
 }
 
 static bool is_dropped(const struct newcomers *all, const struct site_filter *told)
@@ -149,7 +149,8 @@ static bool knows_drop(const struct newcomers *all, const struct newcomer_drop *
 {
     for (size_t i = 0; i < drops_kept(all); i++) {
         if (filter_uid_equal(&all->drops[i].uid, &drop->uid) &&
-            site_id_equal(&all->drops[i].site, &drop->site)) {
+            site_id_equal(&all->drops[i].site, &drop->site) &&
+            all->drops[i].last_return >= drop->last_return) {
             return true;
         }
     }
@@ -158,7 +159,8 @@ static bool knows_drop(const struct newcomers *all, const struct newcomer_drop *
 
 void newcomers_note_drop(struct coordinator *self, const struct site_filter *told)
 {
-    const struct newcomer_drop drop = {.uid = told->uid, .site = told->site};
+    const struct newcomer_drop drop = {
+        .uid = told->uid, .site = told->site, .last_return = told->last_return};
     struct newcomers *all = open(self);
     struct newcomer *one = all != NULL ? find(all, &told->uid) : NULL;
 
@@ -176,8 +178,11 @@ void newcomers_tell_drops(const struct coordinator *self, struct in_sites *note)
     const struct newcomers *all = self->newcomers;
 
     for (size_t i = 0; all != NULL && i < drops_kept(all); i++) {
-        const struct site_filter tombstone = {
-            .uid = note->uid, .filter = "", .site = all->drops[i].site, .dropped = true};
+        const struct site_filter tombstone = {.uid = note->uid,
+                                              .filter = "",
+                                              .site = all->drops[i].site,
+                                              .dropped = true,
+                                              .last_return = all->drops[i].last_return};
 
         if (filter_uid_equal(&all->drops[i].uid, &note->uid)) {
             note->news = in_sites_hear(note, &tombstone) || note->news;

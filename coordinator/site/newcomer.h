@@ -35,6 +35,7 @@ struct newcomer {
 struct newcomer_drop {
     struct filter_uid uid;
     struct site_id site;
+    uint64_t last_return;
 };
 
 struct newcomers {

@@ -103,6 +103,7 @@ static void fill_tombstone(const struct filter_document *document, struct site_f
         .site = site_set_own(document_sites(document))->id,
         .revision = document->revision,
         .dropped = true,
+        .last_return = site_life_return(site_set_own(document_sites(document))->life.number),
     };
 }
 

@@ -212,6 +212,13 @@ const char *document_site_name(const struct filter_document *self)
     return own != NULL ? own->name : "";
 }
 
+struct site_id document_site_id(const struct filter_document *self)
+{
+    const struct site_entry *own = site_set_own(document_sites(self));
+
+    return own != NULL ? own->id : (struct site_id){0};
+}
+
 enum status document_put_sites(struct filter_document *self, const struct site_set *sites)
 {
     struct site_set *copy = NULL;

@@ -271,8 +271,9 @@ bool document_has_sites(const struct filter_document *self);
 /* Those clusters; an empty set where it is in this one alone. */
 const struct site_set *document_sites(const struct filter_document *self);
 
-/* Of the site whose document it is; "": the filter has no sites. */
+/* Of the site whose document it is; "" and zeros: the filter has no sites. */
 const char *document_site_name(const struct filter_document *self);
+struct site_id document_site_id(const struct filter_document *self);
 
 /* A copy of that set; of an empty one nothing is kept. STATUS_NOMEM: the set is as before. */
 MUST_USE enum status document_put_sites(struct filter_document *self, const struct site_set *sites);

@@ -135,6 +135,12 @@ uint32_t site_set_live(const struct site_set *self)
     return live;
 }
 
+bool site_entry_has_own_life(const struct site_entry *entry)
+{
+    return entry->state > SITE_JOINING ||
+           (entry->life.number & ((UINT64_C(1) << SITE_RETURN_SHIFT) - 1)) > SITE_FIRST_LIFE;
+}
+
 uint64_t site_entry_gone(const struct site_entry *entry)
 {
     return site_life_return(entry->life.number) + (entry->state == SITE_GONE);
@@ -271,7 +277,7 @@ static bool entry_equal(const struct site_entry *a, const struct site_entry *b)
 static bool loses_one(const struct site_set *before, const struct site_set *after)
 {
     for (uint32_t i = 0; i < before->count; i++) {
-        if (before->entries[i].state != SITE_GONE &&
+        if (before->entries[i].state != SITE_GONE && site_entry_has_own_life(&before->entries[i]) &&
             site_set_state_of(after, &before->entries[i]) == SITE_GONE) {
             return true;
         }

@@ -127,6 +127,10 @@ uint32_t site_set_live(const struct site_set *self);
  * 0: it knows it not, or another life of that return. */
 uint32_t site_set_state_of(const struct site_set *self, const struct site_entry *entry);
 
+/* Has it a life that it has taken itself? Before that is known here it has taken no add: for that
+ * all others have to have fenced the very set that it has. */
+bool site_entry_has_own_life(const struct site_entry *entry);
+
 /* How many returns of the site are gone, the first one counted as well. */
 uint64_t site_entry_gone(const struct site_entry *entry);
 

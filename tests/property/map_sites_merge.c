@@ -102,6 +102,7 @@ Test(site_merge_law, nothing_falls_back_and_nobody_may_more_than_before)
             cr_assert_not_null(after);
             expect_rise(&a.entries[i], after);
             cr_assert(a.entries[i].state == SITE_GONE || !both.settled ||
+                      !site_entry_has_own_life(&a.entries[i]) ||
                       site_set_state_of(&both, &a.entries[i]) != SITE_GONE);
         }
         cr_assert(!both.says_absent || (a.says_absent && own->state == SITE_COUNTED));

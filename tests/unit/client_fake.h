@@ -262,7 +262,8 @@ static inline void fake_answer_of(struct fake *fake, size_t index, const char *s
         .count = sent->count,
         .present = &present,
         .absent = &absent,
-        .site = site};
+        .site = site,
+        .site_id = {.low = (uint64_t)site[0]}};
     fake_answer_frame(fake, sent->link, &frame);
 }
 

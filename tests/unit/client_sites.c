@@ -83,7 +83,8 @@ Test(client_sites, nor_does_it_say_which_filter_has_the_name)
                                                     .status = STATUS_STALE,
                                                     .message = "name it",
                                                     .filter_id = 77,
-                                                    .site = "us"};
+                                                    .site = "us",
+                                                    .site_id = {.low = 'u'}};
     fake_answer_frame(fake, fake->sent[2].link, &frame);
     cr_assert_str_eq(asked(fake, 3), "tcp://r1:1");
     cr_assert_eq(fake->sent[3].filter_id, 0);
@@ -145,8 +146,25 @@ Test(client_sites, while_its_own_site_answers_nobody_fails_over)
     fake_end(fake);
 }
 
-/* A filter in one site, or a refusal before it is known which filter it is about. */
+/* A filter in one site. */
 Test(client_sites, who_does_not_tell_a_site_is_taken)
+{
+    struct fake_outcome outcomes[2] = {{0}};
+    struct fake *fake = start(2, false);
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[0]), STATUS_OK);
+    fake_answer_of(fake, 0, "", STATUS_OK, 0, 1);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[0]), STATUS_OK);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[1]), STATUS_OK);
+    cr_assert_str_eq(asked(fake, 2), "tcp://r2:1");
+    fake_answer_of(fake, 2, "", STATUS_OK, 0, 1);
+    cr_assert_eq(outcomes[1].calls, 1);
+    cr_assert_eq(outcomes[1].absent, 1);
+    fake_end(fake);
+}
+
+/* ... but not of a filter that is in several: there it may be another one of that name. */
+Test(client_sites, who_does_not_tell_one_of_a_filter_in_sites_is_not_taken)
 {
     struct fake_outcome outcomes[2] = {{0}};
     struct fake *fake = start_at_eu(false, &outcomes[0]);
@@ -155,7 +173,59 @@ Test(client_sites, who_does_not_tell_a_site_is_taken)
     cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[1]), STATUS_OK);
     cr_assert_str_eq(asked(fake, 2), "tcp://r2:1");
     fake_answer_of(fake, 2, "", STATUS_OK, 0, 1);
-    cr_assert_eq(outcomes[1].calls, 1);
-    cr_assert_eq(outcomes[1].absent, 1);
+    cr_assert_eq(outcomes[1].calls, 0);
+    cr_assert_str_eq(asked(fake, 3), "tcp://r1:1");
+    fake_end(fake);
+}
+
+/* Who is full, or has just started, answers. */
+Test(client_sites, a_refusal_is_no_reason_to_fail_over)
+{
+    struct fake_outcome outcome = {0};
+    struct fake *fake = start_at_eu(true, &outcome);
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcome), STATUS_OK);
+    fake_answer_of(fake, 1, "eu", STATUS_UNAVAILABLE, 0, 0);
+    fake_pass(fake, 10 * MS);
+    cr_assert_str_eq(asked(fake, 2), "tcp://r2:1", "it may be of eu");
+    fake_answer_of(fake, 2, "us", STATUS_OK, 0, 1);
+    cr_assert_eq(outcome.calls, 1);
+    cr_assert_str_eq(session_site(fake->session), "eu");
+    cr_assert_str_eq(asked(fake, 3), "tcp://r1:1");
+    fake_end(fake);
+}
+
+/* An address with several behind it, of which one has answered once. */
+Test(client_sites, who_is_the_only_one_is_asked_on)
+{
+    struct fake_outcome outcome = {0};
+    struct fake *fake = start(1, false);
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcome), STATUS_OK);
+    fake_answer_of(fake, 0, "eu", STATUS_OK, 1, 0);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcome), STATUS_OK);
+    fake_answer_of(fake, 1, "us", STATUS_OK, 0, 1);
+    cr_assert_eq(outcome.calls, 1);
+    cr_assert_eq(fake->nsent, 2, "after a pause");
+    fake_pass(fake, 10 * MS);
+    cr_assert_eq(fake->nsent, 3);
+    fake_answer_of(fake, 2, "eu", STATUS_OK, 1, 0);
+    cr_assert_eq(outcome.calls, 2);
+    cr_assert_eq(outcome.present, 1);
+    fake_end(fake);
+}
+
+/* Its first attempt may have got to the other site. */
+Test(client_sites, after_a_change_an_add_that_was_repeated_is_not_sure)
+{
+    struct fake_outcome outcome = {0};
+    struct fake *fake = start_at_eu(true, &outcome);
+
+    cr_assert_eq(fake_submit(fake, OPERATION_ADD, 1, &outcome), STATUS_OK);
+    fake_pass(fake, ATTEMPT_US);
+    cr_assert_str_eq(asked(fake, 2), "tcp://r2:1");
+    fake_answer_of(fake, 2, "us", STATUS_OK, 1, 0);
+    cr_assert_eq(outcome.calls, 2);
+    cr_assert_eq(outcome.present & outcome.absent, 1, "MAYBE_NEW");
     fake_end(fake);
 }

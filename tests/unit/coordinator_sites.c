@@ -361,6 +361,42 @@ Test(coordinator_sites, who_counts_or_leaves_joins_anew_where_it_has_come_back)
     cr_assert_not(decision.next.settled);
 }
 
+/* Nobody else is there who could tell it: two sites, of which one had left when the copy was made.
+ */
+Test(coordinator_sites, who_was_put_back_to_where_it_was_alone_notices)
+{
+    stage(SITE_GONE, SITE_GONE, SITE_COUNTED);
+    become(&told[0], A, SITE_COUNTED);
+    told[0].takes_adds = true;
+    expect_nothing();
+    return_to(&told[0], A, SITE_COUNTED);
+    expect_anew(2);
+}
+
+/* It leaves there by now: what it has others wait for is not what this copy has. */
+Test(coordinator_sites, who_leaves_in_a_return_that_is_forgotten_does_not_come_back)
+{
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_GONE);
+    return_to(&told[0], C, SITE_LEAVING);
+    expect_nothing();
+    stage(SITE_COUNTED, SITE_COUNTED, SITE_COUNTED);
+    return_to(&told[0], C, SITE_LEAVING);
+    expect_anew(site_life_next(told[0].entries[C - 1].life.number));
+}
+
+/* Two sites have removed each other, and the other one brings back a third. */
+Test(coordinator_sites, who_is_gone_brings_nobody_back)
+{
+    stage(SITE_GONE, SITE_COUNTED, SITE_COUNTED);
+    become(&told[0], A, SITE_COUNTED);
+    return_to(&told[0], C, SITE_JOINING);
+    expect_nothing();
+    stage(SITE_GONE, SITE_COUNTED, SITE_GONE);
+    become(&told[0], A, SITE_COUNTED);
+    return_to(&told[0], C, SITE_JOINING);
+    expect_nothing();
+}
+
 /* Its copy is of before that one had come back, so of before adds that it has acknowledged. */
 Test(coordinator_sites, who_has_forgotten_a_return_joins_anew)
 {

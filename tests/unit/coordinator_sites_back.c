@@ -120,6 +120,28 @@ Test(coordinator_back, who_has_left_drops_it_nowhere_else)
     cr_assert_eq(site_stages_state(US, US), SITE_GONE);
 }
 
+/* The tombstone comes late: it is about what us was before it came back. */
+Test(coordinator_back, what_was_dropped_before_a_return_is_not_dropped_since)
+{
+    struct admin_request drop = coordinator_stage_drop();
+
+    join(EU, US);
+    join(EU, AP);
+    site_stages[US].cut = true;
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK);
+    site_stages_run();
+    drop.scope = DROP_EVERYWHERE;
+    coordinator_stage_command(&site_stages[US].stage, 2, &drop);
+    site_stages[US].cut = false;
+    site_stages_sync(EU);
+    add(EU, "us");
+    site_stages_run();
+    cr_assert_eq(site_stages_state(AP, US), SITE_JOINING);
+    cr_assert_eq(site_stages_state(EU, EU), SITE_COUNTED, "it is there still");
+    cr_assert_eq(site_stages_state(AP, AP), SITE_COUNTED);
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK);
+}
+
 /* It would be dropped at all of them as soon as it is one of them. */
 Test(coordinator_back, who_has_dropped_it_everywhere_stays_gone)
 {

@@ -121,6 +121,21 @@ Test(coordinator_leave, the_last_one_that_counts_is_not_removed)
                  "eu has all, and goes on alone");
 }
 
+/* It took no add: so there is nothing to make up for. */
+Test(coordinator_leave, who_has_made_nothing_is_removed_without_a_comparison)
+{
+    join(EU, AP);
+    site_stages[US].cut = true;
+    add(EU, "us");
+    site_stages_run();
+    cr_assert_eq(site_stages_change(EU, SITE_STEP_REMOVE, "us").status, STATUS_OK);
+    cr_assert_eq(site_stages_state(EU, US), SITE_GONE);
+    cr_assert(set_of(EU)->settled);
+    site_stages_run();
+    cr_assert_eq(site_stages_state(AP, US), SITE_GONE);
+    cr_assert(set_of(AP)->settled);
+}
+
 /* Each of two sites that count removes the other one: a newcomer hears both. */
 Test(coordinator_leave, a_newcomer_alone_says_no_absent)
 {
