@@ -172,3 +172,23 @@ Test(link_evidence, it_goes_on_though_the_last_one_is_gone)
     cr_assert_null(link->evidence_last);
     cr_assert_eq(ask(70 * SECOND), 0);
 }
+
+/* Both have a part of what a question carries. */
+Test(link_evidence, it_is_told_beside_many_sites_that_were_put_back)
+{
+    enum { PAGE = 32 };
+    struct put_back *lost = heap_zalloc(FILTERS, sizeof *lost);
+    struct sync_request request = {0};
+    size_t put_backs = 0;
+
+    cr_assert_not_null(lost);
+    link->put_backs = (struct put_backs){
+        .items = lost, .count = FILTERS, .room = FILTERS, .nlive = FILTERS, .news = true};
+    evidence_fill(link, &request);
+    cr_assert_leq(request.nevidence, PAGE);
+    for (size_t i = 0; i < request.nevidence; i++) {
+        put_backs += request.evidence[i].put_back;
+    }
+    cr_assert(put_backs > 0 && put_backs < request.nevidence);
+    heap_free(lost);
+}
