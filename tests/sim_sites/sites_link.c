@@ -89,6 +89,7 @@ static void destroy_inner(void *context)
 {
     struct sites_link *self = context;
 
+    self->face = (struct actor){0};
     count(self);
     router_destroy(&self->router);
     link_destroy(&self->core);
@@ -99,12 +100,15 @@ static void finish(void *context)
     (void)context;
 }
 
-/* ---- the outer one, once there is a core ---- */
+/* ---- the outer one, while there is a core ---- */
 
 static void on_request(void *context, uint64_t now_us, const struct peer *from, struct span frame)
 {
     const struct sites_link *self = context;
 
+    if (self->face.self == NULL) {
+        return; /* It starts, and nobody is there yet. */
+    }
     self->face.on_request(self->face.self, now_us, from, frame);
 }
 
@@ -112,6 +116,9 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
 {
     const struct sites_link *self = context;
 
+    if (self->face.self == NULL) {
+        return;
+    }
     self->face.on_answer(self->face.self, now_us, link, frame);
 }
 
@@ -120,6 +127,9 @@ static void turn(void *context, uint64_t now_us)
 {
     const struct sites_link *self = context;
 
+    if (self->face.self == NULL) {
+        return;
+    }
     self->face.turn(self->face.self, now_us);
     sim_process_arm(self->inner);
 }
