@@ -203,7 +203,7 @@ static bool is_aimed(uint32_t fault, uint32_t phase)
     }
     if (fault == SIM_FAULT_TAKE_OVER) {
         return phase != SIM_PHASE_MERGE && phase != SIM_PHASE_FEED && phase != SIM_PHASE_STEP &&
-               phase != SIM_PHASE_MOVE && phase != SIM_PHASE_VALVE;
+               phase != SIM_PHASE_MOVE && phase != SIM_PHASE_VALVE && phase != SIM_PHASE_SYNC;
     }
     if (fault == SIM_FAULT_ROLL_BACK) { /* Few seeds have a valve open then. */
         return phase != SIM_PHASE_VALVE;
