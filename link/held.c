@@ -10,15 +10,6 @@
 
 enum { COMPARE_US = 4000000 };
 
-void held_fini(struct inflow *inflow)
-{
-    struct held_here *held = &inflow->held_here;
-
-    heap_free(held->prefixes);
-    heap_free(held->digests);
-    *held = (struct held_here){0};
-}
-
 /* `words` NULL: nothing is held. */
 static void say_held(struct link *self, const struct inflow *inflow, uint64_t number,
                      const uint64_t *words, size_t count)
@@ -53,7 +44,7 @@ static void on_compared(void *owner, const struct router_compared *compared)
         say_held(inflow->self, inflow, held->number, lasts ? compared->equal : NULL,
                  held->nprefixes);
     }
-    held_fini(inflow);
+    held_here_clear(&inflow->held_here);
 }
 
 /* False: memory is out. */
@@ -107,7 +98,7 @@ void inflow_on_offer(struct link *self, uint64_t now_us, struct channel *channel
     } else if (keep_offer(&inflow->held_here, message)) {
         compare(self, now_us, inflow, message->bits);
     } else {
-        held_fini(inflow);
+        held_here_clear(&inflow->held_here);
         say_held(self, inflow, message->number, NULL, message->nprefixes);
     }
 }

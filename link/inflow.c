@@ -24,23 +24,16 @@ enum {
 
 /* ---- batches ---- */
 
-static void forget_batch(struct link *self, struct arrived_batch *arrival)
-{
-    if (arrival->asked) {
-        number_table_remove(&self->relays, &arrival->entry);
-    }
-    heap_free(arrival->keys);
-    heap_free(arrival->cursors);
-    heap_free(arrival);
-}
-
 static void forget_batches(struct link *self, struct inflow *inflow)
 {
     struct arrived_batch *arrival;
 
     while ((arrival = TAILQ_FIRST(&inflow->arrivals)) != NULL) {
         TAILQ_REMOVE(&inflow->arrivals, arrival, link);
-        forget_batch(self, arrival);
+        if (arrival->asked) {
+            number_table_remove(&self->relays, &arrival->entry);
+        }
+        arrival_free(arrival);
     }
     self->held -= inflow->held;
     inflow->held = 0;
@@ -158,7 +151,7 @@ static void advance(struct link *self, struct inflow *inflow)
         inflow->taken_keys += first->nkeys;
         link_count(self, LINK_site_applied_keys_total, first->nkeys);
         TAILQ_REMOVE(&inflow->arrivals, first, link);
-        forget_batch(self, first);
+        arrival_free(first);
     }
 }
 
@@ -215,24 +208,6 @@ static void pump(struct link *self, uint64_t now_us, struct inflow *inflow)
     advance(self, inflow); /* There are such without keys. */
 }
 
-/* What is acknowledged is so for good, and is not sent to nodes again: while they wait for room
- * they would do little else. True: something was. */
-static bool keep_unacknowledged(struct arrived_batch *arrival, const struct client_reply *reply)
-{
-    size_t before = arrival->left;
-
-    if (reply->count != before) {
-        return false;
-    }
-    arrival->left = 0;
-    for (size_t i = 0; i < before; i++) {
-        if (!bits_has(reply->present, i) && !bits_has(reply->absent, i)) {
-            arrival->keys[arrival->left++] = arrival->keys[i];
-        }
-    }
-    return arrival->left < before;
-}
-
 static void put_off(struct link *self, uint64_t now_us, struct inflow *inflow,
                     struct arrived_batch *arrival, const struct client_reply *reply)
 {
@@ -262,7 +237,7 @@ bool inflows_on_reply(struct link *self, uint64_t now_us, const struct frame *fr
     if (arrival->inflow->own.doubted) {
         return true; /* All of it is begun anew. */
     }
-    if (keep_unacknowledged(arrival, reply)) {
+    if (arrival_keep_unacknowledged(arrival, reply)) {
         arrival->failures = 0;
     }
     if (arrival->left == 0 || MUTANT(SITE_REFUSED_IS_APPLIED)) {
@@ -291,64 +266,18 @@ struct inflow *inflow_of(struct link *self, const struct channel *channel, uint6
     return entry != NULL && inflow->channel == channel->number ? inflow : NULL;
 }
 
-/* NULL, or what is wrong with it. */
-static const char *fault_of(const struct inflow *inflow, const struct site_batch *batch)
-{
-    if (!filter_uid_equal(&batch->uid, &inflow->uid)) {
-        return "a batch is of another filter";
-    }
-    if (site_life_compare(&batch->sender, &inflow->source_life) != 0 ||
-        site_life_compare(&batch->receiver, &inflow->own_life) != 0) {
-        return "a batch is of another life of one of the sites";
-    }
-    if (batch->flags != 0 || batch->ncursors > SITE_MAX_SOURCES) {
-        return "a batch is of a kind that is not known here";
-    }
-    if (batch->nkeysets != 1 || batch->keysets[0] != inflow->keyset) {
-        return "a batch is of another keyset";
-    }
-    return NULL;
-}
-
-static enum status read_batch(struct span bytes, struct arrived_batch *arrival,
-                              const struct site_batch *batch)
-{
-    enum status status;
-
-    arrival->nkeys = arrival->left = batch->nkeys;
-    arrival->ncursors = batch->ncursors;
-    arrival->keys = heap_alloc(batch->nkeys + 1, sizeof *arrival->keys);
-    arrival->cursors = heap_alloc(batch->ncursors + 1, sizeof *arrival->cursors);
-    if (arrival->keys == NULL || arrival->cursors == NULL) {
-        return STATUS_NOMEM;
-    }
-    status = site_batch_keys(bytes, arrival->keys);
-    return status == STATUS_OK ? site_batch_cursors(bytes, arrival->cursors) : status;
-}
-
 static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow,
                        const struct site_batch_message *message)
 {
-    struct arrived_batch *arrival = heap_zalloc(1, sizeof *arrival);
-    struct site_batch batch;
-    enum status status = arrival != NULL ? site_batch_open(message->batch, &batch) : STATUS_NOMEM;
-    const char *fault = status == STATUS_OK ? fault_of(inflow, &batch) : status_meaning(status);
+    struct arrived_batch *arrival = NULL;
+    const char *fault = NULL;
+    enum status status = arrival_read(message->batch, inflow, &arrival, &fault);
 
-    if (fault == NULL) {
-        status = read_batch(message->batch, arrival, &batch);
-        fault = status == STATUS_OK ? NULL : status_meaning(status);
-    }
-    if (fault != NULL) {
-        if (arrival != NULL) {
-            forget_batch(self, arrival);
-        }
-        inflow_close(self, inflow, status == STATUS_OK ? STATUS_MALFORMED : status, fault);
+    if (status != STATUS_OK) {
+        inflow_close(self, inflow, status, fault);
         return;
     }
-    arrival->inflow = inflow;
     arrival->number = message->number;
-    arrival->bytes = sizeof *arrival + arrival->nkeys * sizeof *arrival->keys +
-                     arrival->ncursors * sizeof *arrival->cursors;
     inflow->pace.bytes += message->batch.size;
     inflow->held += arrival->bytes;
     self->held += arrival->bytes;
@@ -543,7 +472,7 @@ static void forget(struct inflow *inflow)
     marked_fini(inflow);
     vouched_fini(inflow);
     places_fini(inflow);
-    held_fini(inflow);
+    held_here_clear(&inflow->held_here);
     heap_free(inflow->sources);
     heap_free(inflow);
 }

@@ -11,6 +11,7 @@
  *   lag.c       ... and how far sites are from each other
  *   pause.c     what operators have paused
  *   inflow.c    streams that are received: batches applied in order, as far as all is here
+ *   arrival.c   ... each of them
  *   places.c    ... and how far that is, as this site's nodes remember it
  *   own_boots.c ... in which boots
  *   marked.c    ... and of which moment all of the source is here

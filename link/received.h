@@ -4,6 +4,7 @@
 #ifndef ORBLOOM_LINK_RECEIVED_H
 #define ORBLOOM_LINK_RECEIVED_H
 
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/number_table.h"
 #include "link/link.h"
@@ -133,6 +134,14 @@ struct held_here {
     size_t nprefixes;
 };
 
+/* Nothing is asked. */
+static inline void held_here_clear(struct held_here *held)
+{
+    heap_free(held->prefixes);
+    heap_free(held->digests);
+    *held = (struct held_here){0};
+}
+
 enum { INFLOW_MARKS = MARK_MAX_PENDING };
 
 /* A mark that is answered, until its batch is applied. */
@@ -241,6 +250,18 @@ struct inflow_wish {
     bool paused;       /* by this site */
 };
 
+/* ---- arrival.c ---- */
+
+/* Of that stream, or `fault` says why not: STATUS_MALFORMED, STATUS_NOMEM and what
+ * site_batch_open() says. *out is given up with arrival_free(). */
+MUST_USE enum status arrival_read(struct span bytes, struct inflow *inflow,
+                                  struct arrived_batch **out, const char **fault);
+void arrival_free(struct arrived_batch *arrival);
+
+/* What is acknowledged is so for good, and is not sent to nodes again: while they wait for room
+ * they would do little else. True: something was. */
+bool arrival_keep_unacknowledged(struct arrived_batch *arrival, const struct client_reply *reply);
+
 /* ---- inflow.c ---- */
 
 /* NULL: that filter is not received from there. Its evidence is what others may go by. */
@@ -332,9 +353,6 @@ void vouched_fini(struct inflow *inflow);
 
 void inflow_on_offer(struct link *self, uint64_t now_us, struct channel *channel,
                      const struct site_offer *message);
-
-/* Nothing is asked. */
-void held_fini(struct inflow *inflow);
 
 /* ---- marked.c ---- */
 
