@@ -138,6 +138,19 @@ Test(link_held, what_the_other_site_lacks_is_sent)
     end();
 }
 
+/* Copies to another site, which does not answer, have all that may be offered. */
+Test(link_held, others_that_wait_hold_up_no_copy)
+{
+    begin();
+    pair->sides[EU].link->offered = 1 << 23;
+    add(EU, N1 | N2, 0);
+    add(US, N2 | N3, FEW);
+    site_pair_run(pair, 8 * SECOND);
+    expect_all(US);
+    cr_assert_gt(counted(EU, "site_copies_total"), 0);
+    end();
+}
+
 /* us has keys that eu lacks, in some of the ranges: these are sent, and the others are not. */
 Test(link_held, what_only_the_other_site_has_does_no_harm)
 {
