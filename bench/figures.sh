@@ -99,14 +99,13 @@ written() {
 # settle SECONDS NODE...: until no run comes or goes for two seconds. What merging does between two
 # changes of the runs takes less.
 settle() {
-    local left=$1 now before="" same=0
+    local end=$((SECONDS + $1)) now before="" same=0
     shift
-    while [ "$same" -lt 4 ] && [ "$left" -gt 0 ]; do
+    while [ "$same" -lt 4 ] && [ "$SECONDS" -lt "$end" ]; do
         now="$(counter run_bytes "$@") $(counter runs "$@") $(written "$@")"
         if [ "$now" = "$before" ]; then same=$((same + 1)); else same=0; fi
         before=$now
         wait_for sleep 0.5
-        [ $((same % 2)) -eq 1 ] || left=$((left - 1))
     done
     [ "$same" -ge 4 ]
 }

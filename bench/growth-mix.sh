@@ -55,11 +55,10 @@ start() {
 
 # await SECONDS COMMAND...: until it succeeds.
 await() {
-    local tries=$(($1 * 10))
+    local end=$((SECONDS + $1))
     shift
     until "$@"; do
-        tries=$((tries - 1))
-        [ "$tries" -gt 0 ] || return 1
+        [ "$SECONDS" -lt "$end" ] || return 1
         wait_for sleep 0.1
     done
 }

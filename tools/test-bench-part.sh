@@ -12,12 +12,37 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 mkdir -p "$dir/tmp"
 report=$dir/report/report.md
-wrong=0
+wrong=0 LIMIT_S=600
 
 complain() {
     echo "bench/$part.sh: $1"
     tail -n 30 "$dir/output" | sed 's/^/    /'
     wrong=1
+}
+
+# processes: those of this build, with what they wait for.
+processes() {
+    local entry line
+    for entry in /proc/[0-9]*; do
+        line=$(tr '\0' ' ' <"$entry/cmdline") 2>/dev/null
+        case $line in
+        *"$build/"* | *"$dir"*) echo "    ${entry#/proc/} $(cat "$entry/wchan" 2>/dev/null) ${line:0:200}" ;;
+        esac
+    done
+}
+
+# await_runner PID: its exit status. Who has not ended after ten times what it takes is told of and
+# stopped: what runs then, and what each daemon said last.
+await_runner() {
+    local end=$((SECONDS + LIMIT_S))
+    while kill -0 "$1" 2>/dev/null && [ "$SECONDS" -lt "$end" ]; do sleep 0.2; done
+    if kill -0 "$1" 2>/dev/null; then
+        echo "bench/$part.sh: has not ended after $LIMIT_S s; of it there run:"
+        processes
+        find "$dir/tmp" -name '*log' -exec tail -n 5 {} +
+        kill -TERM "$1"
+    fi
+    wait "$1"
 }
 
 # measured FIGURE...: each has a value.
@@ -31,8 +56,11 @@ case $part in
 growth | many | resp) ;;
 *) echo "$usage" >&2; exit 2 ;;
 esac
-TMPDIR=$dir/tmp BENCH=tiny PARTS=$part "$runner" "$build" "$dir/report" >"$dir/output" 2>&1 </dev/null ||
-    complain "exit $? instead of 0"
+TMPDIR=$dir/tmp BENCH=tiny PARTS=$part "$runner" "$build" "$dir/report" >"$dir/output" 2>&1 </dev/null &
+if ! await_runner $!; then
+    complain "it failed, or was stopped"
+    [ -f "$report" ] || exit 1
+fi
 [ -z "$(ls "$dir/tmp")" ] || complain "files were left: $(ls "$dir/tmp")"
 
 if [ "$part" = resp ]; then
