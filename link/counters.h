@@ -17,6 +17,8 @@
     X(site_copies_total, "copies", "replicas of slot groups of which all was sent, or is there")  \
     X(site_offers_total, "offers", "questions which keys of a copy another site has")             \
     X(site_skipped_keys_total, "keys", "fingerprints of copies not sent, as they are there")      \
+    X(site_scrubs_total, "filters", "of which all was compared with another site, site_scrub")    \
+    X(site_scrub_keys_total, "keys", "fingerprints sent since a part of them was missing then")   \
     X(site_put_backs_total, "filters", "of which another site remembered more than this one has") \
     X(site_full_total, "batches", "batches that wait, as the filter here is full")                \
     X(site_pending_keys, "keys", "fingerprints read that are not applied elsewhere (a gauge)")    \

@@ -2,7 +2,8 @@
  * range by range, and what they tell goes out as what is new does, unless the other site holds it
  * already (offer.c). A replica is followed from where its log ended when its first range was told,
  * once it has told all of them in one life: what it has taken since is read from the log, and
- * repeats nothing that is not there. */
+ * repeats nothing that is not there. Of those that are followed already all is compared in the same
+ * way, once in a while (scrub.c): it sends what is not there, and moves no place. */
 #include "base/heap.h"
 #include "link/private.h"
 
@@ -97,11 +98,23 @@ static void begin_again(struct outflow *outflow, uint64_t again_us)
     outflow->fill = (struct fill){.group = outflow->fill.group, .again_us = again_us};
 }
 
+/* What could be compared of it is. */
+static void give_up_scrub(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    scrub_put_off(self, now_us, outflow);
+    begin_again(outflow, 0);
+}
+
 /* Who has not told all of it is asked again later. */
 static void finish_group(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
     struct fill *fill = &outflow->fill;
 
+    if (fill->scrubs) {
+        scrub_did(outflow);
+        begin_again(outflow, 0);
+        return;
+    }
     for (uint32_t i = 0; i < fill->nsources; i++) {
         const struct site_source source = {
             .group = fill->group,
@@ -143,6 +156,10 @@ static void on_page(void *owner, const struct router_copied *copied)
         fill->again_us = copied->now_us + AGAIN_US; /* The same range: nothing is known of it. */
         return;
     }
+    if (fill->scrubs && (copied->status != STATUS_OK || copied->nsources == 0)) {
+        give_up_scrub(self, copied->now_us, outflow);
+        return;
+    }
     if (copied->status != STATUS_OK || copied->group != fill->group ||
         copied->epoch != outflow->epoch || entry->document.epoch != outflow->epoch ||
         (fill->epoch != 0 && fill->epoch != copied->epoch)) {
@@ -158,10 +175,12 @@ static void on_page(void *owner, const struct router_copied *copied)
         outflow_close(self, outflow, STATUS_NOMEM, "out of memory");
         return;
     }
-    keep_sources(fill, copied);
-    if (fill->nsources == 0) {
-        begin_again(outflow, copied->now_us + AGAIN_US); /* No replica has told all of it. */
-        return;
+    if (!fill->scrubs) {
+        keep_sources(fill, copied);
+        if (fill->nsources == 0) {
+            begin_again(outflow, copied->now_us + AGAIN_US); /* No replica has told all of it. */
+            return;
+        }
     }
     if (copied->last == UINT64_MAX) {
         end_group(outflow);
@@ -179,21 +198,28 @@ static void on_page(void *owner, const struct router_copied *copied)
     }
 }
 
-static bool begin_group(struct outflow *outflow, uint64_t now_us,
+static bool begin_group(struct link *self, struct outflow *outflow, uint64_t now_us,
                         const struct epoch_content *content)
 {
     struct fill *fill = &outflow->fill;
     uint32_t group = 0;
     uint32_t shard = 0;
+    bool scrubs = !find_group(outflow, now_us, fill->group, &group);
 
-    if (!find_group(outflow, now_us, fill->group, &group)) {
+    if (scrubs && !scrub_next(self, now_us, outflow, content->ngroups, &group)) {
+        return false;
+    }
+    if (!next_shard(content, group, &shard)) { /* It has no shards, so nobody adds to it. */
+        if (scrubs) {
+            scrub_did(outflow);
+        } else {
+            fill->group = group;
+            outflow_unfilled(outflow, now_us, group);
+        }
         return false;
     }
     fill->group = group;
-    if (!next_shard(content, group, &shard)) {
-        outflow_unfilled(outflow, now_us, group); /* It has no shards, so nobody adds to it. */
-        return false;
-    }
+    fill->scrubs = scrubs;
     fill->from = first_of(content, shard);
     fill->active = true;
     return true;
@@ -208,6 +234,11 @@ static bool is_source(const struct fill *fill, const struct member *member)
         }
     }
     return !fill->begun;
+}
+
+static uint32_t all_slots(const struct epoch_content *content)
+{
+    return (UINT32_C(1) << content->rule.replicas) - 1;
 }
 
 /* Only those are asked: who is followed already, or was copied before, need not tell all again; and
@@ -237,6 +268,7 @@ static void ask_next(struct link *self, uint64_t now_us, struct outflow *outflow
     struct fill *fill = &outflow->fill;
     const struct document_entry *entry = document_cache_find(router_documents(self->router),
                                                              outflow->filter_id);
+    uint32_t group;
     struct router_copy question = {
         .filter_id = outflow->filter_id,
         .deadline_us = now_us + PAGE_US,
@@ -250,17 +282,22 @@ static void ask_next(struct link *self, uint64_t now_us, struct outflow *outflow
     if (fill->active && fill->epoch != 0 && fill->epoch != entry->document.epoch) {
         begin_again(outflow, now_us);
     }
+    if (fill->scrubs && (outflow->scrub.late || find_group(outflow, now_us, fill->group, &group))) {
+        give_up_scrub(self, now_us, outflow); /* What is to be copied goes first. */
+    }
     if (fill->told && offers_are_done(outflow)) {
         finish_group(self, now_us, outflow);
     }
     if (fill->told || !offers_have_room(self, outflow)) {
         return;
     }
-    if (!fill->active && !begin_group(outflow, now_us, &entry->document.content)) {
+    if (!fill->active && !begin_group(self, outflow, now_us, &entry->document.content)) {
         return;
     }
     question.from = fill->from;
-    question.slots = needed_slots(outflow, now_us, &entry->document.content, fill->group);
+    question.slots = fill->scrubs
+                         ? all_slots(&entry->document.content)
+                         : needed_slots(outflow, now_us, &entry->document.content, fill->group);
     if (question.slots == 0) {
         begin_again(outflow, now_us + AGAIN_US); /* They are no readers any more. */
         return;

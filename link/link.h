@@ -73,7 +73,8 @@ struct link_config {
                          by that they are given less than `window`; 0: LINK_HELD_BYTES */
     uint32_t offered; /* keys that a range of a copy has at least of which the other site is asked
                          first what it has: fewer are sent; 0: LINK_OFFERED_KEYS */
-    uint64_t rate;    /* bytes of batches that are sent in a second, to all sites; 0: no bound */
+    uint64_t scrub_us; /* all of a filter is compared with each other site so often; 0: never */
+    uint64_t rate;     /* bytes of batches that are sent in a second, to all sites; 0: no bound */
     char endpoint[DOCUMENT_TEXT_BYTES]; /* where its own site's processes reach it; "": nowhere,
                                            and coordinators are told of no link */
     bool curve;                         /* ... by CURVE */

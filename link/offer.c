@@ -36,6 +36,12 @@ void offers_clear(struct link *self, struct outflow *outflow)
     note_keys(self, offers);
 }
 
+void offers_begin(struct outflow *outflow)
+{
+    outflow->offers.useless = 0;
+    outflow->offers.unoffered = 0;
+}
+
 bool offers_have_room(const struct link *self, const struct outflow *outflow)
 {
     const struct offers *offers = &outflow->offers;
@@ -145,16 +151,24 @@ static void begin_offer(struct offers *offers)
 }
 
 /* One that other streams take all of the rate from is no reason to wait on: its keys have their
- * turn. */
-static void leave_late(uint64_t now_us, struct offers *offers)
+ * turn. That what is only compared may be lacking is no reason to send it. */
+static void leave_late(uint64_t now_us, struct outflow *outflow)
 {
+    struct offers *offers = &outflow->offers;
+
     if (offers->round.state != ROUND_OFFERED) {
         return;
     }
     if (offers->since_us == 0) {
         offers->since_us = now_us;
     }
-    if (now_us - offers->since_us >= OFFER_US) {
+    if (now_us - offers->since_us < OFFER_US) {
+        return;
+    }
+    if (outflow->fill.scrubs) {
+        outflow->scrub.late = true;
+        round_clear(&offers->round);
+    } else {
         round_leave(&offers->round);
         if (offers->sent) {
             note_useless(offers, OFFER_MOST_DOUBLINGS);
@@ -183,7 +197,7 @@ static bool begin_round(const struct link *self, struct offers *offers)
 }
 
 /* What the other site lacks goes as other keys do, a part at a time. False: memory is out. */
-static bool send_left(uint64_t now_us, struct outflow *outflow)
+static bool send_left(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
     struct round *round = &outflow->offers.round;
 
@@ -195,6 +209,7 @@ static bool send_left(uint64_t now_us, struct outflow *outflow)
             return false;
         }
         round->at += part;
+        link_count(self, LINK_site_scrub_keys_total, outflow->fill.scrubs ? part : 0);
     }
     if (round->at == round->nkeys) {
         round_clear(round);
@@ -207,9 +222,9 @@ bool offers_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
     struct offers *offers = &outflow->offers;
     bool done = true;
 
-    leave_late(now_us, offers);
+    leave_late(now_us, outflow);
     if (offers->round.state == ROUND_LEFT) {
-        done = send_left(now_us, outflow);
+        done = send_left(self, now_us, outflow);
     }
     if (done && offers->round.state == ROUND_GATHERS && is_enough(self, offers)) {
         done = begin_round(self, offers);

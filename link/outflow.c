@@ -422,6 +422,7 @@ static void forget(struct link *self, struct outflow *outflow)
 {
     leave_readers(outflow);
     fill_forget(outflow);
+    scrub_forget(outflow);
     number_table_remove(&self->outflows_by_stream, &outflow->entry);
     TAILQ_REMOVE(&self->outflows, outflow, link);
     for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
@@ -445,6 +446,7 @@ static void forget(struct link *self, struct outflow *outflow)
 static void retire(struct outflow *outflow)
 {
     outflow->over = true;
+    scrub_forget(outflow);
     leave_readers(outflow);
 }
 
@@ -660,6 +662,9 @@ static uint64_t due_us(const struct link *self, const struct outflow *outflow)
     if (!outflow->fill.asking && outflow->fill.again_us > self->now_us &&
         outflow->fill.again_us < next_us) {
         next_us = outflow->fill.again_us;
+    }
+    if (scrub_next_us(outflow) > self->now_us) {
+        next_us = least(next_us, scrub_next_us(outflow));
     }
     return next_us;
 }

@@ -23,6 +23,7 @@
  *   section.c   ... what was gathered, on its way as batches
  *   marks.c     ... which batch all that was acknowledged is in
  *   fill.c      ... and of copies of replicas
+ *   scrub.c     ... and when all is compared once more
  *   offer.c     ... of which the other site is asked first what it has of them: round.h
  *   put_back.c  ... and when others remember more of this site than it has
  *   alive.c     that streams go on, as greetings tell
@@ -119,7 +120,8 @@ struct link {
     struct put_backs put_backs;
 
     struct outflow_list outflows;
-    size_t offered; /* keys of copies that are gathered for offers, or offered */
+    size_t offered;                 /* keys of copies that are gathered for offers, or offered */
+    const struct outflow *scrubbed; /* the one whose turn it is; NULL: nobody's */
     struct number_table outflows_by_stream;
     struct reader_list readers;
     struct site_source *rest_logs; /* of one greeting */

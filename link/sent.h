@@ -149,6 +149,7 @@ struct offers {
 /* The copy of one slot group, under way. */
 struct fill {
     bool active;
+    bool scrubs; /* of replicas that are followed: scrub.c */
     bool asking;
     bool begun;     /* a range was told */
     uint32_t group; /* under way, or the last one */
@@ -158,6 +159,14 @@ struct fill {
     uint64_t again_us;
     struct router_copy_source sources[QUORUM_MAX_REPLICAS]; /* that have told all so far */
     uint32_t nsources;
+};
+
+/* All of a filter is compared once in a while, a slot group at a time. */
+struct scrub {
+    uint64_t due_us; /* 0: not known yet */
+    bool begun;      /* it goes on ... */
+    bool late;       /* an offer was not answered in time */
+    uint32_t group;  /* ... with this one */
 };
 
 struct outflow {
@@ -182,6 +191,7 @@ struct outflow {
     size_t nreadings;
     size_t readings_room;
     struct fill fill;
+    struct scrub scrub;
     struct offers offers;
 
     uint64_t *pending; /* keys that were read and not sent */
@@ -349,7 +359,24 @@ void put_back_fini(struct link *self);
 void fill_turn(struct link *self, uint64_t now_us, struct outflow *outflow);
 void fill_forget(struct outflow *outflow);
 
+/* ---- scrub.c ---- */
+
+/* The slot group of `ngroups` that is to be compared now; false: none is. */
+bool scrub_next(struct link *self, uint64_t now_us, struct outflow *outflow, uint32_t ngroups,
+                uint32_t *group);
+
+/* It is compared; or it can't be now: the filter's turn comes again later. */
+void scrub_did(struct outflow *outflow);
+void scrub_put_off(struct link *self, uint64_t now_us, struct outflow *outflow);
+
+/* Its stream ends. */
+void scrub_forget(struct outflow *outflow);
+uint64_t scrub_next_us(const struct outflow *outflow);
+
 /* ---- offer.c ---- */
+
+/* Nothing is known of how much of it is held. */
+void offers_begin(struct outflow *outflow);
 
 /* Is there room for another range? */
 bool offers_have_room(const struct link *self, const struct outflow *outflow);

@@ -96,6 +96,10 @@ static const struct option options[] = {
         "10ms to 60s", "250ms",
         "how often another site is asked up to where all is here, while somebody "
         "waits for that"),
+    DAEMON_OPTION_DURATION("site_scrub", FIELD(config.scrub_us), 0, 720 * 3600 * DAEMON_SECOND,
+                           "0s to 720h", "24h",
+                           "how often all of a filter is compared with each other site, which is "
+                           "sent what it lacks; 0s: never"),
     DAEMON_OPTION_COORDINATORS(FIELD(router.coordinators), BYTES(router.coordinators[0]),
                                FIELD(router.ncoordinators),
                                "the coordinators to ask for documents and to tell of other sites"),

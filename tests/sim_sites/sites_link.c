@@ -37,6 +37,7 @@ static struct link_config configure(const struct sites_link *self)
         .id = self->site->id,
         .flush_us = all->settings.flush_us,
         .mark_interval_us = all->settings.mark_interval_us,
+        .scrub_us = all->settings.scrub_us,
         .window = all->settings.window,
         .held = all->settings.held,
         .offered = all->settings.offered,

@@ -74,6 +74,8 @@ static void draw_links(struct sites_settings *self, struct sim_random *random)
                      : 0;
     /* A few keys, too, which takes a line that is not slow; or hardly ever. */
     self->offered = self->rate == 0 && self->flush_us % 2 == 0;
+    /* Mostly never: it would mend what is to be found. */
+    self->scrub_us = self->mark_interval_us % 4 == 0 ? 5 * self->mark_interval_us : 0;
 }
 
 /* ---- the filter ---- */

@@ -21,6 +21,7 @@ struct sites_settings {
     bool dials[SITES_MAX][SITES_MAX]; /* links of the one those of the other */
     uint64_t flush_us;
     uint64_t mark_interval_us;
+    uint64_t scrub_us;
     uint64_t window;
     uint64_t held;
     uint32_t offered;

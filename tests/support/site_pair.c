@@ -150,6 +150,7 @@ void site_pair_link_start(struct site_pair *self, uint32_t site)
         .window = self->window,
         .held = self->held,
         .rate = self->rate,
+        .scrub_us = self->scrub_us,
     };
     struct actor core;
     struct actor inner;

@@ -51,6 +51,7 @@ struct site_pair {
     uint64_t held;          /* ... and what may wait there; 0: as usual */
     uint32_t ncoordinators; /* ... of their sites */
     uint64_t rate;          /* ... and how much they may send in a second; 0: no bound */
+    uint64_t scrub_us;      /* ... and how often they compare all; 0: never */
     uint64_t now_us;
     uint64_t delay_us;
     bool cut[2];            /* nothing gets to that site */
