@@ -39,7 +39,7 @@ give_up() {
 # end NODE, start NODE: killed, and started as a child of this shell.
 end() {
     local pid
-    pid=$(cat "$ORBLOOM_DIR/$1/pid")
+    pid=$(cat "$ORBLOOM_DIR/$1/pid") || give_up "nobody knows the process of $1"
     kill -KILL "$pid"
     [ -z "${pids[$1]-}" ] || wait "$pid" 2>/dev/null
     while kill -0 "$pid" 2>/dev/null; do wait_for sleep 0.02; done

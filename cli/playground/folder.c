@@ -71,22 +71,10 @@ static enum status make_named(struct playground_folder *self, const char *dir)
 
 static enum status refuse_shared(const struct playground_folder *self)
 {
-    char path[PLAYGROUND_PATH_BYTES];
-    long pid = 0;
-    FILE *file;
-
-    playground_path(self, NULL, "pid", path);
-    file = fopen(path, "re");
-    if (file != NULL) {
-        if (fscanf(file, "%ld", &pid) != 1) {
-            pid = 0;
-        }
-        (void)fclose(file);
-    }
     (void)cmd_fail(STATUS_EXISTS,
                    "%s is in use by another playground (process %ld); stop it, or choose another "
                    "--dir",
-                   self->path, pid);
+                   self->path, playground_pid(self, NULL));
     return STATUS_EXISTS;
 }
 
@@ -216,6 +204,23 @@ enum status playground_write(const struct playground_folder *self, const char *p
     return file_write(path, 0600, span_text(text)) == STATUS_OK
                ? STATUS_OK
                : complain(path, "is the disk full?");
+}
+
+long playground_pid(const struct playground_folder *self, const char *process)
+{
+    char path[PLAYGROUND_PATH_BYTES];
+    long pid = 0;
+    FILE *file;
+
+    playground_path(self, process, "pid", path);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        if (fscanf(file, "%ld", &pid) != 1) {
+            pid = 0;
+        }
+        (void)fclose(file);
+    }
+    return pid;
 }
 
 void playground_remove(const struct playground_folder *self, const char *process, const char *file)

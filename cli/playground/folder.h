@@ -55,6 +55,9 @@ MUST_USE enum status playground_folder_make(const struct playground_folder *self
 MUST_USE enum status playground_write(const struct playground_folder *self, const char *process,
                                       const char *file, const char *text);
 
+/* What DIR/PROCESS/pid says, or DIR/pid; 0: nothing. */
+long playground_pid(const struct playground_folder *self, const char *process);
+
 /* Remove DIR/PROCESS/FILE if it is there. */
 void playground_remove(const struct playground_folder *self, const char *process, const char *file);
 

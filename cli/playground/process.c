@@ -48,6 +48,14 @@ static enum status bin_folder(char path[PLAYGROUND_PATH_BYTES])
     return status;
 }
 
+/* Whoever has started it again meanwhile may have put its own there. */
+static void remove_pid(const struct playground_process *self)
+{
+    if (playground_pid(self->folder, self->name) == self->handle.pid) {
+        playground_remove(self->folder, self->name, "pid");
+    }
+}
+
 static void on_end(uv_process_t *handle, int64_t status, int signal)
 {
     struct playground_process *self = handle->data;
@@ -55,7 +63,7 @@ static void on_end(uv_process_t *handle, int64_t status, int signal)
     self->running = false;
     self->exit_status = status;
     self->exit_signal = signal;
-    playground_remove(self->folder, self->name, "pid");
+    remove_pid(self);
     uv_close((uv_handle_t *)handle, NULL);
     self->watcher->gone(self->watcher->context, self);
 }

@@ -4,13 +4,14 @@
 #include "tests/support/playground.h"
 
 #include <criterion/criterion.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 100, NODES = 3, PATH_BYTES = 256, BATCHES = 60 };
+enum { LIMIT_S = 100, NODES = 3, PATH_BYTES = 256, BATCHES = 60, PAUSE_MS = 20 };
 
 static struct playground playground;
 
@@ -151,6 +152,33 @@ Test(playground_again, after_a_stop, .timeout = LIMIT_S)
     expect_kept("first");
     expect_service("second");
     free(key);
+    playground_stop(&playground);
+}
+
+/* Whoever starts a daemon again may be faster than the playground notices that it is gone: the
+ * process that is noted then is the new one. */
+Test(playground_again, the_process_of_one_that_was_started_again_stays_noted, .timeout = LIMIT_S)
+{
+    FILE *file;
+    char *pid;
+
+    playground_start(&playground, &(struct playground_plan){.nodes = NODES});
+    cr_assert_eq(kill(playground.process.pid, SIGSTOP), 0);
+    playground_signal(&playground, "node-1", SIGKILL);
+    playground_signal(&playground, "node-2", SIGKILL);
+    file = fopen(playground_path(&playground, "node-1/pid"), "w");
+    cr_assert_not_null(file);
+    cr_assert_geq(fputs("7\n", file), 0);
+    cr_assert_eq(fclose(file), 0);
+    cr_assert_eq(kill(playground.process.pid, SIGCONT), 0);
+    for (int ms = 0; exists("node-2/pid"); ms += PAUSE_MS) {
+        cr_assert_lt(ms, PLAYGROUND_WAIT_MS, "it is not noticed that node-2 was killed");
+        (void)poll(NULL, 0, PAUSE_MS);
+    }
+    pid = read_own("node-1/pid");
+    cr_assert_not_null(pid);
+    cr_assert_str_eq(pid, "7\n");
+    free(pid);
     playground_stop(&playground);
 }
 
