@@ -13,7 +13,7 @@
 #include "coordinator/records.h"
 #include "coordinator/rounds.h"
 #include "coordinator/site/newcomer.h"
-#include "coordinator/users.h"
+#include "coordinator/users/users.h"
 #include "coordinator/view/process_keys.h"
 #include "map/access/identity.h"
 #include "map/acks.h"

@@ -78,7 +78,7 @@ extern const struct duty duty_change;
 extern const struct duty duty_expansion;
 extern const struct duty duty_window;
 extern const struct duty duty_rekey;
-extern const struct duty duty_uses; /* users_uses.c */
+extern const struct duty duty_uses; /* users/uses.c */
 
 /* All of them, in the order in which they look; after the last one NULL. */
 extern const struct duty *const duties[];

@@ -11,7 +11,7 @@
  *   removed       how many filters of that record have no other key here any more, 8 bytes
  *                 little-endian
  *   users         the signed record of who may use the cluster: see lib/map/access/users.h
- *   uses          when tokens and keys of users were last used: see users_uses.c
+ *   uses          when tokens and keys of users were last used: see users/uses.c
  *   store         what the store says of itself: its name (8 bytes), how many restores it has
  *                 been through (8), whether one is under way (1); first written together with
  *                 the first node list
@@ -25,7 +25,7 @@
 #include "coordinator/nodes/usage.h"
 #include "coordinator/rounds.h"
 #include "coordinator/stored.h"
-#include "coordinator/users.h"
+#include "coordinator/users/users.h"
 #include "proto/intake.h"
 #include "proto/signed_document.h"
 

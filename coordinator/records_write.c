@@ -1,6 +1,6 @@
 /* Edits of documents, and of what names are bound to: one swap of the store each. */
-#include "coordinator/quota.h"
 #include "coordinator/records.h"
+#include "coordinator/users/quota.h"
 #include "proto/signed_document.h"
 
 #include <assert.h>

@@ -10,7 +10,7 @@
 #include "coordinator/site/tell.h"
 #include "coordinator/sites.h"
 #include "coordinator/stored.h"
-#include "coordinator/users.h"
+#include "coordinator/users/users.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -22,7 +22,7 @@
 #define ORBLOOM_LINK_ROUND_H
 
 #include "base/status.h"
-#include "proto/site_message.h"
+#include "proto/site/message.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/heap.h"
-#include "proto/site_state_bytes.h"
+#include "proto/site/state_bytes.h"
 
 #include <assert.h>
 #include <string.h>

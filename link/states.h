@@ -1,4 +1,4 @@
-/* states.h - the courier of what sites say of their filters: see proto/site_state.h.
+/* states.h - the courier of what sites say of their filters: see proto/site/state.h.
  *
  * What a link's own coordinators say goes to the links of all sites that it concerns, what those
  * say to the coordinators. A site is believed of itself only, by the key that it has proved to

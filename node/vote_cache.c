@@ -4,7 +4,7 @@
 
 #include "base/bits.h"
 #include "base/heap.h"
-#include "base/place_index.h"
+#include "node/base/place_index.h"
 
 #include <assert.h>
 #include <string.h>

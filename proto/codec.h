@@ -47,8 +47,8 @@
 #include "map/store_age.h"
 #include "proto/admin_message.h"
 #include "proto/replica_report.h"
-#include "proto/site_message.h"
-#include "proto/site_state.h"
+#include "proto/site/message.h"
+#include "proto/site/state.h"
 
 enum {
     CODEC_VERSION = 1,        /* what this build speaks */
@@ -261,7 +261,7 @@ struct sync_request {
     uint64_t key;              /* cluster_key_tag() of the sender; 0: it does not tell */
     const char *site;          /* that it says it is of; "" or NULL: it does not say */
     struct link_report link;   /* of links, which are routers else and tell endpoint and curve */
-    const struct site_filter *states; /* links: what other sites say; see site_state.h */
+    const struct site_filter *states; /* links: what other sites say; see site/state.h */
     size_t nstates;                   /* at most SITE_MAX_FILTERS */
     const struct site_evidence *evidence;
     size_t nevidence;            /* at most SITE_MAX_EVIDENCE */
@@ -412,7 +412,7 @@ enum frame_kind {
     FRAME_STATS_REPLY,
     FRAME_PULL_REQUEST, /* see map/pull_message.h */
     FRAME_PULL_REPLY,
-    FRAME_SITE_HELLO, /* these: see site_message.h */
+    FRAME_SITE_HELLO, /* these: see site/message.h */
     FRAME_SITE_OPEN,
     FRAME_SITE_BATCH,
     FRAME_SITE_APPLIED,
@@ -428,7 +428,7 @@ enum frame_kind {
     FRAME_SITE_TAIL_REPLY,
     FRAME_SITE_CURSOR_REQUEST,
     FRAME_SITE_CURSOR_REPLY,
-    FRAME_SITE_AGE_REQUEST, /* these: see site_message.h */
+    FRAME_SITE_AGE_REQUEST, /* these: see site/message.h */
     FRAME_SITE_AGE_REPLY,
     FRAME_SITE_LAG_REQUEST,
     FRAME_SITE_LAG_REPLY,

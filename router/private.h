@@ -54,7 +54,7 @@ struct routed_filter {
     uint64_t *batch_number;            /* last one given out, by slot group */
     uint64_t pairs_epoch;              /* has_pairs was worked out for this epoch */
     bool has_pairs;                    /* some slot is a pair: replicas are being replaced */
-    struct site_knowledge *sites;      /* see site_inquiry.h; NULL: nothing was asked */
+    struct site_knowledge *sites;      /* see site/inquiry.h; NULL: nothing was asked */
 };
 
 /* ---- nodes ---- */
@@ -138,9 +138,9 @@ struct op {
     uint32_t restarts;        /* under newer documents */
     enum operation operation; /* a feed is an add to one keyset */
     uint32_t keyset;          /* ... to this one; 0: no feed */
-    bool withholds;           /* "absent" or "new" is not to be said, see site_gate.c */
-    bool unproved;            /* nor is "absent" before it keeps to its bound (site_bounds.c), nor
-                                 an add acknowledged before other sites have it (site_acks.c) */
+    bool withholds;           /* "absent" or "new" is not to be said, see site/gate.c */
+    bool unproved;            /* nor is "absent" before it keeps to its bound (site/bounds.c), nor
+                                 an add acknowledged before other sites have it (site/acks.c) */
     bool parked;              /* all votes are in, and it waits for that */
     uint64_t bound_us;        /* of a check; FRESHNESS_UNBOUNDED: it has none */
     uint32_t acks;            /* of an add: map/acks.h */
@@ -186,7 +186,7 @@ struct site_links {
     struct site_wanted {
         uint64_t filter_id;
         uint32_t topic;
-    } * wanted; /* what is to be asked: site_inquiry.h */
+    } * wanted; /* what is to be asked: site/inquiry.h */
     size_t nwanted;
     size_t room;
 };
@@ -266,7 +266,7 @@ struct router {
     uint32_t nwaiting;
     struct info infos[ROUTER_MAX_INFOS];
     struct dumps *dumps;        /* see dump.h */
-    struct site_ask *site_asks; /* see site_cursors.h; those that came last first */
+    struct site_ask *site_asks; /* see site/cursors.h; those that came last first */
     uint32_t nsite_asks;
     struct site_links site_links;
     struct link_ring coordinators;
@@ -356,7 +356,7 @@ bool turns_queue(struct router *self, uint64_t now_us, const struct peer *from,
                  const struct frame *frame, struct span bytes);
 void turns_serve(struct router *self, uint64_t now_us); /* a part of those that wait */
 
-/* ---- site_gate.c ---- */
+/* ---- site/gate.c ---- */
 
 /* Of a filter in several sites: does this site take no adds of clients? What to tell them. */
 bool site_gate_shuts_out(const struct filter_document *document);
@@ -375,12 +375,12 @@ bool site_gate_lacks(const struct filter_document *document);
 /* What this part would call absent is undecided; how many keys that is. */
 size_t site_gate_withhold(struct router *self, struct part *part);
 
-/* ---- site_inquiry.c ---- */
+/* ---- site/inquiry.c ---- */
 
 void site_knowledge_destroy(struct site_knowledge *knowledge);
 void site_inquiries_fini(struct router *self);
 
-/* ---- site_links.c ---- */
+/* ---- site/links.c ---- */
 
 /* The links that there are, as a coordinator tells them. */
 void site_links_take(struct router *self, const struct sync_reply *reply);
@@ -389,7 +389,7 @@ bool site_links_has(const struct router *self, uint32_t link);
 /* Send what is to be asked; at the end of a turn, so that all that wait share that. */
 void site_links_flush(struct router *self, uint64_t now_us);
 
-/* ---- site_waits.c ---- */
+/* ---- site/waits.c ---- */
 
 /* A link's answer: those that it was asked for go on. */
 void site_waits_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
@@ -403,7 +403,7 @@ void site_resume(struct router *self, uint64_t now_us, struct op *op, struct doc
 /* What becomes of one that waits; of SITE_WAITS, links are asked again. */
 enum site_ruling { SITE_WAITS, SITE_DECIDES /* by its votes */, SITE_ASKS_AGAIN /* for votes */ };
 
-/* ---- site_bounds.c ---- */
+/* ---- site/bounds.c ---- */
 
 /* A check has come: which bound it has to keep to, its own or the filter's. */
 void site_bound_enter(struct router *self, uint64_t now_us, struct op *op, uint64_t own,
@@ -420,7 +420,7 @@ enum site_ruling site_bound_rule(struct router *self, uint64_t now_us, struct op
 /* Why it may not say "absent"; `text` has ROUTER_MESSAGE_BYTES. */
 void site_bound_describe(const struct op *op, const struct document_entry *entry, char *text);
 
-/* ---- site_acks.c ---- */
+/* ---- site/acks.c ---- */
 
 /* An add has come: how many sites are to have it, by its own word or the filter's. */
 void site_acks_enter(struct op *op, uint32_t own, const struct document_entry *entry);

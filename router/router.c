@@ -4,7 +4,7 @@
 #include "map/access/identity.h"
 #include "proto/answers.h"
 #include "router/dump.h"
-#include "router/site_cursors.h"
+#include "router/site/cursors.h"
 
 #include <assert.h>
 

@@ -5,9 +5,9 @@
 
 #include "coordinator/nodes/moves.h"
 #include "coordinator/plan/expansion.h"
-#include "coordinator/quota.h"
 #include "coordinator/records.h"
 #include "coordinator/rounds.h"
+#include "coordinator/users/quota.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * filter would be for fewer keys, once its nodes have said how many it has now. What comes of it is
  * in the document, and told by status. */
 #include "coordinator/duty/expansion.h"
-#include "coordinator/quota.h"
 #include "coordinator/records.h"
+#include "coordinator/users/quota.h"
 #include "proto/answers.h"
 
 #include <inttypes.h>

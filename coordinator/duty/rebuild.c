@@ -7,9 +7,9 @@
 #include "coordinator/ask/expansion_view.h"
 #include "coordinator/ask/fences.h"
 #include "coordinator/duty.h"
-#include "coordinator/quota.h"
 #include "coordinator/records.h"
 #include "coordinator/sites.h"
+#include "coordinator/users/quota.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #include "coordinator/make/create.h"
 
 #include "coordinator/plan/expansion.h"
-#include "coordinator/quota.h"
 #include "coordinator/records.h"
-#include "coordinator/users.h"
+#include "coordinator/users/quota.h"
+#include "coordinator/users/users.h"
 #include "filter/sizing.h"
 #include "map/acks.h"
 #include "map/history/keyset.h"

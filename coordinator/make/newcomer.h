@@ -7,7 +7,7 @@
 #define ORBLOOM_COORDINATOR_MAKE_NEWCOMER_H
 
 #include "coordinator/private.h"
-#include "proto/site_state.h"
+#include "proto/site/state.h"
 
 /* What was told has no faults, and its fenced set has `own`, this site. Nothing is made unless
  * STATUS_OK; STATUS_CONFLICT: another coordinator was first, or the store has changed meanwhile;

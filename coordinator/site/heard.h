@@ -16,7 +16,7 @@
 
 #include "coordinator/plan/sites.h"
 #include "map/document.h"
-#include "proto/site_state.h"
+#include "proto/site/state.h"
 
 enum { HEARD_MAX_EVIDENCE = 32 };
 

@@ -7,7 +7,7 @@
 #define ORBLOOM_COORDINATOR_SITE_INTAKE_H
 
 #include "coordinator/private.h"
-#include "proto/site_state.h"
+#include "proto/site/state.h"
 
 /* By a link that links_note() has taken down. What makes no sense is counted, and left out; so are
  * all states while links of this site say that they are of different sites. */

@@ -15,7 +15,7 @@
 
 #include "coordinator/private.h"
 #include "coordinator/site/heard.h"
-#include "proto/site_state.h"
+#include "proto/site/state.h"
 
 enum { NEWCOMERS_MAX = 32, NEWCOMERS_MAX_DROPS = 1024 };
 

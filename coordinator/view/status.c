@@ -5,7 +5,7 @@
 #include "coordinator/nodes/moves.h"
 #include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
-#include "coordinator/users.h"
+#include "coordinator/users/users.h"
 #include "coordinator/view/process_keys.h"
 #include "proto/answers.h"
 

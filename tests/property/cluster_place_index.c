@@ -1,6 +1,6 @@
 /* Against a plain list: every place put in and not removed is found by its hash, and no other. */
 #include "base/heap.h"
-#include "base/place_index.h"
+#include "node/base/place_index.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>

@@ -9,7 +9,7 @@
 #include "base/heap.h"
 #include "coordinator/private.h"
 #include "coordinator/records.h"
-#include "coordinator/users.h"
+#include "coordinator/users/users.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

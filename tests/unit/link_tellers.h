@@ -9,7 +9,7 @@
 
 #include "base/heap.h"
 #include "link/states.h"
-#include "proto/site_state.h"
+#include "proto/site/state.h"
 #include "tests/support/sample_cluster.h"
 #include "tests/support/site_pair.h"
 

@@ -3,8 +3,8 @@
 #include "map/access/seal.h"
 #include "map/acks.h"
 #include "map/staleness.h"
-#include "proto/site_state.h"
-#include "proto/site_state_bytes.h"
+#include "proto/site/state.h"
+#include "proto/site/state_bytes.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* What sites tell each other of their filters. Whether it can be believed is not asked here: one
  * state that is wrong is no fault of the others in its frame. */
 #include "proto/codec_body.h"
-#include "proto/site_state_bytes.h"
+#include "proto/site/state_bytes.h"
 
 #define WIRE_site_id Orbloom__V1__SiteId
 static const struct binding site_id_rows[] = {

@@ -13,8 +13,8 @@
  * Errors:  STATUS_OVER_QUOTA with cause and remedy in `message`, of COORDINATOR_MESSAGE_BYTES.
  * Threads: none.
  */
-#ifndef ORBLOOM_COORDINATOR_QUOTA_H
-#define ORBLOOM_COORDINATOR_QUOTA_H
+#ifndef ORBLOOM_COORDINATOR_USERS_QUOTA_H
+#define ORBLOOM_COORDINATOR_USERS_QUOTA_H
 
 #include "coordinator/private.h"
 

@@ -1,5 +1,5 @@
 /* Operations that wait for other sites, of either topic: an answer of a link lets them go on. */
-#include "router/site_inquiry.h"
+#include "router/site/inquiry.h"
 
 void site_resume(struct router *self, uint64_t now_us, struct op *op, struct document_entry *entry)
 {

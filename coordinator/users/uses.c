@@ -3,7 +3,7 @@
 #include "base/heap.h"
 #include "coordinator/duty.h"
 #include "coordinator/records.h"
-#include "coordinator/users.h"
+#include "coordinator/users/users.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,10 @@
  * Which sites count is what the epoch says under which the votes were given. Joining and leaving
  * ones don't. At its deadline an add is not acknowledged: it is written here, and may be elsewhere.
  */
-#include "base/mutant.h"
 #include "map/acks.h"
-#include "router/site_inquiry.h"
+
+#include "base/mutant.h"
+#include "router/site/inquiry.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
  * Owner:   the coordinator; users_release().
  * Threads: none.
  */
-#ifndef ORBLOOM_COORDINATOR_USERS_H
-#define ORBLOOM_COORDINATOR_USERS_H
+#ifndef ORBLOOM_COORDINATOR_USERS_USERS_H
+#define ORBLOOM_COORDINATOR_USERS_USERS_H
 
 #include "coordinator/private.h"
 

@@ -1,4 +1,4 @@
-/* site_state.h - what sites tell each other of the filters that they share.
+/* state.h - what sites tell each other of the filters that they share.
  *
  *   coordinator --sync_reply--> its links --site_filters--> links of another site
  *                                             --sync_request--> coordinator there

@@ -1,6 +1,6 @@
 /* What is known of a filter at other sites hangs on its document here; what is to be asked is a
  * list, which is sent at the end of the turn. */
-#include "router/site_inquiry.h"
+#include "router/site/inquiry.h"
 
 #include "base/heap.h"
 #include "map/history/rebuild.h"

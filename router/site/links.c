@@ -1,5 +1,5 @@
 /* The links of this site: which there are, and asking them by turns. */
-#include "router/site_inquiry.h"
+#include "router/site/inquiry.h"
 
 #include <string.h>
 

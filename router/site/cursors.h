@@ -1,4 +1,4 @@
-/* site_cursors.h - cursors of other sites' logs on their way to and from the nodes of a slot group;
+/* cursors.h - cursors of other sites' logs on their way to and from the nodes of a slot group;
  * for router only.
  *
  * Each is about one slot group, and all of its replicas are asked. Put: done once W slots have it

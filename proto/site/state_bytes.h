@@ -1,4 +1,4 @@
-/* site_state_bytes.h - states of site_state.h as bytes of their own, outside of a frame: compact,
+/* state_bytes.h - states of state.h as bytes of their own, outside of a frame: compact,
  * and equal where what they say is equal.
  *
  * Errors:  put: STATUS_NOMEM, STATUS_TOO_LARGE, STATUS_INVALID as codec_encode(). get: as

@@ -1,6 +1,6 @@
 /* Sums over all documents: it is asked for when a filter is made, grows or is rebuilt, which is
  * seldom. */
-#include "coordinator/quota.h"
+#include "coordinator/users/quota.h"
 
 #include "base/number.h"
 #include "map/history/window.h"

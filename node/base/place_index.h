@@ -7,8 +7,8 @@
  * Owner:   place_index_init()'s caller calls place_index_fini().
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_BASE_PLACE_INDEX_H
-#define ORBLOOM_BASE_PLACE_INDEX_H
+#ifndef ORBLOOM_NODE_BASE_PLACE_INDEX_H
+#define ORBLOOM_NODE_BASE_PLACE_INDEX_H
 
 #include "base/status.h"
 

@@ -1,7 +1,7 @@
 /* A change of users is worked out on a copy of the record, as one compare-and-swap writes all of
  * it. What comes of it is compared with what is there: where nothing differs nothing is written, so
  * that a change may be asked for again; else it must have been the record that was seen. */
-#include "coordinator/users.h"
+#include "coordinator/users/users.h"
 
 #include "base/heap.h"
 #include "base/mutant.h"

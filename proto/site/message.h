@@ -1,4 +1,4 @@
-/* site_message.h - what links of two sites tell each other, and what routers ask the links of their
+/* message.h - what links of two sites tell each other, and what routers ask the links of their
  * own; see codec.h and link/link.h.
  *
  * Owner:   as codec.h says of frames.

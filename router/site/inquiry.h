@@ -1,4 +1,4 @@
-/* site_inquiry.h - what a router asks links of its site: how far other sites' keys are here, and
+/* inquiry.h - what a router asks links of its site: how far other sites' keys are here, and
  * which of them have what is acknowledged here. For the files site_*.c of a router only.
  *
  * Questions of a topic are about one filter, and serve all operations that wait when they are sent.
@@ -15,8 +15,8 @@
 
 /* What is known of one topic, of one filter: after which question each other site ... */
 enum site_topic {
-    SITE_AGES,     /* ... had its keys here, or when: site_bounds.c */
-    SITE_CONFIRMS, /* ... had all that was acknowledged here: site_acks.c */
+    SITE_AGES,     /* ... had its keys here, or when: bounds.c */
+    SITE_CONFIRMS, /* ... had all that was acknowledged here: acks.c */
     SITE_TOPICS
 };
 

@@ -1,6 +1,6 @@
 /* Each slot holds hash and place in one word. Removing closes the gap instead of marking it, so
  * searches stay short however often things come and go. */
-#include "base/place_index.h"
+#include "node/base/place_index.h"
 
 #include "base/heap.h"
 

@@ -8,7 +8,7 @@
  */
 #include "base/mutant.h"
 #include "map/staleness.h"
-#include "router/site_inquiry.h"
+#include "router/site/inquiry.h"
 
 #include <assert.h>
 #include <stdio.h>

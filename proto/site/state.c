@@ -1,6 +1,6 @@
 /* What a state has to be before anything is done by it, and which of two says more. A site can tell
  * only of itself: its set has it as the own entry, by which a state has its life. */
-#include "proto/site_state.h"
+#include "proto/site/state.h"
 
 #include "filter/fingerprint.h"
 #include "filter/sizing.h"

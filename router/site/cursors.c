@@ -1,5 +1,5 @@
 /* A list of questions under way, each with one ask a seat of its slot group. */
-#include "router/site_cursors.h"
+#include "router/site/cursors.h"
 
 #include "base/heap.h"
 #include "base/mutant.h"
