@@ -32,11 +32,12 @@ struct operation_state {
     uint32_t named;      /* ... of which so many only asked which filter has the name */
     uint32_t silences;   /* attempts that nobody answered in time */
     uint32_t endpoint;   /* of the newest attempt */
-    bool looking;   /* a change: what it is to name is asked first; see proto/admin_message.h */
-    bool looked;    /* ... and was before */
-    uint32_t stage; /* attempts before the look, or the change, that is under way */
-    bool doubted;   /* other attempts were asked of another site: PRESENT may be their doing */
-    bool bounced;   /* the newest attempt was told which filter it is to name */
+    bool looking;     /* a change: what it is to name is asked first; see proto/admin_message.h */
+    bool looked;      /* ... and was before */
+    uint32_t stage;   /* attempts before the look, or the change, that is under way */
+    uint32_t strange; /* answers of other sites that were not taken */
+    bool doubted;     /* other attempts were asked of another site: PRESENT may be their doing */
+    bool bounced;     /* the newest attempt was told which filter it is to name */
     struct endpoints *targets;
     struct frame frame; /* what is asked; points into this operation */
     size_t bytes;       /* of keys */

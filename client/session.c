@@ -463,7 +463,12 @@ static bool is_of_site(struct session *self, struct operation_state *operation, 
     bool first = self->routers.site[0] == '\0';
 
     if (reply->site[0] == '\0') {
-        return !is_in_sites(&self->names, name) || endpoints_is_of_site(operation->targets, index);
+        bool ours = endpoints_is_of_site(operation->targets, index);
+
+        if (ours && reply->status == STATUS_OK) { /* The filter of that name is another one now. */
+            self->names.items[place_of_name(&self->names, name)].in_sites = false;
+        }
+        return ours || !is_in_sites(&self->names, name);
     }
     self->names.items[place_of_name(&self->names, name)].in_sites = true;
     if (!endpoints_take_site(operation->targets, now_us, index, reply->site, &reply->site_id)) {
@@ -476,22 +481,26 @@ static bool is_of_site(struct session *self, struct operation_state *operation, 
     return true;
 }
 
-/* Else it is no answer, and another one is asked: at once, unless there is none. */
+/* Else it is no answer, and another one is asked: at once, unless there is none, or it was as
+ * strange before. What was begun there may be why a key is present. */
 static bool take_site(struct session *self, struct operation_state *operation, uint64_t now_us,
                       uint32_t index, const struct frame *answer)
 {
-    if (answer->kind != FRAME_CLIENT_REPLY ||
+    if (operation->frame.kind != FRAME_CLIENT_REQUEST || answer->kind != FRAME_CLIENT_REPLY ||
         is_of_site(self, operation, now_us, index, &answer->body.client_reply)) {
         return true;
     }
     self->counters[COUNT_OTHER_SITES]++;
+    operation->doubted = true;
+    operation->strange++;
     if (!operation->sent || !operation_is_newest(operation, answer->correlation)) {
         return false;
     }
-    if (endpoints_after(operation->targets, now_us, index) == index) {
+    if (operation->strange > 1 || endpoints_after(operation->targets, now_us, index) == index) {
         plan_retry(self, operation, now_us);
     } else {
         operation_settle(operation);
+        endpoints_spare(operation->targets, now_us, index);
         operation->endpoint = endpoints_after(operation->targets, now_us, index);
         ask_again(self, operation, now_us);
     }

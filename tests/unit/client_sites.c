@@ -229,3 +229,71 @@ Test(client_sites, after_a_change_an_add_that_was_repeated_is_not_sure)
     cr_assert_eq(outcome.present & outcome.absent, 1, "MAYBE_NEW");
     fake_end(fake);
 }
+
+/* It looks like an answer of a router about a filter, and nobody has asked for one. */
+Test(client_sites, an_answer_to_another_kind_of_question_is_none)
+{
+    const struct frame questions[] = {
+        {.kind = FRAME_STATS_REQUEST},
+        {.kind = FRAME_SITE_AGE_REQUEST},
+        {.kind = FRAME_SITE_LAG_REQUEST},
+        {.kind = FRAME_INFO_REQUEST, .body.info_request = (struct info_request){.filter = "seen"}},
+        {.kind = FRAME_ADMIN_REQUEST,
+         .body.admin_request = (struct admin_request){.action = ADMIN_DROP, .name = "seen"}},
+    };
+
+    for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
+        struct fake_outcome outcome = {0};
+        struct fake *fake = start(2, false);
+        struct frame frame = {.kind = FRAME_CLIENT_REPLY};
+
+        cr_assert_eq(session_ask(fake->session, fake->now_us, TIMEOUT_US, &questions[i], fake_done,
+                                 &outcome),
+                     STATUS_OK);
+        frame.correlation = fake->sent[0].correlation;
+        frame.body.client_reply = (struct client_reply){.op = fake->sent[0].op,
+                                                        .status = STATUS_NOT_FOUND,
+                                                        .message = "none",
+                                                        .site = "us",
+                                                        .site_id = {.low = 'u'}};
+        fake_answer_frame(fake, fake->sent[0].link, &frame);
+        cr_assert_eq(outcome.calls, 0, "%zu", i);
+        fake_end(fake);
+    }
+}
+
+/* r1 is of eu, and gone; the others have no filter of that name, and say no site. */
+Test(client_sites, nobody_is_asked_again_and_again_without_a_pause)
+{
+    struct fake_outcome outcome = {0};
+    struct fake *fake = start(3, false);
+    size_t before;
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcome), STATUS_OK);
+    fake_answer_of(fake, 0, "eu", STATUS_OK, 1, 0);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcome), STATUS_OK);
+    fake_pass(fake, ATTEMPT_US);
+    before = fake->nsent;
+    for (size_t i = before - 1; i < fake->nsent && fake->nsent < before + 8; i++) {
+        fake_answer_of(fake, i, "", STATUS_NOT_FOUND, 0, 0);
+    }
+    cr_assert_leq(fake->nsent, before + 2, "%zu questions at once", fake->nsent - before);
+    fake_end(fake);
+}
+
+/* us has taken the add, and has told eu of it by the time that eu is asked. */
+Test(client_sites, an_add_that_another_site_has_done_may_be_new)
+{
+    struct fake_outcome outcomes[3] = {{0}};
+    struct fake *fake = start_at_eu(false, &outcomes[0]);
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[1]), STATUS_OK);
+    cr_assert_eq(fake_submit(fake, OPERATION_ADD, 1, &outcomes[2]), STATUS_OK);
+    cr_assert_str_eq(asked(fake, 2), "tcp://r2:1");
+    fake_answer_of(fake, 2, "us", STATUS_OK, 0, 1);
+    cr_assert_str_eq(asked(fake, 3), "tcp://r1:1");
+    fake_answer_of(fake, 3, "eu", STATUS_OK, 1, 0);
+    cr_assert_eq(outcomes[2].calls, 1);
+    cr_assert_eq(outcomes[2].present & outcomes[2].absent, 1, "MAYBE_NEW");
+    fake_end(fake);
+}
