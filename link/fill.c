@@ -98,11 +98,20 @@ static void begin_again(struct outflow *outflow, uint64_t again_us)
     outflow->fill = (struct fill){.group = outflow->fill.group, .again_us = again_us};
 }
 
-/* What could be compared of it is. */
-static void give_up_scrub(struct link *self, uint64_t now_us, struct outflow *outflow)
+static void leave_out(struct outflow *outflow, uint64_t now_us)
 {
-    scrub_put_off(self, now_us, outflow);
+    scrub_did(outflow, now_us, false);
     begin_again(outflow, 0);
+}
+
+/* There is another epoch, or a source has begun anew. */
+static void restart(struct outflow *outflow, uint64_t now_us, uint64_t again_us)
+{
+    if (outflow->fill.scrubs && !scrub_restarts(outflow)) {
+        leave_out(outflow, now_us);
+    } else {
+        begin_again(outflow, again_us);
+    }
 }
 
 /* Who has not told all of it is asked again later. */
@@ -111,7 +120,7 @@ static void finish_group(struct link *self, uint64_t now_us, struct outflow *out
     struct fill *fill = &outflow->fill;
 
     if (fill->scrubs) {
-        scrub_did(outflow);
+        scrub_did(outflow, now_us, true);
         begin_again(outflow, 0);
         return;
     }
@@ -139,6 +148,31 @@ static void end_group(struct outflow *outflow)
     offers_end(outflow);
 }
 
+/* Is the page of this copy, in one epoch with what was told before? */
+static bool is_next(const struct outflow *outflow, const struct document_entry *entry,
+                    const struct router_copied *copied)
+{
+    const struct fill *fill = &outflow->fill;
+
+    return copied->status == STATUS_OK && copied->group == fill->group &&
+           copied->epoch == outflow->epoch && entry->document.epoch == outflow->epoch &&
+           (fill->epoch == 0 || fill->epoch == copied->epoch);
+}
+
+static void on_no_page(struct outflow *outflow, const struct router_copied *copied)
+{
+    uint64_t now_us = copied->now_us;
+
+    if (outflow->fill.scrubs && copied->status != STATUS_OK && copied->status != STATUS_STALE) {
+        leave_out(outflow, now_us);
+        return;
+    }
+    if (copied->status == STATUS_DEADLINE) {
+        outflow_unfilled(outflow, now_us, outflow->fill.group);
+    }
+    restart(outflow, now_us, now_us + AGAIN_US);
+}
+
 static void on_page(void *owner, const struct router_copied *copied)
 {
     struct outflow *outflow = owner;
@@ -156,17 +190,8 @@ static void on_page(void *owner, const struct router_copied *copied)
         fill->again_us = copied->now_us + AGAIN_US; /* The same range: nothing is known of it. */
         return;
     }
-    if (fill->scrubs && (copied->status != STATUS_OK || copied->nsources == 0)) {
-        give_up_scrub(self, copied->now_us, outflow);
-        return;
-    }
-    if (copied->status != STATUS_OK || copied->group != fill->group ||
-        copied->epoch != outflow->epoch || entry->document.epoch != outflow->epoch ||
-        (fill->epoch != 0 && fill->epoch != copied->epoch)) {
-        if (copied->status == STATUS_DEADLINE) {
-            outflow_unfilled(outflow, copied->now_us, fill->group);
-        }
-        begin_again(outflow, copied->now_us + AGAIN_US);
+    if (!is_next(outflow, entry, copied)) {
+        on_no_page(outflow, copied);
         return;
     }
     fill->epoch = copied->epoch;
@@ -175,7 +200,9 @@ static void on_page(void *owner, const struct router_copied *copied)
         outflow_close(self, outflow, STATUS_NOMEM, "out of memory");
         return;
     }
-    if (!fill->scrubs) {
+    if (fill->scrubs) {
+        scrub_moved(outflow, copied->now_us);
+    } else {
         keep_sources(fill, copied);
         if (fill->nsources == 0) {
             begin_again(outflow, copied->now_us + AGAIN_US); /* No replica has told all of it. */
@@ -198,28 +225,42 @@ static void on_page(void *owner, const struct router_copied *copied)
     }
 }
 
+/* The next slot group that has shards. */
+static bool begin_scrub(struct link *self, struct outflow *outflow, uint64_t now_us,
+                        const struct epoch_content *content)
+{
+    struct fill *fill = &outflow->fill;
+    uint32_t group = 0;
+
+    while (scrub_next(self, now_us, outflow, content->ngroups, &group)) {
+        uint32_t shard = 0;
+
+        if (next_shard(content, group, &shard)) {
+            fill->group = group;
+            fill->from = first_of(content, shard);
+            fill->active = fill->scrubs = true;
+            return true;
+        }
+        scrub_did(outflow, now_us, true);
+    }
+    return false;
+}
+
 static bool begin_group(struct link *self, struct outflow *outflow, uint64_t now_us,
                         const struct epoch_content *content)
 {
     struct fill *fill = &outflow->fill;
     uint32_t group = 0;
     uint32_t shard = 0;
-    bool scrubs = !find_group(outflow, now_us, fill->group, &group);
 
-    if (scrubs && !scrub_next(self, now_us, outflow, content->ngroups, &group)) {
-        return false;
-    }
-    if (!next_shard(content, group, &shard)) { /* It has no shards, so nobody adds to it. */
-        if (scrubs) {
-            scrub_did(outflow);
-        } else {
-            fill->group = group;
-            outflow_unfilled(outflow, now_us, group);
-        }
-        return false;
+    if (!find_group(outflow, now_us, fill->group, &group)) {
+        return begin_scrub(self, outflow, now_us, content);
     }
     fill->group = group;
-    fill->scrubs = scrubs;
+    if (!next_shard(content, group, &shard)) {
+        outflow_unfilled(outflow, now_us, group); /* It has no shards, so nobody adds to it. */
+        return false;
+    }
     fill->from = first_of(content, shard);
     fill->active = true;
     return true;
@@ -234,11 +275,6 @@ static bool is_source(const struct fill *fill, const struct member *member)
         }
     }
     return !fill->begun;
-}
-
-static uint32_t all_slots(const struct epoch_content *content)
-{
-    return (UINT32_C(1) << content->rule.replicas) - 1;
 }
 
 /* Only those are asked: who is followed already, or was copied before, need not tell all again; and
@@ -263,12 +299,19 @@ static uint32_t needed_slots(const struct outflow *outflow, uint64_t now_us,
     return slots;
 }
 
+static void end_scrub(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    scrub_put_off(self, now_us, outflow);
+    if (outflow->fill.scrubs) {
+        begin_again(outflow, 0);
+    }
+}
+
 static void ask_next(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
     struct fill *fill = &outflow->fill;
     const struct document_entry *entry = document_cache_find(router_documents(self->router),
                                                              outflow->filter_id);
-    uint32_t group;
     struct router_copy question = {
         .filter_id = outflow->filter_id,
         .deadline_us = now_us + PAGE_US,
@@ -280,10 +323,10 @@ static void ask_next(struct link *self, uint64_t now_us, struct outflow *outflow
         return;
     }
     if (fill->active && fill->epoch != 0 && fill->epoch != entry->document.epoch) {
-        begin_again(outflow, now_us);
+        restart(outflow, now_us, now_us);
     }
-    if (fill->scrubs && (outflow->scrub.late || find_group(outflow, now_us, fill->group, &group))) {
-        give_up_scrub(self, now_us, outflow); /* What is to be copied goes first. */
+    if (outflow->scrub.begun && scrub_is_stuck(outflow, now_us)) {
+        end_scrub(self, now_us, outflow);
     }
     if (fill->told && offers_are_done(outflow)) {
         finish_group(self, now_us, outflow);
@@ -295,12 +338,12 @@ static void ask_next(struct link *self, uint64_t now_us, struct outflow *outflow
         return;
     }
     question.from = fill->from;
-    question.slots = fill->scrubs
-                         ? all_slots(&entry->document.content)
-                         : needed_slots(outflow, now_us, &entry->document.content, fill->group);
-    if (question.slots == 0) {
-        begin_again(outflow, now_us + AGAIN_US); /* They are no readers any more. */
-        return;
+    if (!fill->scrubs) {
+        question.slots = needed_slots(outflow, now_us, &entry->document.content, fill->group);
+        if (question.slots == 0) {
+            begin_again(outflow, now_us + AGAIN_US); /* They are no readers any more. */
+            return;
+        }
     }
     fill->asking = true;
     router_copy(self->router, now_us, &question);
@@ -308,6 +351,9 @@ static void ask_next(struct link *self, uint64_t now_us, struct outflow *outflow
 
 void fill_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
+    if (outflow->over) {
+        return; /* Since this turn. */
+    }
     if (!offers_turn(self, now_us, outflow)) {
         outflow_close(self, outflow, STATUS_NOMEM, "out of memory");
     } else {

@@ -10,9 +10,9 @@
 
 enum { COMPARE_US = 4000000 };
 
-/* `words` NULL: nothing is held. */
+/* `words` NULL: nothing is known. */
 static void say_held(struct link *self, const struct inflow *inflow, uint64_t number,
-                     const uint64_t *words, size_t count)
+                     const uint64_t *words, size_t count, bool unsure)
 {
     static const uint64_t nothing[SITE_MAX_OFFERED];
     struct channel *channel = channel_find(self, inflow->channel);
@@ -21,7 +21,8 @@ static void say_held(struct link *self, const struct inflow *inflow, uint64_t nu
         .body.site_held = {.stream = inflow->stream,
                            .number = number,
                            .held = words != NULL ? words : nothing,
-                           .nheld = count},
+                           .nheld = count,
+                           .unsure = unsure || words == NULL},
     };
 
     if (channel != NULL) {
@@ -42,7 +43,7 @@ static void on_compared(void *owner, const struct router_compared *compared)
         }
         lasts = compared->status == STATUS_OK && !inflow->own.doubted && inflow_lasts(inflow);
         say_held(inflow->self, inflow, held->number, lasts ? compared->equal : NULL,
-                 held->nprefixes);
+                 held->nprefixes, compared->unsure);
     }
     held_here_clear(&inflow->held_here);
 }
@@ -94,11 +95,11 @@ void inflow_on_offer(struct link *self, uint64_t now_us, struct channel *channel
     if (message->nprefixes == 0 || message->ndigests != message->nprefixes * PULL_PARTS) {
         inflow_close(self, inflow, STATUS_MALFORMED, "an offer makes no sense");
     } else if (inflow->held_here.asking) {
-        say_held(self, inflow, message->number, NULL, message->nprefixes);
+        say_held(self, inflow, message->number, NULL, message->nprefixes, true);
     } else if (keep_offer(&inflow->held_here, message)) {
         compare(self, now_us, inflow, message->bits);
     } else {
         held_here_clear(&inflow->held_here);
-        say_held(self, inflow, message->number, NULL, message->nprefixes);
+        say_held(self, inflow, message->number, NULL, message->nprefixes, true);
     }
 }

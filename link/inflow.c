@@ -24,16 +24,22 @@ enum {
 
 /* ---- batches ---- */
 
+/* The router's answer, which may still come, finds it no more. */
+static void forget_batch(struct link *self, struct inflow *inflow, struct arrived_batch *arrival)
+{
+    TAILQ_REMOVE(&inflow->arrivals, arrival, link);
+    if (arrival->asked) {
+        number_table_remove(&self->relays, &arrival->entry);
+    }
+    arrival_free(arrival);
+}
+
 static void forget_batches(struct link *self, struct inflow *inflow)
 {
     struct arrived_batch *arrival;
 
     while ((arrival = TAILQ_FIRST(&inflow->arrivals)) != NULL) {
-        TAILQ_REMOVE(&inflow->arrivals, arrival, link);
-        if (arrival->asked) {
-            number_table_remove(&self->relays, &arrival->entry);
-        }
-        arrival_free(arrival);
+        forget_batch(self, inflow, arrival);
     }
     self->held -= inflow->held;
     inflow->held = 0;
@@ -150,8 +156,7 @@ static void advance(struct link *self, struct inflow *inflow)
         inflow->failures = 0;
         inflow->taken_keys += first->nkeys;
         link_count(self, LINK_site_applied_keys_total, first->nkeys);
-        TAILQ_REMOVE(&inflow->arrivals, first, link);
-        arrival_free(first);
+        forget_batch(self, inflow, first);
     }
 }
 

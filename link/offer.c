@@ -15,6 +15,9 @@ enum {
     OFFER_US = 10000000,      /* so long it waits to be sent, and then for an answer */
     OFFER_USELESS_PART = 8,   /* an offer was of use if 1 in so many keys was held */
     OFFER_MOST_DOUBLINGS = 5, /* of ROUND_KEYS, that are sent without offer */
+    SCRUB_LEAST_KEYS = 64,    /* of a range that is worth an offer, where all of it may be held */
+    SCRUB_ROOM = 8192, /* keys of a scrub are sent when fewer wait, so that what is new is not
+                          behind them */
 };
 
 static void note_keys(struct link *self, struct offers *offers)
@@ -63,6 +66,13 @@ void offers_end(struct outflow *outflow)
 
 /* ---- what is told ---- */
 
+/* Keys that a range has at least of which the other site is asked. */
+static uint32_t least_keys(const struct link *self, const struct outflow *outflow)
+{
+    return outflow->fill.scrubs && self->config.offered > SCRUB_LEAST_KEYS ? SCRUB_LEAST_KEYS
+                                                                           : self->config.offered;
+}
+
 static bool is_to_be_offered(const struct offers *offers)
 {
     return offers->answered && (offers->unoffered == 0 || offers->gathers.nkeys > 0) &&
@@ -77,7 +87,7 @@ bool offers_take(struct link *self, uint64_t now_us, struct outflow *outflow,
 
     if (!offers->sized && copied->nkeys > 0) {
         offers->bits = round_bits(from, copied->last, copied->nkeys, shard_bits,
-                                  self->config.offered);
+                                  least_keys(self, outflow));
         offers->sized = true;
     }
     offers->last = copied->last;
@@ -166,7 +176,7 @@ static void leave_late(uint64_t now_us, struct outflow *outflow)
         return;
     }
     if (outflow->fill.scrubs) {
-        outflow->scrub.late = true;
+        scrub_late(outflow);
         round_clear(&offers->round);
     } else {
         round_leave(&offers->round);
@@ -184,11 +194,13 @@ static bool is_enough(const struct link *self, const struct offers *offers)
 }
 
 /* False: memory is out. */
-static bool begin_round(const struct link *self, struct offers *offers)
+static bool begin_round(const struct link *self, struct outflow *outflow)
 {
+    struct offers *offers = &outflow->offers;
+
     offers->round = offers->gathers;
     offers->gathers = (struct round){0};
-    if (!round_close(&offers->round, offers->bits, self->config.offered,
+    if (!round_close(&offers->round, offers->bits, least_keys(self, outflow),
                      offers->whole ? UINT64_MAX : offers->last, &offers->gathers)) {
         return false;
     }
@@ -201,15 +213,19 @@ static bool send_left(struct link *self, uint64_t now_us, struct outflow *outflo
 {
     struct round *round = &outflow->offers.round;
 
-    while (round->at < round->nkeys && outflow_has_room(outflow)) {
+    bool scrubs = outflow->fill.scrubs;
+    size_t most = scrubs ? SCRUB_ROOM : SITE_BATCH_MAX_KEYS;
+
+    while (round->at < round->nkeys && outflow_has_room(outflow) &&
+           (!scrubs || outflow->npending < SCRUB_ROOM)) {
         size_t left = round->nkeys - round->at;
-        size_t part = left < SITE_BATCH_MAX_KEYS ? left : SITE_BATCH_MAX_KEYS;
+        size_t part = left < most ? left : most;
 
         if (!outflow_gather(outflow, now_us, round->keys + round->at, part)) {
             return false;
         }
         round->at += part;
-        link_count(self, LINK_site_scrub_keys_total, outflow->fill.scrubs ? part : 0);
+        link_count(self, LINK_site_scrub_keys_total, scrubs ? part : 0);
     }
     if (round->at == round->nkeys) {
         round_clear(round);
@@ -227,7 +243,7 @@ bool offers_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
         done = send_left(self, now_us, outflow);
     }
     if (done && offers->round.state == ROUND_GATHERS && is_enough(self, offers)) {
-        done = begin_round(self, offers);
+        done = begin_round(self, outflow);
     }
     if (offers->round.state == ROUND_OFFERED && !offers->sent &&
         section_rate_allows(self, now_us)) {
@@ -251,10 +267,18 @@ void outflow_on_held(struct link *self, struct channel *channel, const struct si
         outflow_close(self, outflow, STATUS_MALFORMED, "the answer to an offer is of other ranges");
         return;
     }
+    if (outflow->fill.scrubs) {
+        scrub_answered(outflow, !message->unsure);
+    }
+    if (outflow->fill.scrubs && message->unsure) {
+        round_clear(&offers->round); /* It may be there. */
+        note_keys(self, offers);
+        return;
+    }
     before = offers->round.nkeys;
     round_take(&offers->round, message->held);
     link_count(self, LINK_site_skipped_keys_total, before - offers->round.nkeys);
-    if (offers->round.state == ROUND_LEFT) {
+    if (offers->round.state == ROUND_LEFT && !outflow->fill.scrubs) {
         note_use(offers);
     }
     begin_offer(offers);

@@ -513,6 +513,7 @@ static struct outflow *make(struct link *self, const struct channel *channel,
     outflow->room = open->room;
     way_begin(&outflow->way);
     outflow->offers.answered = open->compares;
+    scrub_open(self, self->now_us, outflow);
     buffer_init(&outflow->kept, SITE_BATCH_MAX_BYTES);
     TAILQ_INSERT_TAIL(&self->outflows, outflow, link);
     number_table_put(&self->outflows_by_stream, &outflow->entry, outflow->stream);
@@ -642,6 +643,7 @@ void outflows_tick(struct link *self)
         streams++;
     }
     self->counters[LINK_site_streams_out] = streams;
+    scrub_tick(self, self->now_us);
 }
 
 static uint64_t due_us(const struct link *self, const struct outflow *outflow)
@@ -662,9 +664,6 @@ static uint64_t due_us(const struct link *self, const struct outflow *outflow)
     if (!outflow->fill.asking && outflow->fill.again_us > self->now_us &&
         outflow->fill.again_us < next_us) {
         next_us = outflow->fill.again_us;
-    }
-    if (scrub_next_us(outflow) > self->now_us) {
-        next_us = least(next_us, scrub_next_us(outflow));
     }
     return next_us;
 }

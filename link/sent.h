@@ -163,10 +163,14 @@ struct fill {
 
 /* All of a filter is compared once in a while, a slot group at a time. */
 struct scrub {
-    uint64_t due_us; /* 0: not known yet */
-    bool begun;      /* it goes on ... */
-    bool late;       /* an offer was not answered in time */
-    uint32_t group;  /* ... with this one */
+    uint64_t due_us; /* 0: never */
+    bool begun;      /* it is its turn: */
+    bool left_out;   /* something was */
+    uint64_t from;   /* the slot group that comes first, but for a multiple of how many there are */
+    uint32_t ndone;  /* so many were compared, or left out */
+    uint32_t restarts; /* of the one under way */
+    uint32_t late;     /* offers in a row without an answer in time */
+    uint64_t moved_us; /* when something was told last */
 };
 
 struct outflow {
@@ -361,17 +365,37 @@ void fill_forget(struct outflow *outflow);
 
 /* ---- scrub.c ---- */
 
+/* The stream has just been opened. */
+void scrub_open(struct link *self, uint64_t now_us, struct outflow *outflow);
+
+/* Nothing is compared, and some filter is due: it has its turn. */
+void scrub_tick(struct link *self, uint64_t now_us);
+
 /* The slot group of `ngroups` that is to be compared now; false: none is. */
 bool scrub_next(struct link *self, uint64_t now_us, struct outflow *outflow, uint32_t ngroups,
                 uint32_t *group);
 
-/* It is compared; or it can't be now: the filter's turn comes again later. */
-void scrub_did(struct outflow *outflow);
+/* That one is compared, or left out. */
+void scrub_did(struct outflow *outflow, uint64_t now_us, bool all);
+
+/* A range was told here. */
+void scrub_moved(struct outflow *outflow, uint64_t now_us);
+
+/* The slot group is begun anew; false: too often, it is to be left out. */
+bool scrub_restarts(struct outflow *outflow);
+
+/* An offer was answered, for all or only for some of it; or it was not. */
+void scrub_answered(struct outflow *outflow, bool sure);
+void scrub_late(struct outflow *outflow);
+
+/* Is it another one's turn, as nothing moves here, or something is to be copied? */
+bool scrub_is_stuck(const struct outflow *outflow, uint64_t now_us);
+
+/* Its turn ends, if it has it. */
 void scrub_put_off(struct link *self, uint64_t now_us, struct outflow *outflow);
 
-/* Its stream ends. */
+/* ... with its stream. */
 void scrub_forget(struct outflow *outflow);
-uint64_t scrub_next_us(const struct outflow *outflow);
 
 /* ---- offer.c ---- */
 

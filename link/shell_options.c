@@ -15,6 +15,7 @@
 enum {
     WINDOW_BYTES = 16 << 20, /* more than a fast line has under way for 80 ms */
     MAX_TIMEOUT_US = 60000000,
+    LEAST_SCRUB_US = 60000000,
     WORDS = 3, /* of a peer */
 };
 
@@ -97,7 +98,7 @@ static const struct option options[] = {
         "how often another site is asked up to where all is here, while somebody "
         "waits for that"),
     DAEMON_OPTION_DURATION("site_scrub", FIELD(config.scrub_us), 0, 720 * 3600 * DAEMON_SECOND,
-                           "0s to 720h", "24h",
+                           "0s, or 1m to 720h", "24h",
                            "how often all of a filter is compared with each other site, which is "
                            "sent what it lacks; 0s: never"),
     DAEMON_OPTION_COORDINATORS(FIELD(router.coordinators), BYTES(router.coordinators[0]),
@@ -292,11 +293,25 @@ static enum status check_ports(const struct link_settings *settings,
     return STATUS_OK;
 }
 
+/* Each begins with digests of all that there is. */
+static enum status check_scrub(const struct link_settings *settings,
+                               const struct option_origins *origins)
+{
+    uint64_t scrub_us = settings->config.scrub_us;
+
+    return scrub_us == 0 || scrub_us >= LEAST_SCRUB_US
+               ? STATUS_OK
+               : options_refuse(&table, origins, "site_scrub",
+                                "site_scrub is shorter than a minute; all of each filter would be "
+                                "compared without end. Choose a longer time, or 0s for never");
+}
+
 enum status link_options_finish(void *context, const struct option_origins *origins)
 {
     struct link_settings *settings = context;
     enum status status = check_ports(settings, origins);
 
+    status = status == STATUS_OK ? check_scrub(settings, origins) : status;
     settings->origins = *origins;
     settings->router.max_timeout_us = MAX_TIMEOUT_US;
     settings->config.window = WINDOW_BYTES;

@@ -96,7 +96,12 @@ static bool ask_next(struct router *self, uint64_t now_us, struct cut_job *job,
         uint32_t group = comparison->next++;
 
         take_ranges(comparison, question, content, group);
-        if (comparison->count > 0 && voters(content, group, &slots) >= votes_needed(content)) {
+        if (comparison->count == 0) {
+            continue;
+        }
+        if (voters(content, group, &slots) < votes_needed(content)) {
+            comparison->unsure = true;
+        } else {
             stretch_begin_digests(self, now_us, &job->stretch, entry, group, slots, question->bits,
                                   comparison->prefixes, comparison->count);
             return true;
@@ -164,11 +169,14 @@ static bool keep_boots(struct cut_job *job, const struct epoch_content *content)
     return true;
 }
 
-static void finish_group(struct cut_job *job, const struct epoch_content *content)
+/* `all`: is equal. */
+static void finish_group(struct cut_job *job, const struct epoch_content *content, bool all)
 {
     struct comparison *self = &job->comparison;
 
+    self->unsure |= !all && stretch_tellers(&job->stretch) < votes_needed(content);
     if (!keep_boots(job, content)) {
+        self->unsure = true;
         for (size_t i = 0; i < self->count; i++) {
             self->equal[self->places[i]] = 0;
         }
@@ -176,19 +184,29 @@ static void finish_group(struct cut_job *job, const struct epoch_content *conten
     stretch_end(&job->stretch);
 }
 
+void comparison_end(struct cut_job *job, const struct document_entry *entry)
+{
+    job->comparison.unsure = true;
+    if (job->stretch.needed > 0) {
+        finish_group(job, &entry->document.content, count_votes(job, &entry->document.content));
+    }
+}
+
 bool comparison_pump(struct router *self, uint64_t now_us, struct cut_job *job,
                      const struct document_entry *entry)
 {
     const struct epoch_content *content = &entry->document.content;
+    bool all;
 
     for (;;) {
         if (job->stretch.needed == 0 && !ask_next(self, now_us, job, entry)) {
             return true;
         }
-        if (!count_votes(job, content) && !stretch_told(&job->stretch)) {
+        all = count_votes(job, content);
+        if (!all && !stretch_told(&job->stretch)) {
             stretch_pump(self, now_us, &job->stretch, entry);
             return false;
         }
-        finish_group(job, content);
+        finish_group(job, content, all);
     }
 }

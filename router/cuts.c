@@ -23,6 +23,7 @@ static void answer_comparison(struct cut_job *job, enum status status, const cha
     const struct router_compared compared = {.status = status,
                                              .message = message,
                                              .equal = status == STATUS_OK ? found.equal : NULL,
+                                             .unsure = found.unsure,
                                              .boots = found.boots,
                                              .nboots = status == STATUS_OK ? found.nboots : 0};
 
@@ -116,6 +117,8 @@ static void begin(struct router *self, uint64_t now_us, const struct cut_questio
     job->epoch_hash = entry->document.epoch_hash;
     if (question->compares) {
         status = comparison_begin(job, entry);
+    } else if (question->copy.slots == 0) {
+        stretch_begin(self, now_us, &job->stretch, entry, question->copy.from);
     } else {
         stretch_begin_copy(self, now_us, &job->stretch, entry, question->copy.from,
                            question->copy.slots);
@@ -126,13 +129,18 @@ static void begin(struct router *self, uint64_t now_us, const struct cut_questio
     }
 }
 
+static bool is_current(const struct cut_job *job, const struct document_entry *entry)
+{
+    return entry != NULL && entry->document.epoch == job->epoch &&
+           entry->document.epoch_hash == job->epoch_hash;
+}
+
 static void go_on(struct router *self, uint64_t now_us)
 {
     struct cut_job *job = &self->dumps->cut;
     const struct document_entry *entry = entry_of(self, &job->question);
 
-    if (entry == NULL || entry->document.epoch != job->epoch ||
-        entry->document.epoch_hash != job->epoch_hash) {
+    if (!is_current(job, entry)) {
         fail(job, now_us, STATUS_STALE, "the filter has another epoch by now");
     } else if (job->question.compares) {
         if (comparison_pump(self, now_us, job, entry)) {
@@ -192,12 +200,26 @@ void router_compare(struct router *self, uint64_t now_us, const struct router_co
         &(struct cut_question){.compares = true, .asked_us = now_us, .compare = *question});
 }
 
+/* Of a comparison what was found by then stands. */
+static void end_late(struct router *self, uint64_t now_us)
+{
+    struct cut_job *job = &self->dumps->cut;
+    const struct document_entry *entry = entry_of(self, &job->question);
+
+    if (job->question.compares && is_current(job, entry)) {
+        comparison_end(job, entry);
+        answer_comparison(job, STATUS_OK, "");
+    } else {
+        fail(job, now_us, STATUS_DEADLINE, "no replica has told what it has in time");
+    }
+}
+
 void cuts_tick(struct router *self, uint64_t now_us)
 {
     struct cut_job *job = &self->dumps->cut;
 
     if (job->used && now_us >= *deadline_of(&job->question)) {
-        fail(job, now_us, STATUS_DEADLINE, "no replica has told what it has in time");
+        end_late(self, now_us);
     }
     pump(self, now_us);
 }

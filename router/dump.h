@@ -87,6 +87,7 @@ struct comparison {
     size_t *places;     /* ... and which ones these are of all */
     size_t count;
     uint32_t next; /* slot group */
+    bool unsure;   /* of some of them too few have told */
     struct router_boot *boots;
     size_t nboots;
     size_t boots_room;
@@ -150,10 +151,13 @@ void comparison_fini(struct comparison *self);
 bool comparison_pump(struct router *self, uint64_t now_us, struct cut_job *job,
                      const struct document_entry *entry);
 
+/* There is no more time: what was told by now is all. */
+void comparison_end(struct cut_job *job, const struct document_entry *entry);
+
 /* ---- dump_ask.c: one stretch ---- */
 
-/* From this fingerprint on: N - W + 1 readers are to tell; or, of a copy, all of those slots that
- * can. */
+/* From this fingerprint on: N - W + 1 readers are to tell, which have all that was acknowledged;
+ * or, of a copy, all of those slots that can. */
 void stretch_begin(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
                    const struct document_entry *entry, uint64_t from);
 void stretch_begin_copy(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
@@ -174,6 +178,9 @@ void stretch_pump(struct router *self, uint64_t now_us, struct dump_stretch *str
 bool stretch_take(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
                   const struct document_entry *entry, const struct pull_reply *reply,
                   uint64_t number);
+
+/* How many have told. */
+uint32_t stretch_tellers(const struct dump_stretch *stretch);
 
 /* Have enough replicas told? */
 bool stretch_told(const struct dump_stretch *stretch);

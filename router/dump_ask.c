@@ -161,7 +161,8 @@ static void ask(struct router *self, uint64_t now_us, struct dump_stretch *stret
 
     one->number = ++self->round;
     one->asked_us = now_us;
-    one->slow = false;
+    one->slow = stretch->least > 0 &&
+                backend_suspect(self, reader_of(stretch, document, slot)->node);
     one->state = DUMP_ASK_SENT;
     if (!send_question(self, stretch, document, slot, one->number)) {
         one->state = DUMP_ASK_FAILED;
@@ -327,7 +328,7 @@ bool stretch_take(struct router *self, uint64_t now_us, struct dump_stretch *str
 
 /* ---- what they told ---- */
 
-static uint32_t told(const struct dump_stretch *stretch)
+uint32_t stretch_tellers(const struct dump_stretch *stretch)
 {
     uint32_t count = 0;
 
@@ -350,7 +351,7 @@ static bool any_is_awaited(const struct dump_stretch *stretch)
 /* Where whoever tells is welcome nobody is waited for who is slow or can't, once enough have. */
 bool stretch_told(const struct dump_stretch *stretch)
 {
-    uint32_t count = told(stretch);
+    uint32_t count = stretch_tellers(stretch);
 
     return stretch->needed > 0 && (count >= stretch->needed ||
                                    (stretch->least > 0 && count > 0 && hopeful(stretch) == count &&
@@ -406,7 +407,7 @@ void stretch_describe(const struct dump_stretch *stretch, const struct document_
                       char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "%u of %u FULL replicas told what they have",
-                                   told(stretch), stretch->needed);
+                                   stretch_tellers(stretch), stretch->needed);
 
     for (uint32_t i = 0; i < stretch->slots && used < size; i++) {
         const struct dump_ask *one = &stretch->asks[i];

@@ -158,14 +158,16 @@ struct router_copied {
 struct router_copy {
     uint64_t filter_id;
     uint64_t from;  /* a fingerprint: its shard tells the slot group */
-    uint32_t slots; /* a bit for each slot of the group whose reader is wanted */
+    uint32_t slots; /* a bit for each slot of the group whose reader is wanted; 0: of any so many
+                       that they have all that was acknowledged, N - W + 1 */
     uint64_t deadline_us;
     void (*done)(void *owner, const struct router_copied *copied); /* once; perhaps at once */
     void *owner;
 };
 
 /* All that the readers of those slots have from there on: of those that answer in time, one at
- * least. For whoever compares replicas one by one; what a quorum has is router_dump()'s. */
+ * least; of any slots all of them, or DEADLINE. For whoever compares replicas one by one; what a
+ * quorum has is router_dump()'s. */
 void router_copy(struct router *router, uint64_t now_us, const struct router_copy *question);
 
 /* Which parts of some ranges are here as another site has them: with W FULL replicas of one epoch,
@@ -175,6 +177,7 @@ struct router_compared {
     const char *message;   /* why, unless OK */
     const uint64_t *equal; /* OK: of each range a word, bit i for part i; until the callback returns
                             */
+    bool unsure;           /* ... some that are not equal may be: too few replicas have told */
     const struct router_boot *boots; /* ... of the replicas that have told */
     size_t nboots;
 };

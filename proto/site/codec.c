@@ -75,6 +75,7 @@ static const struct binding site_held_rows[] = {
     ROW(site_held, stream, UINT64),
     ROW(site_held, number, UINT64),
     NUMBERS(site_held, held, nheld, uint64_t, SITE_MAX_OFFERED, STATUS_TOO_LARGE),
+    ROW(site_held, unsure, BOOL),
 };
 BINDING_TABLE(site_held, site_held, NULL);
 

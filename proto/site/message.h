@@ -103,6 +103,7 @@ struct site_held {
     uint64_t number;      /* the offer's */
     const uint64_t *held; /* a word for each range: bit i for part i */
     size_t nheld;         /* at most SITE_MAX_OFFERED */
+    bool unsure;          /* some of what is not held may be there: too few replicas have told */
 };
 
 /* By which batch will the asker have all that was acknowledged before the question was read? */

@@ -111,7 +111,7 @@ static const char *wishes_fault(const struct site_filter *self)
 
 bool site_drop_counts(const struct site_entry *entry, uint64_t last_return)
 {
-    return site_entry_gone(entry) <= last_return;
+    return entry->state != SITE_GONE && site_life_return(entry->life.number) <= last_return;
 }
 
 const char *site_filter_fault(const struct site_filter *self)

@@ -65,7 +65,8 @@ struct site_filter {
     uint64_t last_return; /* a tombstone: in which the filter was dropped; see map/sites.h */
 };
 
-/* Does a tombstone count where that site is so in a set? Not for what it is since it came back. */
+/* Does a tombstone count where that site is so in a set? Not for what it is since it came back; and
+ * who is GONE here has nothing to say here, until it is heard of as back. */
 bool site_drop_counts(const struct site_entry *entry, uint64_t last_return);
 
 /* What a link says of its site's filters to one of another site. */

@@ -271,6 +271,7 @@ Test(link_scrub, what_is_to_be_copied_goes_first)
 {
     uint64_t offers;
     uint64_t copies;
+    uint32_t closed;
     struct link *link;
 
     begin();
@@ -285,10 +286,84 @@ Test(link_scrub, what_is_to_be_copied_goes_first)
     cr_assert_eq(link->scrubbed, TAILQ_FIRST(&link->outflows));
     pair->spy = watch;
     copies = counted("site_copies_total");
+    closed = seen.closed;
     outflow_lost(&TAILQ_FIRST(&link->outflows)->readings[0]);
     site_pair_run(pair, 2 * SECOND);
+    cr_assert_eq(seen.closed, closed);
     cr_assert_null(link->scrubbed);
     cr_assert_gt(counted("site_copies_total"), copies);
+    await_scrubs(1);
+    end();
+}
+
+/* Two of three are down there: of what is with the third one nobody knows whether it is held. */
+Test(link_scrub, what_the_other_site_cannot_tell_of_is_not_sent)
+{
+    uint64_t sent;
+
+    begin();
+    settle(KEYS);
+    sent = counted("site_keys_total");
+    circle_stop(&pair->sides[US].circle, 1);
+    circle_stop(&pair->sides[US].circle, 2);
+    site_pair_run(pair, (uint64_t)2 * SCRUB_S * SECOND);
+    cr_assert_gt(seen.offers, 0);
+    cr_assert_eq(counted("site_keys_total"), sent);
+    cr_assert_eq(counted("site_scrubs_total"), 0);
+    circle_start(&pair->sides[US].circle, 1);
+    circle_start(&pair->sides[US].circle, 2);
+    await_scrubs(1);
+    end();
+}
+
+/* W = 2 have what was acknowledged, so two of three tell of all that was. */
+Test(link_scrub, one_node_that_is_down_here_is_no_matter)
+{
+    begin();
+    settle(KEYS - LOST);
+    lose_some();
+    circle_stop(&pair->sides[EU].circle, 2);
+    await_scrubs(1);
+    site_pair_run(pair, SECOND);
+    expect_all(US, KEYS);
+    end();
+}
+
+/* A turn in which too few tell of all is none; nor does it last. */
+Test(link_scrub, what_too_few_here_have_told_is_left_out)
+{
+    begin();
+    settle(KEYS);
+    circle_stop(&pair->sides[EU].circle, 1);
+    circle_stop(&pair->sides[EU].circle, 2);
+    for (int s = 0; s < 3 * SCRUB_S; s++) {
+        site_pair_run(pair, SECOND);
+    }
+    cr_assert_eq(counted("site_scrubs_total"), 0);
+    circle_start(&pair->sides[EU].circle, 1);
+    circle_start(&pair->sides[EU].circle, 2);
+    await_scrubs(1);
+    end();
+}
+
+/* Whatever it waits for: others have their turn. */
+Test(link_scrub, a_turn_in_which_nothing_moves_ends)
+{
+    struct link *link;
+
+    begin();
+    settle(KEYS);
+    link = pair->sides[EU].link;
+    pair->spy = lose_answers;
+    for (int s = 0; link->scrubbed == NULL; s++) {
+        cr_assert_lt(s, 5 * SCRUB_S);
+        site_pair_run(pair, SECOND);
+    }
+    cr_assert(TAILQ_FIRST(&link->outflows)->scrub.begun);
+    TAILQ_FIRST(&link->outflows)->scrub.moved_us -= 60 * SECOND;
+    site_pair_run(pair, SECOND);
+    cr_assert_null(link->scrubbed);
+    pair->spy = watch;
     await_scrubs(1);
     end();
 }

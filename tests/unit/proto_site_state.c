@@ -265,3 +265,18 @@ Test(site_state, bytes_come_back)
     codec_arena_destroy(&arena);
     buffer_fini(&bytes);
 }
+
+/* Of whoever is GONE here only another's word counts, whatever it came back to elsewhere. */
+Test(site_state, a_tombstone_counts_for_the_returns_up_to_its_own)
+{
+    struct site_entry entry = {.state = SITE_COUNTED, .life = {.number = 5}};
+
+    cr_assert(site_drop_counts(&entry, 0));
+    cr_assert(site_drop_counts(&entry, 1));
+    entry.life.number += UINT64_C(1) << SITE_RETURN_SHIFT;
+    cr_assert_not(site_drop_counts(&entry, 0), "it came back since");
+    cr_assert(site_drop_counts(&entry, 1));
+    entry = (struct site_entry){.state = SITE_GONE, .life = {.number = 5}};
+    cr_assert_not(site_drop_counts(&entry, 0));
+    cr_assert_not(site_drop_counts(&entry, 1), "nobody here has heard of its return");
+}

@@ -9,6 +9,7 @@ enum { BOOT = 40, KEYSET = 1, BITS = 8, MOST = 4 };
 static struct {
     int count;
     enum status status;
+    bool unsure;
     uint64_t equal[MOST];
     struct router_boot boots[16];
     size_t nboots;
@@ -23,6 +24,7 @@ static void take_compared(void *owner, const struct router_compared *told)
     (void)owner;
     compared.count++;
     compared.status = told->status;
+    compared.unsure = told->unsure;
     compared.nboots = told->nboots;
     cr_assert_leq(told->nboots, 16);
     cr_assert_not_null(told->message);
@@ -100,6 +102,7 @@ Test(router_compare, what_w_replicas_have_is_equal_and_the_others_are_not_waited
     cr_assert_eq(compared.status, STATUS_OK);
     cr_assert_eq(compared.equal[0], UINT64_MAX);
     cr_assert_eq(compared.equal[1], UINT64_MAX);
+    cr_assert_not(compared.unsure);
     cr_assert_eq(compared.nboots, 2);
     for (size_t i = 0; i < 2; i++) {
         cr_assert_eq(compared.boots[i].boot, BOOT + compared.boots[i].member.node);
@@ -120,6 +123,7 @@ Test(router_compare, a_part_is_equal_where_w_replicas_say_so)
     cr_assert_eq(compared.count, 1);
     cr_assert_eq(compared.equal[0], ~(UINT64_C(1) << 5));
     cr_assert_eq(compared.equal[1], ~(UINT64_C(1) << 5));
+    cr_assert_not(compared.unsure, "all have told");
     cr_assert_eq(compared.nboots, 3);
     end();
 }
@@ -134,7 +138,32 @@ Test(router_compare, one_replica_is_never_enough)
     cr_assert_eq(compared.count, 0, "who is slow may agree");
     pass(TIMEOUT_US);
     cr_assert_eq(compared.count, 1);
-    cr_assert_eq(compared.status, STATUS_DEADLINE);
+    cr_assert_eq(compared.status, STATUS_OK);
+    cr_assert_eq(compared.equal[0], 0);
+    cr_assert(compared.unsure, "it may be there");
+    end();
+}
+
+/* The others say that they can't tell: there is nobody to wait for, and it may be there. */
+Test(router_compare, what_too_few_can_tell_of_is_unsure)
+{
+    begin(3);
+    make_offer(1);
+    compare();
+    tell_digests(3);
+    for (int i = 0; i < 2; i++) {
+        struct question asked = take_question();
+        const struct pull_reply reply = {.kind = PULL_DIGESTS,
+                                         .scope = asked.request.scope,
+                                         .source = asked.request.source,
+                                         .status = STATUS_NOT_READY};
+
+        answer(&asked, &reply);
+    }
+    cr_assert_eq(compared.count, 1);
+    cr_assert_eq(compared.status, STATUS_OK);
+    cr_assert_eq(compared.equal[0], 0);
+    cr_assert(compared.unsure);
     end();
 }
 
