@@ -384,7 +384,7 @@ void sites_fault_burn(struct site *site)
     sim->scenario.calm = true;    /* Nothing more goes wrong there ... */
     sim->accept.off = UINT32_MAX; /* ... and nobody starts again. */
     for (uint32_t i = 0; i < site->nlinks; i++) {
-        site->all->between->accept.off |= UINT32_C(1) << site->links[i].outer->index;
+        sites_link_hold(&site->links[i]);
         if (sites_link_lives(&site->links[i])) {
             sites_link_kill(&site->links[i]);
         }

@@ -231,6 +231,16 @@ void sites_link_resume(struct sites_link *self)
     sim_process_resume(self->outer);
 }
 
+void sites_link_hold(struct sites_link *self)
+{
+    self->outer->sim->accept.off |= UINT32_C(1) << self->outer->index;
+}
+
+void sites_link_release(struct sites_link *self)
+{
+    self->outer->sim->accept.off &= ~(UINT32_C(1) << self->outer->index);
+}
+
 bool sites_link_receives(const struct sites_link *self, const struct site *from)
 {
     const struct inflow *inflow;

@@ -39,6 +39,11 @@ void sites_link_pause(struct sites_link *self);
 void sites_link_resume(struct sites_link *self);
 bool sites_link_lives(const struct sites_link *self);
 
+/* While its site is off, or down, nothing that starts whoever is dead starts the outer half of it,
+ * either. */
+void sites_link_hold(struct sites_link *self);
+void sites_link_release(struct sites_link *self);
+
 /* Is a stream of the filter open, from that site to this link? One that has ended again and again
  * is opened more and more seldom. */
 bool sites_link_receives(const struct sites_link *self, const struct site *from);

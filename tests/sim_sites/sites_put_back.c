@@ -48,10 +48,19 @@ void sites_copy_free(struct sites_copy *copy)
 
 /* ---- its processes ---- */
 
+/* None of them is started before all is put back, not even a link that has lived on until then. */
+static void hold_all(struct site *site)
+{
+    site->down = true;
+    site->sim->accept.off = UINT32_MAX;
+    for (uint32_t i = 0; i < site->nlinks; i++) {
+        sites_link_hold(&site->links[i]);
+    }
+}
+
 static void kill_links(struct site *site)
 {
     for (uint32_t i = 0; i < site->nlinks; i++) {
-        site->all->between->accept.off |= UINT32_C(1) << site->links[i].outer->index;
         if (sites_link_lives(&site->links[i])) {
             sites_link_kill(&site->links[i]);
         }
@@ -97,7 +106,7 @@ static void on_back(struct sim *sim, void *data, uint64_t number)
         sim_fault_start_later(sim, process, delay_us);
     }
     for (uint32_t i = 0; i < site->nlinks; i++) {
-        site->all->between->accept.off &= ~(UINT32_C(1) << site->links[i].outer->index);
+        sites_link_release(&site->links[i]);
         sites_after(site->all, sim_random_below(&sim->random, SPREAD_US), on_link_start,
                     &site->links[i], 0);
     }
@@ -157,8 +166,7 @@ void sites_put_back(struct site *site)
         kill_links(site);
     }
     kill_all(site);
-    site->down = true;
-    sim->accept.off = UINT32_MAX;
+    hold_all(site);
     sim->operator.names[0].state = SIM_NAME_FREE; /* Nobody there asks for that filter. */
     put_back_all(site);
     sites_oracle_put_back(site->all, site, site->copy.at_us);
