@@ -192,10 +192,18 @@ static void forget_oldest(struct proof *self)
     memmove(&self->heard[0], &self->heard[1], self->nheard * sizeof self->heard[0]);
 }
 
-/* Takes both sets over. */
+/* Takes both sets over; NULL: nobody says what is fenced. That stays what it was as long as the
+ * life of that site, and so the inflow: a coordinator that has just started does not know it yet.
+ */
 static void hear(struct proof *self, uint64_t now_us, struct noted_set *there,
                  struct noted_set *here)
 {
+    if (there == NULL) {
+        become(&there, last_heard(self)->there);
+    }
+    if (here == NULL) {
+        become(&here, last_heard(self)->here);
+    }
     if (is_same(there, last_heard(self)->there) && is_same(here, last_heard(self)->here)) {
         forget(&there);
         forget(&here);

@@ -280,6 +280,43 @@ Test(link_proofs, evidence_goes_with_the_boots_of_nodes_here)
     end();
 }
 
+/* A coordinator that has just started does not say yet what is fenced; a copy that begins anew just
+ * then is as good as any. */
+Test(link_proofs, what_was_fenced_stays_so_while_nobody_says_it)
+{
+    struct site_filter eu;
+    struct site_filter us;
+
+    begin();
+    pair->spy = watch_marks;
+    lose_marked = true;
+    say_joining(true);
+    us = tellers[US].states[0]; /* nobody is gone */
+    us.document.settled = us.fenced.settled = true;
+    us.revision++;
+    say(US, &us);
+    site_pair_run(pair, 5 * SECOND);
+    eu = state_of(EU);
+    set_state(&eu, US, SITE_JOINING);
+    eu.revision++;
+    eu.is_fenced = false;
+    memset(&eu.fenced, 0, sizeof eu.fenced);
+    say(EU, &eu);
+    site_pair_run(pair, 2 * SECOND);
+    circle_stop(&pair->sides[US].circle, 2);
+    circle_start(&pair->sides[US].circle, 2);
+    site_pair_run(pair, 5 * SECOND);
+    eu.is_fenced = true;
+    eu.fenced = eu.document;
+    say(EU, &eu);
+    cr_assert_eq(tellers[US].nevidence, 0);
+    lose_marked = false;
+    site_pair_run(pair, 40 * SECOND);
+    cr_assert_eq(tellers[US].evidence.compared.count, 2);
+    cr_assert(tellers[US].evidence.compared_here.takes_adds);
+    end();
+}
+
 /* Fewer than R of the source's nodes promise nothing, and W of them had it. */
 Test(link_proofs, nothing_is_proved_without_a_read_quorum_of_the_source)
 {
