@@ -24,7 +24,12 @@
 #include "tests/sim_sites/sites_settings.h"
 
 /* The streams of a seed; those of clusters have seeds of their own. */
-enum sites_stream { SITES_STREAM_SETTINGS = 1, SITES_STREAM_COURSE, SITES_STREAM_LOAD };
+enum sites_stream {
+    SITES_STREAM_SETTINGS = 1,
+    SITES_STREAM_COURSE,
+    SITES_STREAM_LOAD,
+    SITES_STREAM_MORE,
+};
 
 struct site {
     struct sites *all;

@@ -20,8 +20,10 @@ enum {
     POLL_US = 50000,
     TAIL_US = 300000,
     DOOM_US = 1500000,
+    COPY_SPREAD_US = 250000, /* two copies are not of one moment */
     BACK_LEAST_US = 300000,
-    BACK_MOST_US = 4000000,
+    BACK_MOST_US = 3700000,
+    BACK_SPREAD_US = 900000,
     QUIET_US = 1500000,
     NOTICED_US = 10000000, /* a link of before is taken for dead by then, and another one for it */
     PATIENCE_US = 400000000, /* until nothing is under way any more */
@@ -234,42 +236,81 @@ static void on_doom(struct sim *sim, void *data, uint64_t number)
 static void on_back(struct sim *sim, void *data, uint64_t number)
 {
     struct sites *sites = data;
+    struct site *site = &sites->items[number];
     uint64_t before = sites->oracle.let_off;
 
     (void)sim;
-    sites_put_back(&sites->items[number]);
+    sites_put_back(site);
     sites->course.pending--;
     if (sites->oracle.let_off > before) {
         sites_coverage_fault(sites, SITES_FAULT_LOST_SINCE);
     }
+    sites_fault_joining_anew(site);
 }
 
-/* It has all that it is to have, and is then put back to that. */
 static void on_copy(struct sim *sim, void *data, uint64_t number)
 {
     struct sites *sites = data;
-    struct site *site = &sites->items[sites->settings.goes_back];
 
     (void)sim;
-    if (sites->course.calm) {
-        sites->course.pending--;
-    } else if (!site_counts(site) || !site_sites(site)->says_absent ||
-               another_that_counts(sites, site) == NULL) {
-        sites_after(sites, POLL_US, on_copy, sites, number);
-    } else {
-        if (!sites->settings.to_nothing) {
-            sites_copy_take(site);
+    sites_copy_take(&sites->items[number]);
+}
+
+/* Each has all that it is to have, and is then put back to that. */
+static bool may_go_back(const struct sites *sites)
+{
+    bool may = count_counted(sites) > 1;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        const struct site *site = &sites->items[i];
+
+        may = may && (!sites->settings.goes_back[i] ||
+                      (site_counts(site) && site_sites(site)->says_absent));
+    }
+    return may;
+}
+
+static void plan_back(struct sites *sites, uint32_t number, uint64_t at_us)
+{
+    if (!sites->settings.to_nothing[number]) {
+        sites_after(sites, sim_random_below(&sites->course.random, COPY_SPREAD_US), on_copy, sites,
+                    number);
+    }
+    sites_after(sites, at_us, on_back, sites, number);
+}
+
+/* Of two the second one goes while the first is down, or has just come up. */
+static void on_backs(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    uint64_t at_us = BACK_LEAST_US;
+    uint32_t count = 0;
+
+    (void)sim;
+    if (!sites->course.calm && !may_go_back(sites)) {
+        sites_after(sites, POLL_US, on_backs, sites, number);
+        return;
+    }
+    sites->course.pending--;
+    for (uint32_t i = 0; i < sites->count && !sites->course.calm; i++) {
+        if (sites->settings.goes_back[i]) {
+            at_us += sim_random_below(&sites->course.random,
+                                      count == 0 ? BACK_MOST_US : BACK_SPREAD_US);
+            plan_back(sites, i, at_us);
+            sites->course.pending++;
+            count++;
         }
-        sites_after(sites, sim_random_between(&sites->course.random, BACK_LEAST_US, BACK_MOST_US),
-                    on_back, sites, site->number);
+    }
+    if (count > 1) {
+        sites_coverage_fault(sites, SITES_FAULT_TWO_BACK);
     }
 }
 
-static void plan_end(struct sites *sites, uint32_t who, sim_event_fn run)
+static void plan_end(struct sites *sites, bool wanted, sim_event_fn run)
 {
     uint64_t faults_us = sites->settings.faults_us;
 
-    if (who != SITES_NOBODY) {
+    if (wanted) {
         sites->course.pending++;
         sites_after(sites, faults_us / 4 + sim_random_below(&sites->course.random, faults_us / 2),
                     run, sites, 0);
@@ -522,9 +563,9 @@ static void on_faults(struct sim *sim, void *data, uint64_t until_us)
     }
     sites_say(sites, "faults");
     sites_faults_begin(sites);
-    plan_end(sites, settings->leaver, on_leave);
-    plan_end(sites, settings->burner, on_doom);
-    plan_end(sites, settings->goes_back, on_copy);
+    plan_end(sites, settings->leaver != SITES_NOBODY, on_leave);
+    plan_end(sites, settings->burner != SITES_NOBODY, on_doom);
+    plan_end(sites, sites_settings_any_back(settings), on_backs);
     sites_after(sites, settings->faults_us, on_calm, sites, 0);
 }
 

@@ -37,6 +37,11 @@ struct sites;
     X(WIPED, "whole site that has lost all that it had")               \
     X(LOST_SINCE, "... with keys that only it had acknowledged since") \
     X(ANEW, "site that has joined anew")                               \
+    X(TWO_BACK, "two sites put back at once")                          \
+    X(ANEW_CUT, "cut off while it joined anew")                        \
+    X(ANEW_LINK, "link killed or paused then, of whichever site")      \
+    X(ANEW_NODE, "... node")                                           \
+    X(ANEW_COORDINATOR, "... coordinator")                             \
     X(FIVE, "five replicas, of which four acknowledge")
 
 enum sites_fault {

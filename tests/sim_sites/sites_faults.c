@@ -24,6 +24,9 @@ enum {
     SILENT_PERMILLE = 700,
     RESET_PERMILLE = 200,
     KILL_PERMILLE = 500,
+    RESTART_MOST_US = 300000,
+    ANEW_CUT_MOST_US = 1000000,
+    ANEW_MOST_US = 10000000,
     PAIR_BITS = 8,
 };
 
@@ -82,9 +85,9 @@ static bool joins(const struct site *site)
     return own != NULL && (own->state == SITE_JOINING || !site_sites(site)->says_absent);
 }
 
-static void cut(struct sites *sites, uint64_t duration_us, enum sites_fault fault)
+/* ... and another one. */
+static void cut_one(struct sites *sites, uint32_t a, uint64_t duration_us, enum sites_fault fault)
 {
-    uint32_t a = (uint32_t)sim_random_below(chance(sites), sites->count);
     uint32_t b = (a + 1 + (uint32_t)sim_random_below(chance(sites), sites->count - 1)) %
                  sites->count;
     enum sim_cut how = sim_random_chance(chance(sites), SILENT_PERMILLE) ? SIM_CUT_SILENT
@@ -104,6 +107,11 @@ static void cut(struct sites *sites, uint64_t duration_us, enum sites_fault faul
     if (both) {
         cut_way(sites, b, a, how, duration_us);
     }
+}
+
+static void cut(struct sites *sites, uint64_t duration_us, enum sites_fault fault)
+{
+    cut_one(sites, (uint32_t)sim_random_below(chance(sites), sites->count), duration_us, fault);
 }
 
 static void on_cut(struct sim *sim, void *data, uint64_t mean_us)
@@ -176,14 +184,20 @@ static void strike(struct sites *sites, struct sites_link *link)
     }
 }
 
+static void strike_any(struct sites *sites)
+{
+    struct site *site = &sites->items[sim_random_below(chance(sites), sites->count)];
+
+    strike(sites, &site->links[sim_random_below(chance(sites), site->nlinks)]);
+}
+
 static void on_link(struct sim *sim, void *data, uint64_t mean_us)
 {
     struct sites *sites = data;
-    struct site *site = &sites->items[sim_random_below(chance(sites), sites->count)];
 
     (void)sim;
     if (!sites->course.calm) {
-        strike(sites, &site->links[sim_random_below(chance(sites), site->nlinks)]);
+        strike_any(sites);
         sites_after(sites, soon_us(sites, mean_us), on_link, sites, mean_us);
     }
 }
@@ -272,6 +286,63 @@ void sites_fault_tempt(struct sites *sites)
     }
 }
 
+/* ---- a site that joins anew ---- */
+
+static void restart(struct sites *sites, struct sim *sim, enum sim_kind kind,
+                    enum sites_fault fault)
+{
+    uint32_t number = (uint32_t)sim_random_below(chance(sites), sim_count(sim, kind));
+
+    sites_coverage_fault(sites, fault);
+    sim_fault_restart(sim, sim_process_of(sim, kind, number),
+                      sim_random_between(chance(sites), 1 * MS, RESTART_MOST_US));
+}
+
+static void strike_joining(struct sites *sites, struct site *site)
+{
+    switch (sim_random_below(chance(sites), 4)) {
+    case 0:
+        cut_one(sites, site->number,
+                sim_random_between(chance(sites), CUT_LEAST_US, ANEW_CUT_MOST_US),
+                SITES_FAULT_ANEW_CUT);
+        break;
+    case 1:
+        sites_coverage_fault(sites, SITES_FAULT_ANEW_LINK);
+        strike_any(sites);
+        break;
+    case 2:
+        restart(sites, site->sim, SIM_NODE, SITES_FAULT_ANEW_NODE);
+        break;
+    default:
+        restart(sites, site->sim, SIM_COORDINATOR, SITES_FAULT_ANEW_COORDINATOR);
+        break;
+    }
+}
+
+static void on_joining(struct sim *sim, void *data, uint64_t until_us)
+{
+    struct site *site = data;
+    struct sites *sites = site->all;
+
+    (void)sim;
+    if (sites->course.calm || sites->now_us > until_us) {
+        return;
+    }
+    if (joins(site) && !site->down) {
+        strike_joining(sites, site);
+    }
+    sites_after(sites, soon_us(sites, sites->settings.struck_us), on_joining, site, until_us);
+}
+
+void sites_fault_joining_anew(struct site *site)
+{
+    struct sites *sites = site->all;
+
+    if (sites->settings.struck_us != 0) {
+        on_joining(sites->between, site, sites->now_us + ANEW_MOST_US);
+    }
+}
+
 /* ---- all of them ---- */
 
 /* What a filter is made on may have lost its data before anybody noticed: of that there is no
@@ -290,7 +361,7 @@ static void on_inside(struct sim *sim, void *data, uint64_t number)
     struct site *site = &sites->items[number];
 
     (void)sim;
-    if (sites->course.calm || site->off || sites->settings.goes_back == number) {
+    if (sites->course.calm || site->off || sites->settings.goes_back[number]) {
         return; /* Of what is put back nothing else is lost. */
     }
     if (!is_made(site)) {

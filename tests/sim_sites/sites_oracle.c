@@ -7,6 +7,53 @@
 
 enum { DEADLINE_SLACK_US = 2000 };
 
+/* ---- who has what ---- */
+
+static bool before(uint64_t at_us, uint64_t us)
+{
+    return at_us != 0 && at_us < us;
+}
+
+/* ... and it is not with nobody any more. */
+static bool was_acked(const struct sites *sites, uint32_t key, uint64_t before_us)
+{
+    const struct sites_oracle *self = &sites->oracle;
+    bool any = false;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        any = any || before(self->acked_us[i][key], before_us) ||
+              before(self->held_us[i][key], before_us) ||
+              before(self->either_us[i][key], before_us);
+    }
+    return any;
+}
+
+bool sites_oracle_promised(const struct sites *sites, uint32_t key)
+{
+    return was_acked(sites, key, UINT64_MAX);
+}
+
+static void note(uint64_t *at_us, const struct sites *sites)
+{
+    *at_us = *at_us == 0 ? sites->now_us : *at_us;
+}
+
+static void note_held(struct sites *sites, uint32_t site, uint32_t key)
+{
+    note(&sites->oracle.held_us[site][key], sites);
+    sites->oracle.has[key] |= (uint8_t)(1U << site);
+}
+
+/* It has all that was acknowledged before it counted: whatever becomes of the others. */
+static void note_filled(struct sites *sites, const struct site *site)
+{
+    for (uint32_t key = 0; key < SITES_KEYS; key++) {
+        if (was_acked(sites, key, site->standing.counted_us)) {
+            note_held(sites, site->number, key);
+        }
+    }
+}
+
 /* ---- the documents ---- */
 
 /* The cluster's own record of what it must hold begins with the filter. */
@@ -70,6 +117,7 @@ static void look(struct sites *sites, struct site *site)
     }
     if (standing->absent_us == 0 && (own == NULL || set->says_absent)) {
         standing->absent_us = sites->now_us;
+        note_filled(sites, site);
     }
     if (standing->gone_us == 0 && is_gone(sites, site)) {
         standing->gone_us = sites->now_us;
@@ -84,27 +132,6 @@ void sites_oracle_look(struct sites *sites)
 }
 
 /* ---- what is promised ---- */
-
-static bool before(uint64_t at_us, uint64_t us)
-{
-    return at_us != 0 && at_us < us;
-}
-
-/* ... by a site that has not burnt, or by several. */
-static bool was_acked(const struct sites *sites, uint32_t key, uint64_t before_us)
-{
-    bool any = before(sites->oracle.several_us[key], before_us);
-
-    for (uint32_t i = 0; i < sites->count; i++) {
-        any = any || before(sites->oracle.acked_us[i][key], before_us);
-    }
-    return any;
-}
-
-bool sites_oracle_promised(const struct sites *sites, uint32_t key)
-{
-    return was_acked(sites, key, UINT64_MAX);
-}
 
 /* NULL, or the promise that "absent" would break. */
 static const char *broken_by_absent(const struct sites *sites, const struct sites_op *op,
@@ -122,6 +149,9 @@ static const char *broken_by_absent(const struct sites *sites, const struct site
     if (before(self->each_us[op->site->number][key], op->begun_us)) {
         return "each site had acknowledged it before";
     }
+    if (before(self->held_us[op->site->number][key], op->begun_us)) {
+        return "it is here, as several sites had acknowledged it, or since this one was filled";
+    }
     if (was_acked(sites, key, from_us)) {
         return "another site had acknowledged it, within the bound of the check";
     }
@@ -131,45 +161,64 @@ static const char *broken_by_absent(const struct sites *sites, const struct site
     return NULL;
 }
 
-void sites_oracle_burnt(struct sites *sites, const struct site *site)
+/* What is of that time or later is gone there. */
+static void cut_at(uint64_t *at_us, uint64_t from_us)
+{
+    *at_us = *at_us < from_us ? *at_us : 0;
+}
+
+/* `each` was for all that counted: those that did not have been filled since, as long as anybody is
+ * left who has it. */
+static void lose(struct sites *sites, uint32_t site, uint32_t key, uint64_t from_us)
 {
     struct sites_oracle *self = &sites->oracle;
 
-    for (uint32_t key = 0; key < SITES_KEYS; key++) {
-        bool only = self->acked_us[site->number][key] != 0;
-
-        self->acked_us[site->number][key] = 0;
-        for (uint32_t i = 0; i < sites->count && self->several_us[key] == 0; i++) {
-            self->each_us[i][key] = 0; /* Of those that counted it may have been the only one. */
+    cut_at(&self->acked_us[site][key], from_us);
+    cut_at(&self->each_us[site][key], from_us);
+    cut_at(&self->held_us[site][key], from_us);
+    if (self->acked_us[site][key] == 0 && self->each_us[site][key] == 0 &&
+        self->held_us[site][key] == 0) {
+        self->has[key] &= (uint8_t) ~(1U << site);
+    }
+    for (uint32_t i = 0; i < sites->count; i++) {
+        if (i != site) { /* It may have been the one that has it. */
+            cut_at(&self->either_us[i][key], from_us);
         }
-        self->let_off += only && !sites_oracle_promised(sites, key);
+        if (self->has[key] == 0) {
+            self->each_us[i][key] = 0;
+        }
     }
 }
 
-static void keep_until(uint64_t *at_us, uint64_t copied_us)
+static void lose_all(struct sites *sites, const struct site *site, uint64_t from_us)
 {
-    *at_us = *at_us <= copied_us ? *at_us : 0;
+    for (uint32_t key = 0; key < SITES_KEYS; key++) {
+        bool was = sites_oracle_promised(sites, key);
+
+        lose(sites, site->number, key, from_us);
+        sites->oracle.let_off += was && !sites_oracle_promised(sites, key);
+    }
 }
 
+void sites_oracle_burnt(struct sites *sites, const struct site *site)
+{
+    lose_all(sites, site, 0);
+}
+
+/* The cluster's own record, too. */
 void sites_oracle_put_back(struct sites *sites, struct site *site, uint64_t copied_us)
 {
-    struct sites_oracle *self = &sites->oracle;
     struct sim_binding *binding = sim_oracle_newest(site->sim, 0);
     struct sim_keyset *keyset = binding != NULL ? sim_keysets_serving(binding->keysets) : NULL;
+    uint64_t from_us = copied_us == 0 ? 0 : copied_us + 1;
 
     site->put_back_us = sites->now_us;
     if (copied_us == 0) {
         site->standing = (struct sites_standing){0};
     }
-    for (uint32_t key = 0; key < SITES_KEYS; key++) {
-        bool was = sites_oracle_promised(sites, key);
-
-        keep_until(&self->acked_us[site->number][key], copied_us);
-        keep_until(&self->each_us[site->number][key], copied_us);
-        if (keyset != NULL && key < SIM_MAX_KEYS) {
-            keep_until(&keyset->acked_us[key], copied_us);
-        }
-        self->let_off += was && !sites_oracle_promised(sites, key);
+    lose_all(sites, site, from_us);
+    for (uint32_t key = 0; keyset != NULL && key < SIM_MAX_KEYS; key++) {
+        cut_at(&keyset->acked_us[key], from_us);
     }
 }
 
@@ -251,25 +300,53 @@ static bool counts(const struct sites_op *op, const struct site *other)
            before(other->standing.absent_us, op->begun_us);
 }
 
-static void note_several(struct sites *sites, uint32_t key)
+/* May it have confirmed the add, as one of several? */
+static bool may_have_confirmed(const struct sites_op *op, const struct site *other)
 {
-    uint64_t *several_us = &sites->oracle.several_us[key];
+    const struct site_entry *entry = site_entry_of(op->site, other);
 
-    *several_us = *several_us == 0 ? sites->now_us : *several_us;
+    return other != op->site && (is_of_before(op, other) || site_document(op->site) == NULL ||
+                                 (entry != NULL && (entry->state >= SITE_COUNTED ||
+                                                    site_life_return(entry->life.number) > 0)));
+}
+
+/* Two sites have it: this one and one of those that may have confirmed it. */
+static void note_several(struct sites *sites, const struct sites_op *op, uint32_t key)
+{
+    const struct site *only = NULL;
+    uint32_t count = 0;
+    bool sure = true;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        const struct site *other = &sites->items[i];
+
+        if (may_have_confirmed(op, other)) {
+            count++;
+            only = other;
+            sure = sure && !is_of_before(op, other);
+        }
+    }
+    if (sure && count == 1) {
+        note_held(sites, only->number, key);
+    } else if (sure && count > 1) {
+        note(&sites->oracle.either_us[op->site->number][key], sites);
+    }
 }
 
 static void note_each(struct sites *sites, const struct sites_op *op, uint32_t key)
 {
-    for (uint32_t i = 0; i < sites->count; i++) {
-        uint64_t *each_us = &sites->oracle.each_us[i][key];
+    struct sites_oracle *self = &sites->oracle;
 
-        if (*each_us == 0 && !is_of_before(op, &sites->items[i])) {
-            *each_us = sites->now_us;
-        }
+    for (uint32_t i = 0; i < sites->count; i++) {
         if (counts(op, &sites->items[i])) {
             sites->coverage->each_acks++;
-            note_several(sites, key);
+            note_held(sites, i, key);
             record(&sites->items[i], op, key);
+        }
+    }
+    for (uint32_t i = 0; i < sites->count && self->has[key] != 0; i++) {
+        if (!is_of_before(op, &sites->items[i])) {
+            note(&self->each_us[i][key], sites);
         }
     }
 }
@@ -277,17 +354,17 @@ static void note_each(struct sites *sites, const struct sites_op *op, uint32_t k
 static void promise(struct sites *sites, const struct sites_op *op, uint32_t key)
 {
     struct sites_oracle *self = &sites->oracle;
-    uint64_t *acked_us = &self->acked_us[op->site->number][key];
 
     if (!is_of_before(op, op->site)) {
-        *acked_us = *acked_us == 0 ? sites->now_us : *acked_us;
+        note(&self->acked_us[op->site->number][key], sites);
+        self->has[key] |= (uint8_t)(1U << op->site->number);
         record(op->site, op, key);
     }
     if (op->acks == ACKS_EACH) {
         note_each(sites, op, key);
     } else if (op->acks > ACKS_LOCAL) {
         sites->coverage->several_acks++;
-        note_several(sites, key);
+        note_several(sites, op, key);
     }
 }
 

@@ -12,10 +12,12 @@
  *   NEW      not after an add that was acknowledged at this site
  *   end      every operation ends once, by its deadline; OK means that every key is decided
  *
- * What only one site had acknowledged is let off once that has burnt, or was put back to before it.
- * A site that was put back owes plain checks what it had acknowledged until its copy and what is
- * acknowledged from then on; the rest again once it counts anew, or says "absent" as before because
- * nobody can notice. Within a bound nothing is let off.
+ * For that it keeps account of who has a key for sure: who has acknowledged it, who had to for an
+ * acknowledgement elsewhere, and who was filled since. What nobody has any more, as those have
+ * burnt or were put back to before it, is let off; so two that were put back at once may take with
+ * them what the two have acknowledged. A site that was put back owes plain checks what it had until
+ * its copy and what is acknowledged from then on; the rest again once it counts anew, or says
+ * "absent" as before because nobody can notice. Within a bound nothing else is let off.
  *
  * Each acknowledged key is also one of the cluster's own record: so W of its replicas hold it as
  * long as there is a filter (tests/sim/sim_invariant.h), and after an add that `each` has
@@ -68,10 +70,14 @@ struct sites_standing {
 };
 
 struct sites_oracle {
-    uint64_t acked_us[SITES_MAX][SITES_KEYS]; /* at that site; 0: not */
-    uint64_t each_us[SITES_MAX][SITES_KEYS];  /* by all that counted, that site among them */
-    uint64_t several_us[SITES_KEYS];          /* by two or more */
-    uint32_t tried[SITES_KEYS];               /* adds that were begun */
+    uint64_t acked_us[SITES_MAX][SITES_KEYS];  /* at that site; 0: not */
+    uint64_t each_us[SITES_MAX][SITES_KEYS];   /* by all that counted, that site among them */
+    uint64_t held_us[SITES_MAX][SITES_KEYS];   /* it has it: another one's add took that, or it was
+                                                  filled since */
+    uint64_t either_us[SITES_MAX][SITES_KEYS]; /* ... one of the two others has it, which is not
+                                                  known */
+    uint8_t has[SITES_KEYS];                   /* sites, a bit each, that surely do */
+    uint32_t tried[SITES_KEYS];                /* adds that were begun */
     uint64_t let_off;
     uint64_t answers;
 };

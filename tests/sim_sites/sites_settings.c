@@ -27,6 +27,8 @@ enum {
     END_PERMILLE = 350,
     BACK_PERMILLE = 300, /* of the others */
     NOTHING_PERMILLE = 250,
+    TWO_BACK_PERMILLE = 400, /* of those */
+    STRUCK_PERMILLE = 600,
     USUAL_CAPACITY = 8192,
     SMALLEST_SEGMENT = 64 << 10,
 };
@@ -161,10 +163,46 @@ static void draw_back(struct sites_settings *self, struct sim_random *random)
     uint32_t who = (uint32_t)sim_random_below(random, self->count);
     bool any = sim_random_chance(random, BACK_PERMILLE);
 
-    self->to_nothing = sim_random_chance(random, NOTHING_PERMILLE);
-    self->goes_back = any && self->leaver == SITES_NOBODY && self->burner == SITES_NOBODY
-                          ? who
-                          : SITES_NOBODY;
+    self->to_nothing[who] = sim_random_chance(random, NOTHING_PERMILLE);
+    self->goes_back[who] = any && self->leaver == SITES_NOBODY && self->burner == SITES_NOBODY;
+}
+
+bool sites_settings_any_back(const struct sites_settings *self)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < self->count; i++) {
+        any = any || self->goes_back[i];
+    }
+    return any;
+}
+
+/* One that has something is left. */
+static void draw_second_back(struct sites_settings *self, struct sim_random *random)
+{
+    uint32_t first = 0;
+    uint32_t second;
+    bool to_nothing = sim_random_chance(random, NOTHING_PERMILLE);
+
+    while (!self->goes_back[first]) {
+        first++;
+    }
+    second = (first + 1 + (uint32_t)sim_random_below(random, self->count - 1)) % self->count;
+    self->goes_back[second] = true;
+    self->to_nothing[second] = to_nothing && !(self->count == 2 && self->to_nothing[first]);
+}
+
+static void draw_more(struct sites_settings *self, struct sim_random *random)
+{
+    uint64_t struck_us = sometimes(random, STRUCK_PERMILLE, 20 * MS, 300 * MS);
+
+    if (sites_settings_any_back(self)) {
+        self->struck_us = struck_us;
+        self->faults_us += struck_us != 0 ? 8 * SECOND_US : 0; /* for it to join anew meanwhile */
+        if (sim_random_chance(random, TWO_BACK_PERMILLE)) {
+            draw_second_back(self, random);
+        }
+    }
 }
 
 static void draw_faults(struct sites_settings *self, struct sim_random *random)
@@ -181,7 +219,7 @@ static void draw_faults(struct sites_settings *self, struct sim_random *random)
     self->moves = self->moves && !grows(self);
     draw_ends(self, random);
     draw_back(self, random);
-    self->moves = self->moves && self->goes_back == SITES_NOBODY;
+    self->moves = self->moves && !sites_settings_any_back(self);
     self->storm_us = has_five(self) ? 0 : self->storm_us;
 }
 
@@ -197,6 +235,8 @@ void sites_settings_draw(struct sites *sites)
     draw_links(self, &random);
     draw_filter(self, &random);
     draw_faults(self, &random);
+    sim_random_init(&random, sites->seed, SITES_STREAM_MORE);
+    draw_more(self, &random);
 }
 
 /* ---- inside a site ---- */

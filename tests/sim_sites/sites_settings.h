@@ -37,13 +37,17 @@ struct sites_settings {
     bool moves;                      /* slots move between nodes */
     bool early;                      /* faults meet the joins already */
     uint32_t leaver;                 /* the site that leaves, in order; SITES_NOBODY */
-    uint32_t burner;    /* ... whose processes die for good, and that is removed at once */
-    uint32_t goes_back; /* ... which is put back to an older copy as a whole, or to nothing */
-    bool to_nothing;
+    uint32_t burner;            /* ... whose processes die for good, and that is removed at once */
+    bool goes_back[SITES_MAX];  /* ... which is put back to an older copy as a whole, two at once */
+    bool to_nothing[SITES_MAX]; /* ... or to nothing */
+    uint64_t struck_us; /* mean time between two faults while such a one joins anew; 0: none */
 };
 
 /* All of it but what each cluster has; before there are any. */
 void sites_settings_draw(struct sites *sites);
+
+/* Is any site put back? */
+bool sites_settings_any_back(const struct sites_settings *self);
 
 /* What a cluster has beside that; before its processes are made. */
 void sites_settings_of_cluster(const struct sites *sites, struct sim *sim);
