@@ -16,12 +16,20 @@ static void fail(struct sim *sim, const struct filter_document *document, const 
 
 /* ---- the first one ---- */
 
+/* What a site had dropped it may make anew, as the others have it. */
+static bool is_again(const struct filter_document *former)
+{
+    return document_has_sites(former) && former->content.state != FILTER_ACTIVE;
+}
+
 static void judge_first(struct sim *sim, const struct filter_document *document)
 {
     const struct epoch_content *content = &document->content;
 
     for (size_t i = 0; i < sim->written.count; i++) {
-        if (filter_uid_equal(&sim->written.documents[i].content.uid, &content->uid)) {
+        const struct filter_document *former = &sim->written.documents[i];
+
+        if (filter_uid_equal(&former->content.uid, &content->uid) && !is_again(former)) {
             fail(sim, document, "it has the uid of another filter");
         }
     }

@@ -1,7 +1,8 @@
 /* sim_written.h - what must hold of every filter document that is written to the store, beside the
  * one before it: not only of those that are there when the simulator looks.
  *
- * The uid is drawn once and is no other filter's. Numbers of keysets only ever rise. A slot names
+ * The uid is drawn once and is no other filter's, but that of one in sites which was dropped here
+ * and is made anew. Numbers of keysets only ever rise. A slot names
  * the epoch since which its reader is read: the one in which that reader came, and no other one as
  * long as it stays.
  *

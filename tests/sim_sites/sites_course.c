@@ -24,6 +24,8 @@ enum {
     BACK_LEAST_US = 300000,
     BACK_MOST_US = 3700000,
     BACK_SPREAD_US = 900000,
+    OUTCAST_LEAST_US = 1000000,
+    OUTCAST_MOST_US = 5000000,
     QUIET_US = 1500000,
     NOTICED_US = 10000000, /* a link of before is taken for dead by then, and another one for it */
     PATIENCE_US = 400000000, /* until nothing is under way any more */
@@ -201,8 +203,32 @@ static void on_leave(struct sim *sim, void *data, uint64_t number)
         sites->course.leaves = true;
         sites_coverage_fault(sites, SITES_FAULT_LEFT);
         sites_operator_leave(site);
+        if (sites->settings.returns) {
+            sites_coverage_fault(sites, SITES_FAULT_RETURNED);
+            sites_operator_return(site, sites->settings.drops_first);
+        }
     } else if (!sites->course.calm) {
         sites_after(sites, POLL_US, on_leave, sites, number);
+    }
+}
+
+/* As it is not heard of, somebody takes it for burnt. */
+static void on_outcast(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    struct site *site = &sites->items[sites->settings.outcast];
+    uint64_t cut_us;
+
+    (void)sim;
+    if (may_end(sites, site) && !sites->course.calm) {
+        cut_us = sim_random_between(&sites->course.random, OUTCAST_LEAST_US, OUTCAST_MOST_US);
+        sites_coverage_fault(sites, SITES_FAULT_OUTCAST);
+        sites_fault_cast_out(site, cut_us);
+        sites_after(sites, sim_random_below(&sites->course.random, cut_us), on_removal, sites,
+                    site->number);
+        sites_operator_return(site, false);
+    } else if (!sites->course.calm) {
+        sites_after(sites, POLL_US, on_outcast, sites, number);
     }
 }
 
@@ -390,13 +416,18 @@ static bool unrest(const struct sites *sites, char text[SIM_UNREST_BYTES])
             (void)snprintf(text, SIM_UNREST_BYTES, "%s was put back just now", site->name);
             return true;
         }
+        if (site->returns) {
+            (void)snprintf(text, SIM_UNREST_BYTES, "%s is not added again", site->name);
+            return true;
+        }
         if (stays(site) &&
             (unrest_of_set(sites, site, text) || unrest_of_streams(sites, site, text) ||
              sim_view_unrest(site->sim, text) || sim_grown_unrest(site->sim, text))) {
             return true;
         }
     }
-    if (sites->course.leaves && stays(&sites->items[sites->settings.leaver])) {
+    if (sites->course.leaves && !sites->settings.returns &&
+        stays(&sites->items[sites->settings.leaver])) {
         (void)snprintf(text, SIM_UNREST_BYTES, "%s does not leave",
                        sites->items[sites->settings.leaver].name);
         return true;
@@ -565,6 +596,7 @@ static void on_faults(struct sim *sim, void *data, uint64_t until_us)
     sites_faults_begin(sites);
     plan_end(sites, settings->leaver != SITES_NOBODY, on_leave);
     plan_end(sites, settings->burner != SITES_NOBODY, on_doom);
+    plan_end(sites, settings->outcast != SITES_NOBODY, on_outcast);
     plan_end(sites, sites_settings_any_back(settings), on_backs);
     sites_after(sites, settings->faults_us, on_calm, sites, 0);
 }

@@ -29,6 +29,10 @@ struct sites;
     X(TWO_AT_ONCE, "two sites added at once")                          \
     X(LATER, "third site added by the second one")                     \
     X(LEFT, "site that has left in order")                             \
+    X(RETURNED, "... and was added again")                             \
+    X(DROPPED_HERE, "... when it had dropped what it had kept")        \
+    X(OUTCAST, "site cut off, removed at once and added again")        \
+    X(UNHEARD, "... that added keys when it was removed")              \
     X(BURNT, "site off for good, and removed at once")                 \
     X(BOTH, "... when another one had left, or was about to")          \
     X(LOST_WITH_IT, "... with keys that only it had acknowledged")     \

@@ -446,6 +446,20 @@ void sites_fault_part(struct site *site, uint64_t duration_us)
     }
 }
 
+void sites_fault_cast_out(struct site *site, uint64_t duration_us)
+{
+    struct sites *sites = site->all;
+
+    sites_say(sites, "cut off from all: %s for %llu ms", site->name,
+              (unsigned long long)(duration_us / MS));
+    for (uint32_t i = 0; i < sites->count; i++) {
+        if (i != site->number) {
+            cut_way(sites, site->number, i, SIM_CUT_SILENT, duration_us);
+            cut_way(sites, i, site->number, SIM_CUT_SILENT, duration_us);
+        }
+    }
+}
+
 void sites_fault_burn(struct site *site)
 {
     struct sim *sim = site->sim;

@@ -22,6 +22,9 @@ void sites_fault_tempt(struct sites *sites);
 /* What it sends does perhaps not get to one of the others any more. */
 void sites_fault_part(struct site *site, uint64_t duration_us);
 
+/* Neither side hears of the other. */
+void sites_fault_cast_out(struct site *site, uint64_t duration_us);
+
 /* It has been put back: as long as it joins anew processes of it die, it is cut off, and links of
  * all sites die, or stop, as the settings say. Nothing is lost by it. */
 void sites_fault_joining_anew(struct site *site);

@@ -93,6 +93,69 @@ void sites_operator_leave(struct site *at)
     on_leave(at->sim, NULL, 0);
 }
 
+/* ---- add again ---- */
+
+/* One that counts and knows that it is gone, or back. NULL: there is none yet. */
+static struct site *who_brings_back(struct site *site)
+{
+    struct sites *all = site->all;
+
+    for (uint32_t i = 0; i < all->count; i++) {
+        struct site *at = &all->items[i];
+        const struct site_entry *entry = site_entry_of(at, site);
+
+        if (at != site && site_counts(at) && entry != NULL && site_entry_gone(entry) > 0) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* What it has kept it need not: false once it has nothing. */
+static bool drop_here(struct site *site)
+{
+    const struct filter_document *document = site_document(site);
+    const struct admin_request request = {
+        .action = ADMIN_DROP,
+        .name = sim_name(0),
+        .successor = "",
+        .scope = DROP_HERE,
+        .filter_id = document != NULL ? document->id : 0,
+    };
+
+    if (document != NULL && site_has_left(site)) {
+        site->sim->operator.names[0].state = SIM_NAME_FREE; /* Nobody there asks for it. */
+        (void)sim_command(site->sim, &request, NULL);
+    }
+    return document != NULL;
+}
+
+static void on_return(struct sim *sim, void *data, uint64_t drops_first)
+{
+    struct site *site = data;
+    struct site *at = who_brings_back(site);
+
+    (void)sim;
+    if (at != NULL && site_entry_of(at, site)->state != SITE_GONE) {
+        site->returns = false;
+        return;
+    }
+    if (drops_first && at != NULL && !drop_here(site)) {
+        sites_coverage_fault(site->all, SITES_FAULT_DROPPED_HERE);
+        drops_first = false;
+    }
+    if (!drops_first && at != NULL) {
+        insist(at, site, SITE_STEP_ADD);
+    }
+    sites_after(site->all, again_us(site), on_return, site, drops_first);
+}
+
+void sites_operator_return(struct site *site, bool drops_first)
+{
+    site->returns = true;
+    on_return(site->all->between, site, drops_first);
+}
+
 /* ---- remove ---- */
 
 static void on_remove(struct sim *sim, void *data, uint64_t number)
@@ -101,7 +164,7 @@ static void on_remove(struct sim *sim, void *data, uint64_t number)
     struct site *other = data;
     const struct site_entry *entry = site_entry_of(at, other);
 
-    if (entry != NULL && entry->state == SITE_GONE) {
+    if (entry != NULL && site_entry_gone(entry) > 0) {
         return;
     }
     insist(at, other, SITE_STEP_REMOVE);

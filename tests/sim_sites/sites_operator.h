@@ -6,6 +6,7 @@
 #ifndef ORBLOOM_TESTS_SIM_SITES_SITES_OPERATOR_H
 #define ORBLOOM_TESTS_SIM_SITES_SITES_OPERATOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct site;
@@ -19,5 +20,9 @@ void sites_operator_leave(struct site *at);
 
 /* `at` hears that `other` is off for good. */
 void sites_operator_remove(struct site *at, struct site *other);
+
+/* It leaves, or is removed; once it is gone it is added again by one that counts, perhaps when it
+ * has dropped what it had kept. */
+void sites_operator_return(struct site *site, bool drops_first);
 
 #endif

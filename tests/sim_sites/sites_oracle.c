@@ -14,14 +14,22 @@ static bool before(uint64_t at_us, uint64_t us)
     return at_us != 0 && at_us < us;
 }
 
-/* ... and it is not with nobody any more. */
-static bool was_acked(const struct sites *sites, uint32_t key, uint64_t before_us)
+/* Whoever has been asked for it then, or been filled, need not know what it has. */
+static bool was_out_of_sight(const struct site *site, uint64_t at_us)
+{
+    return site->outcast_us != 0 && (site->back_us == 0 || at_us < site->back_us);
+}
+
+/* ... and it is not with nobody any more, by what was in sight at that time. */
+static bool was_acked(const struct sites *sites, uint32_t key, uint64_t before_us, uint64_t at_us)
 {
     const struct sites_oracle *self = &sites->oracle;
     bool any = false;
 
     for (uint32_t i = 0; i < sites->count; i++) {
-        any = any || before(self->acked_us[i][key], before_us) ||
+        any = any ||
+              (before(self->acked_us[i][key], before_us) &&
+               !was_out_of_sight(&sites->items[i], at_us)) ||
               before(self->held_us[i][key], before_us) ||
               before(self->either_us[i][key], before_us);
     }
@@ -30,7 +38,14 @@ static bool was_acked(const struct sites *sites, uint32_t key, uint64_t before_u
 
 bool sites_oracle_promised(const struct sites *sites, uint32_t key)
 {
-    return was_acked(sites, key, UINT64_MAX);
+    const struct sites_oracle *self = &sites->oracle;
+    bool any = false;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        any = any || self->acked_us[i][key] != 0 || self->held_us[i][key] != 0 ||
+              self->either_us[i][key] != 0;
+    }
+    return any;
 }
 
 static void note(uint64_t *at_us, const struct sites *sites)
@@ -48,7 +63,7 @@ static void note_held(struct sites *sites, uint32_t site, uint32_t key)
 static void note_filled(struct sites *sites, const struct site *site)
 {
     for (uint32_t key = 0; key < SITES_KEYS; key++) {
-        if (was_acked(sites, key, site->standing.counted_us)) {
+        if (was_acked(sites, key, site->standing.counted_us, site->standing.counted_us)) {
             note_held(sites, site->number, key);
         }
     }
@@ -60,24 +75,38 @@ static void note_filled(struct sites *sites, const struct site *site)
 static void note_filter(struct site *site, uint64_t filter_id)
 {
     struct sim *sim = site->sim;
+    const struct sim_binding *newest = sim_oracle_newest(sim, 0);
 
-    if (sim_oracle_newest(sim, 0) == NULL) { /* It was not created here. */
+    if (newest == NULL || newest->filter_id != 0) { /* It was not created here. */
         sim_oracle_create_begins(sim, 0);
     }
     sim_oracle_newest(sim, 0)->filter_id = filter_id;
     site->standing = (struct sites_standing){.filter_id = filter_id, .barred_us = 1};
 }
 
-static bool is_gone(const struct sites *sites, const struct site *site)
+/* In the return in which it is by its own set. */
+static bool is_gone(const struct sites *sites, const struct site_entry *own)
 {
-    for (uint32_t i = 0; i < sites->count; i++) {
-        const struct site_entry *entry = site_entry_of(&sites->items[i], site);
-
-        if (entry != NULL && entry->state == SITE_GONE && !sites->items[i].off) {
+    for (uint32_t i = 0; own != NULL && i < sites->count; i++) {
+        if (!sites->items[i].off &&
+            site_set_state_of(site_sites(&sites->items[i]), own) == SITE_GONE) {
             return true;
         }
     }
     return false;
+}
+
+/* Who has left in order has said so itself before. Who was removed answers until it hears that. */
+static void note_gone(struct sites *sites, struct site *site, const struct site_entry *own)
+{
+    if (site->standing.gone_us != 0 || !is_gone(sites, own)) {
+        return;
+    }
+    if (site->number != sites->settings.outcast) {
+        site->standing.gone_us = sites->now_us;
+    } else if (site->outcast_us == 0) {
+        site->outcast_us = sites->now_us;
+    }
 }
 
 /* It joins anew. Routers and nodes that have not heard of that go by the former epoch until enough
@@ -93,6 +122,7 @@ static void note_life(struct sites *sites, struct site *site, const struct site_
     standing->life = own->life;
     if (standing->barred_us == 0 && site_sites(site)->takes_adds) {
         standing->barred_us = sites->now_us;
+        site->back_us = site->outcast_us != 0 ? sites->now_us : 0;
     }
 }
 
@@ -119,9 +149,7 @@ static void look(struct sites *sites, struct site *site)
         standing->absent_us = sites->now_us;
         note_filled(sites, site);
     }
-    if (standing->gone_us == 0 && is_gone(sites, site)) {
-        standing->gone_us = sites->now_us;
-    }
+    note_gone(sites, site, own);
 }
 
 void sites_oracle_look(struct sites *sites)
@@ -152,10 +180,10 @@ static const char *broken_by_absent(const struct sites *sites, const struct site
     if (before(self->held_us[op->site->number][key], op->begun_us)) {
         return "it is here, as several sites had acknowledged it, or since this one was filled";
     }
-    if (was_acked(sites, key, from_us)) {
+    if (was_acked(sites, key, from_us, op->begun_us)) {
         return "another site had acknowledged it, within the bound of the check";
     }
-    if (was_acked(sites, key, standing->counted_us)) {
+    if (was_acked(sites, key, standing->counted_us, standing->counted_us)) {
         return "another site had acknowledged it before this one counted";
     }
     return NULL;
@@ -333,6 +361,13 @@ static void note_several(struct sites *sites, const struct sites_op *op, uint32_
     }
 }
 
+static bool is_gone_by(const struct site *site, const struct site *other)
+{
+    const struct site_entry *entry = site_entry_of(site, other);
+
+    return entry != NULL && entry->state == SITE_GONE;
+}
+
 static void note_each(struct sites *sites, const struct sites_op *op, uint32_t key)
 {
     struct sites_oracle *self = &sites->oracle;
@@ -345,7 +380,7 @@ static void note_each(struct sites *sites, const struct sites_op *op, uint32_t k
         }
     }
     for (uint32_t i = 0; i < sites->count && self->has[key] != 0; i++) {
-        if (!is_of_before(op, &sites->items[i])) {
+        if (!is_of_before(op, &sites->items[i]) && !is_gone_by(op->site, &sites->items[i])) {
             note(&self->each_us[i][key], sites);
         }
     }
@@ -356,6 +391,10 @@ static void promise(struct sites *sites, const struct sites_op *op, uint32_t key
     struct sites_oracle *self = &sites->oracle;
 
     if (!is_of_before(op, op->site)) {
+        if (op->site->outcast_us != 0 && op->site->back_us == 0 &&
+            !sites_oracle_promised(sites, key)) {
+            sites_coverage_fault(sites, SITES_FAULT_UNHEARD);
+        }
         note(&self->acked_us[op->site->number][key], sites);
         self->has[key] |= (uint8_t)(1U << op->site->number);
         record(op->site, op, key);

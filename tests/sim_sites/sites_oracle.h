@@ -19,6 +19,9 @@
  * its copy and what is acknowledged from then on; the rest again once it counts anew, or says
  * "absent" as before because nobody can notice. Within a bound nothing else is let off.
  *
+ * A site that was removed while it lived is out of the others' sight until they ask it again: till
+ * then they owe nothing of what it alone has acknowledged, nor it anything of what `each` has.
+ *
  * Each acknowledged key is also one of the cluster's own record: so W of its replicas hold it as
  * long as there is a filter (tests/sim/sim_invariant.h), and after an add that `each` has
  * acknowledged W of every site that counts.

@@ -29,6 +29,9 @@ enum {
     NOTHING_PERMILLE = 250,
     TWO_BACK_PERMILLE = 400, /* of those */
     STRUCK_PERMILLE = 600,
+    RETURN_PERMILLE = 600,  /* of those that leave */
+    DROP_PERMILLE = 500,    /* ... */
+    OUTCAST_PERMILLE = 250, /* of seeds where nobody else goes */
     USUAL_CAPACITY = 8192,
     SMALLEST_SEGMENT = 64 << 10,
 };
@@ -142,6 +145,12 @@ static uint64_t sometimes(struct sim_random *random, uint32_t permille, uint64_t
     return sim_random_chance(random, permille) ? drawn_us : 0;
 }
 
+/* May so many go at a time? Else too few would be left to acknowledge, and it is refused. */
+static bool may_go(const struct sites_settings *self, uint32_t going)
+{
+    return self->filter.acks == ACKS_EACH || self->count - going >= self->filter.acks;
+}
+
 /* Of three also both, one after the other. */
 static void draw_ends(struct sites_settings *self, struct sim_random *random)
 {
@@ -151,9 +160,8 @@ static void draw_ends(struct sites_settings *self, struct sim_random *random)
 
     self->leaver = any && how != 0 ? first : SITES_NOBODY;
     self->burner = any && how != 1 ? (first + (how > 1)) % self->count : SITES_NOBODY;
-    if (self->filter.acks != ACKS_EACH &&
-        self->count - 1 - (self->burner != SITES_NOBODY) < self->filter.acks) {
-        self->leaver = SITES_NOBODY; /* It may not: too few would be left to acknowledge. */
+    if (!may_go(self, 1 + (self->burner != SITES_NOBODY))) {
+        self->leaver = SITES_NOBODY;
     }
 }
 
@@ -192,6 +200,18 @@ static void draw_second_back(struct sites_settings *self, struct sim_random *ran
     self->to_nothing[second] = to_nothing && !(self->count == 2 && self->to_nothing[first]);
 }
 
+static void draw_return(struct sites_settings *self, struct sim_random *random)
+{
+    uint32_t who = (uint32_t)sim_random_below(random, self->count);
+    bool any = sim_random_chance(random, OUTCAST_PERMILLE);
+    bool alone = self->leaver == SITES_NOBODY && self->burner == SITES_NOBODY &&
+                 !sites_settings_any_back(self);
+
+    self->returns = sim_random_chance(random, RETURN_PERMILLE) && self->leaver != SITES_NOBODY;
+    self->drops_first = sim_random_chance(random, DROP_PERMILLE);
+    self->outcast = any && alone && may_go(self, 1) ? who : SITES_NOBODY;
+}
+
 static void draw_more(struct sites_settings *self, struct sim_random *random)
 {
     uint64_t struck_us = sometimes(random, STRUCK_PERMILLE, 20 * MS, 300 * MS);
@@ -203,6 +223,7 @@ static void draw_more(struct sites_settings *self, struct sim_random *random)
             draw_second_back(self, random);
         }
     }
+    draw_return(self, random);
 }
 
 static void draw_faults(struct sites_settings *self, struct sim_random *random)

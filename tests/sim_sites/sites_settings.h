@@ -37,7 +37,10 @@ struct sites_settings {
     bool moves;                      /* slots move between nodes */
     bool early;                      /* faults meet the joins already */
     uint32_t leaver;                 /* the site that leaves, in order; SITES_NOBODY */
-    uint32_t burner;            /* ... whose processes die for good, and that is removed at once */
+    bool returns;                    /* ... and is added again */
+    bool drops_first;                /* ... once it has dropped what it had kept */
+    uint32_t outcast; /* ... that is cut off, removed at once though it lives, and added again */
+    uint32_t burner;  /* ... whose processes die for good, and that is removed at once */
     bool goes_back[SITES_MAX];  /* ... which is put back to an older copy as a whole, two at once */
     bool to_nothing[SITES_MAX]; /* ... or to nothing */
     uint64_t struck_us; /* mean time between two faults while such a one joins anew; 0: none */
