@@ -84,22 +84,28 @@ static void note_filter(struct site *site, uint64_t filter_id)
     site->standing = (struct sites_standing){.filter_id = filter_id, .barred_us = 1};
 }
 
-/* In the return in which it is by its own set. */
-static bool is_gone(const struct sites *sites, const struct site_entry *own)
+/* ... by the set of another one, in the return in which it is by its own. */
+static bool is_gone_by(const struct site *site, const struct site *other)
 {
-    for (uint32_t i = 0; own != NULL && i < sites->count; i++) {
-        if (!sites->items[i].off &&
-            site_set_state_of(site_sites(&sites->items[i]), own) == SITE_GONE) {
-            return true;
-        }
+    const struct site_entry *own = site_set_own(site_sites(site));
+
+    return own != NULL && site_set_state_of(site_sites(other), own) == SITE_GONE;
+}
+
+static bool is_gone(const struct sites *sites, const struct site *site)
+{
+    bool gone = false;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        gone = gone || (!sites->items[i].off && is_gone_by(site, &sites->items[i]));
     }
-    return false;
+    return gone;
 }
 
 /* Who has left in order has said so itself before. Who was removed answers until it hears that. */
-static void note_gone(struct sites *sites, struct site *site, const struct site_entry *own)
+static void note_gone(struct sites *sites, struct site *site)
 {
-    if (site->standing.gone_us != 0 || !is_gone(sites, own)) {
+    if (site->standing.gone_us != 0 || !is_gone(sites, site)) {
         return;
     }
     if (site->number != sites->settings.outcast) {
@@ -149,7 +155,7 @@ static void look(struct sites *sites, struct site *site)
         standing->absent_us = sites->now_us;
         note_filled(sites, site);
     }
-    note_gone(sites, site, own);
+    note_gone(sites, site);
 }
 
 void sites_oracle_look(struct sites *sites)
@@ -361,13 +367,6 @@ static void note_several(struct sites *sites, const struct sites_op *op, uint32_
     }
 }
 
-static bool is_gone_by(const struct site *site, const struct site *other)
-{
-    const struct site_entry *entry = site_entry_of(site, other);
-
-    return entry != NULL && entry->state == SITE_GONE;
-}
-
 static void note_each(struct sites *sites, const struct sites_op *op, uint32_t key)
 {
     struct sites_oracle *self = &sites->oracle;
@@ -380,7 +379,7 @@ static void note_each(struct sites *sites, const struct sites_op *op, uint32_t k
         }
     }
     for (uint32_t i = 0; i < sites->count && self->has[key] != 0; i++) {
-        if (!is_of_before(op, &sites->items[i]) && !is_gone_by(op->site, &sites->items[i])) {
+        if (!is_of_before(op, &sites->items[i]) && !is_gone_by(&sites->items[i], op->site)) {
             note(&self->each_us[i][key], sites);
         }
     }
