@@ -190,9 +190,11 @@ static void apply(struct link *self, uint64_t now_us, struct inflow *inflow,
         arrival->applied = true;
         return;
     }
-    arrival->asked = true;
     arrival->applied = MUTANT(SITE_APPLIED_UNASKED);
-    number_table_put(&self->relays, &arrival->entry, relay.correlation);
+    arrival->asked = !arrival->applied;
+    if (arrival->asked) { /* Else it is gone before the answer. */
+        number_table_put(&self->relays, &arrival->entry, relay.correlation);
+    }
     router_relay(self->router, now_us, &relay);
 }
 

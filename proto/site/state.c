@@ -2,6 +2,7 @@
  * only of itself: its set has it as the own entry, by which a state has its life. */
 #include "proto/site/state.h"
 
+#include "base/mutant.h"
 #include "filter/fingerprint.h"
 #include "filter/sizing.h"
 #include "map/access/seal.h"
@@ -111,7 +112,8 @@ static const char *wishes_fault(const struct site_filter *self)
 
 bool site_drop_counts(const struct site_entry *entry, uint64_t last_return)
 {
-    return entry->state != SITE_GONE && site_life_return(entry->life.number) <= last_return;
+    return MUTANT(SITE_DROP_BY_GONE) ||
+           (entry->state != SITE_GONE && site_life_return(entry->life.number) <= last_return);
 }
 
 const char *site_filter_fault(const struct site_filter *self)

@@ -276,7 +276,7 @@ bool site_has_left(const struct site *self)
 {
     const struct site_entry *own = site_set_own(site_sites(self));
 
-    return own != NULL && (own->state == SITE_LEAVING || own->state == SITE_GONE);
+    return self->over || (own != NULL && (own->state == SITE_LEAVING || own->state == SITE_GONE));
 }
 
 const struct site_entry *site_entry_of(const struct site *self, const struct site *other)

@@ -18,6 +18,7 @@ enum {
     JOIN_US = 2500000,
     JOIN_PATIENCE_US = 12000000, /* then things go wrong all the same */
     POLL_US = 50000,
+    SAME_PERMILLE = 500,
     TAIL_US = 300000,
     DOOM_US = 1500000,
     COPY_SPREAD_US = 250000, /* two copies are not of one moment */
@@ -143,6 +144,93 @@ static void plan_joins(struct sites *sites)
     }
 }
 
+/* ---- another filter of the name ---- */
+
+static bool has_former(const struct sites *sites)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        const struct filter_document *document = site_document(&sites->items[i]);
+
+        any = any || (document != NULL && document->content.state == FILTER_ACTIVE &&
+                      sites->items[i].filter < sites->oracle.newest);
+    }
+    return any;
+}
+
+static bool any_joins(const struct sites *sites)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        any = any || (site_document(&sites->items[i]) != NULL && !site_counts(&sites->items[i]));
+    }
+    return any;
+}
+
+static void add_others(struct sites *sites, struct site *at)
+{
+    if (has_former(sites)) {
+        sites_coverage_fault(sites, SITES_FAULT_DROP_LATE);
+    }
+    for (uint32_t i = 0; i < sites->count; i++) {
+        if (&sites->items[i] != at) {
+            sites_operator_add(at, &sites->items[i],
+                               sim_random_below(&sites->course.random, JOIN_US));
+        }
+    }
+}
+
+/* The name is free at once where the former one is gone. */
+static void on_another(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    struct site *site = &sites->items[number];
+
+    (void)sim;
+    if (site->filter == sites->oracle.newest && sites->oracle.newest > 0 &&
+        sim_operator_settled(site->sim)) {
+        sites->course.pending--;
+        add_others(sites, site);
+        return;
+    }
+    if (site_document(site) == NULL) {
+        (void)sim_operator_create(site->sim, 0);
+    }
+    sites_after(sites, POLL_US, on_another, sites, number);
+}
+
+/* Where it is dropped, or at another one, which first has to hear of it. */
+static void on_drop(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    uint32_t at = (uint32_t)sim_random_below(&sites->course.random, sites->count);
+    uint32_t creator = sim_random_chance(&sites->course.random, SAME_PERMILLE)
+                           ? at
+                           : (uint32_t)sim_random_below(&sites->course.random, sites->count);
+
+    (void)sim;
+    if (sites->course.calm) {
+        sites->course.pending--;
+        return;
+    }
+    if (!site_counts(&sites->items[at]) || site_document(&sites->items[creator]) == NULL) {
+        sites_after(sites, POLL_US, on_drop, sites, number);
+        return;
+    }
+    sites_coverage_fault(sites, SITES_FAULT_DROPPED);
+    if (any_joins(sites)) {
+        sites_coverage_fault(sites, SITES_FAULT_DROP_JOIN);
+    }
+    sites->items[0].sim->operator.names[0].state = SIM_NAME_FREE; /* Nobody asks for it any more. */
+    sites_operator_drop(&sites->items[at]);
+    for (uint32_t i = 0; i < sites->count; i++) {
+        sites_fault_joining_anew(&sites->items[i]);
+    }
+    sites_after(sites, POLL_US, on_another, sites, creator);
+}
+
 /* ---- one site ends ---- */
 
 /* ... and is to stay so. */
@@ -226,7 +314,11 @@ static void on_outcast(struct sim *sim, void *data, uint64_t number)
         sites_fault_cast_out(site, cut_us);
         sites_after(sites, sim_random_below(&sites->course.random, cut_us), on_removal, sites,
                     site->number);
-        sites_operator_return(site, false);
+        if (sites->settings.orphan) {
+            sites_operator_orphan(site);
+        } else {
+            sites_operator_return(site, false);
+        }
     } else if (!sites->course.calm) {
         sites_after(sites, POLL_US, on_outcast, sites, number);
     }
@@ -416,6 +508,10 @@ static bool unrest(const struct sites *sites, char text[SIM_UNREST_BYTES])
             (void)snprintf(text, SIM_UNREST_BYTES, "%s was put back just now", site->name);
             return true;
         }
+        if (site->filter < sites->oracle.newest) {
+            (void)snprintf(text, SIM_UNREST_BYTES, "%s has the former filter", site->name);
+            return true;
+        }
         if (site->returns) {
             (void)snprintf(text, SIM_UNREST_BYTES, "%s is not added again", site->name);
             return true;
@@ -462,7 +558,7 @@ static void check_all(struct sites *sites, struct site *site, uint64_t bound_us)
     };
 
     for (uint32_t key = 0; key < SITES_KEYS; key++) {
-        if (sites_oracle_promised(sites, key)) {
+        if (sites_oracle_promised(sites, key) || sites_oracle_forgotten(sites, key)) {
             op.keys[op.count++] = key;
         }
         if (op.count == SITES_BATCH || (key == SITES_KEYS - 1 && op.count > 0)) {
@@ -596,6 +692,7 @@ static void on_faults(struct sim *sim, void *data, uint64_t until_us)
     sites_faults_begin(sites);
     plan_end(sites, settings->leaver != SITES_NOBODY, on_leave);
     plan_end(sites, settings->burner != SITES_NOBODY, on_doom);
+    plan_end(sites, settings->drops, on_drop);
     plan_end(sites, settings->outcast != SITES_NOBODY, on_outcast);
     plan_end(sites, sites_settings_any_back(settings), on_backs);
     sites_after(sites, settings->faults_us, on_calm, sites, 0);

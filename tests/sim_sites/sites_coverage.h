@@ -33,6 +33,10 @@ struct sites;
     X(DROPPED_HERE, "... when it had dropped what it had kept")        \
     X(OUTCAST, "site cut off, removed at once and added again")        \
     X(UNHEARD, "... that added keys when it was removed")              \
+    X(ORPHAN, "... that dropped the filter for all, before it heard")  \
+    X(DROPPED, "filter dropped at all sites, and made anew")           \
+    X(DROP_JOIN, "... while a site joined it")                         \
+    X(DROP_LATE, "... before all had heard of the drop")               \
     X(BURNT, "site off for good, and removed at once")                 \
     X(BOTH, "... when another one had left, or was about to")          \
     X(LOST_WITH_IT, "... with keys that only it had acknowledged")     \

@@ -25,8 +25,9 @@ void sites_fault_part(struct site *site, uint64_t duration_us);
 /* Neither side hears of the other. */
 void sites_fault_cast_out(struct site *site, uint64_t duration_us);
 
-/* It has been put back: as long as it joins anew processes of it die, it is cut off, and links of
- * all sites die, or stop, as the settings say. Nothing is lost by it. */
+/* It has been put back, or all that it has was dropped: as long as it joins anew processes of it
+ * die, it is cut off, and links of all sites die, or stop, as the settings say. Nothing is lost by
+ * it. */
 void sites_fault_joining_anew(struct site *site);
 
 /* Its processes die for good, with all that they have. */

@@ -6,6 +6,8 @@
 
 #define MS UINT64_C(1000)
 
+enum { ORPHAN_US = 30000 };
+
 /* Asked again until it is so: answers get lost, and some are refused for now. */
 static void insist(struct site *at, struct site *other, enum site_step step)
 {
@@ -93,6 +95,39 @@ void sites_operator_leave(struct site *at)
     on_leave(at->sim, NULL, 0);
 }
 
+/* ---- drop ---- */
+
+/* Nobody there asks for that filter any more. */
+static void drop(struct site *site, enum drop_scope scope, uint64_t filter_id)
+{
+    const struct admin_request request = {
+        .action = ADMIN_DROP,
+        .name = sim_name(0),
+        .successor = "",
+        .scope = scope,
+        .filter_id = filter_id,
+    };
+
+    site->sim->operator.names[0].state = SIM_NAME_FREE;
+    (void)sim_command(site->sim, &request, NULL);
+}
+
+static void on_drop(struct sim *sim, void *data, uint64_t filter_id)
+{
+    struct site *at = sim->owner;
+    const struct filter_document *document = site_document(at);
+
+    if (document != NULL && document->id == filter_id && document->content.state == FILTER_ACTIVE) {
+        drop(at, DROP_EVERYWHERE, filter_id);
+        sim_after(sim, again_us(at), on_drop, data, filter_id);
+    }
+}
+
+void sites_operator_drop(struct site *at)
+{
+    on_drop(at->sim, NULL, site_document(at)->id);
+}
+
 /* ---- add again ---- */
 
 /* One that counts and knows that it is gone, or back. NULL: there is none yet. */
@@ -114,20 +149,10 @@ static struct site *who_brings_back(struct site *site)
 /* What it has kept it need not: false once it has nothing. */
 static bool drop_here(struct site *site)
 {
-    const struct filter_document *document = site_document(site);
-    const struct admin_request request = {
-        .action = ADMIN_DROP,
-        .name = sim_name(0),
-        .successor = "",
-        .scope = DROP_HERE,
-        .filter_id = document != NULL ? document->id : 0,
-    };
-
-    if (document != NULL && site_has_left(site)) {
-        site->sim->operator.names[0].state = SIM_NAME_FREE; /* Nobody there asks for it. */
-        (void)sim_command(site->sim, &request, NULL);
+    if (site_document(site) != NULL && site_has_left(site)) {
+        drop(site, DROP_HERE, site_document(site)->id);
     }
-    return document != NULL;
+    return site_document(site) != NULL;
 }
 
 static void on_return(struct sim *sim, void *data, uint64_t drops_first)
@@ -154,6 +179,48 @@ void sites_operator_return(struct site *site, bool drops_first)
 {
     site->returns = true;
     on_return(site->all->between, site, drops_first);
+}
+
+static bool all_know_it_gone(const struct site *site)
+{
+    bool all = true;
+
+    for (uint32_t i = 0; i < site->all->count; i++) {
+        const struct site *other = &site->all->items[i];
+        const struct site_entry *entry = site_entry_of(other, site);
+
+        all = all && (other == site || site_document(other) == NULL ||
+                      (entry != NULL && entry->state == SITE_GONE));
+    }
+    return all;
+}
+
+static void on_orphan(struct sim *sim, void *data, uint64_t number)
+{
+    struct site *site = data;
+    const struct filter_document *document = site_document(site);
+
+    (void)sim;
+    (void)number;
+    if (document == NULL || document->content.state != FILTER_ACTIVE) {
+        sites_coverage_fault(site->all, SITES_FAULT_ORPHAN);
+        site->over = true;
+        sites_oracle_burnt(site->all, site);
+        return;
+    }
+    if (site_has_left(site)) {
+        sites_operator_return(site, false);
+        return;
+    }
+    if (all_know_it_gone(site)) {
+        drop(site, DROP_EVERYWHERE, document->id);
+    }
+    sites_after(site->all, ORPHAN_US, on_orphan, site, 0);
+}
+
+void sites_operator_orphan(struct site *site)
+{
+    on_orphan(site->all->between, site, 0);
 }
 
 /* ---- remove ---- */

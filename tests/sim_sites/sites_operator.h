@@ -21,6 +21,13 @@ void sites_operator_leave(struct site *at);
 /* `at` hears that `other` is off for good. */
 void sites_operator_remove(struct site *at, struct site *other);
 
+/* The filter that `at` has is dropped everywhere. */
+void sites_operator_drop(struct site *at);
+
+/* It is removed: once all others know of that, and it does not, it drops the filter for all of
+ * them, which is none of its business by then. If it hears of it before it is added again. */
+void sites_operator_orphan(struct site *site);
+
 /* It leaves, or is removed; once it is gone it is added again by one that counts, perhaps when it
  * has dropped what it had kept. */
 void sites_operator_return(struct site *site, bool drops_first);

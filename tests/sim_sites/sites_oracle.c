@@ -1,8 +1,10 @@
 #include "tests/sim_sites/sites_oracle.h"
 
 #include "map/acks.h"
+#include "node/private.h"
 #include "tests/sim_sites/sites.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 enum { DEADLINE_SLACK_US = 2000 };
@@ -14,6 +16,11 @@ static bool before(uint64_t at_us, uint64_t us)
     return at_us != 0 && at_us < us;
 }
 
+static struct sites_record *record_of(struct sites *sites, uint32_t filter)
+{
+    return &sites->oracle.records[filter];
+}
+
 /* Whoever has been asked for it then, or been filled, need not know what it has. */
 static bool was_out_of_sight(const struct site *site, uint64_t at_us)
 {
@@ -21,9 +28,10 @@ static bool was_out_of_sight(const struct site *site, uint64_t at_us)
 }
 
 /* ... and it is not with nobody any more, by what was in sight at that time. */
-static bool was_acked(const struct sites *sites, uint32_t key, uint64_t before_us, uint64_t at_us)
+static bool was_acked(const struct sites *sites, uint32_t filter, uint32_t key, uint64_t before_us,
+                      uint64_t at_us)
 {
-    const struct sites_oracle *self = &sites->oracle;
+    const struct sites_record *self = &sites->oracle.records[filter];
     bool any = false;
 
     for (uint32_t i = 0; i < sites->count; i++) {
@@ -36,9 +44,9 @@ static bool was_acked(const struct sites *sites, uint32_t key, uint64_t before_u
     return any;
 }
 
-bool sites_oracle_promised(const struct sites *sites, uint32_t key)
+static bool is_promised(const struct sites *sites, uint32_t filter, uint32_t key)
 {
-    const struct sites_oracle *self = &sites->oracle;
+    const struct sites_record *self = &sites->oracle.records[filter];
     bool any = false;
 
     for (uint32_t i = 0; i < sites->count; i++) {
@@ -48,39 +56,96 @@ bool sites_oracle_promised(const struct sites *sites, uint32_t key)
     return any;
 }
 
+bool sites_oracle_promised(const struct sites *sites, uint32_t key)
+{
+    return is_promised(sites, sites->oracle.newest, key);
+}
+
+bool sites_oracle_forgotten(const struct sites *sites, uint32_t key)
+{
+    const struct sites_oracle *self = &sites->oracle;
+
+    return self->newest > 0 && self->records[self->newest - 1].tried[key] > 0 &&
+           self->records[self->newest].tried[key] == 0;
+}
+
 static void note(uint64_t *at_us, const struct sites *sites)
 {
     *at_us = *at_us == 0 ? sites->now_us : *at_us;
 }
 
-static void note_held(struct sites *sites, uint32_t site, uint32_t key)
+static void note_held(struct sites *sites, const struct site *site, uint32_t key)
 {
-    note(&sites->oracle.held_us[site][key], sites);
-    sites->oracle.has[key] |= (uint8_t)(1U << site);
+    struct sites_record *self = record_of(sites, site->filter);
+
+    note(&self->held_us[site->number][key], sites);
+    self->has[key] |= (uint8_t)(1U << site->number);
 }
 
 /* It has all that was acknowledged before it counted: whatever becomes of the others. */
 static void note_filled(struct sites *sites, const struct site *site)
 {
     for (uint32_t key = 0; key < SITES_KEYS; key++) {
-        if (was_acked(sites, key, site->standing.counted_us, site->standing.counted_us)) {
-            note_held(sites, site->number, key);
+        uint64_t counted_us = site->standing.counted_us;
+
+        if (was_acked(sites, site->filter, key, counted_us, counted_us)) {
+            note_held(sites, site, key);
         }
     }
 }
 
 /* ---- the documents ---- */
 
+static bool is_active(const struct filter_document *document)
+{
+    return document != NULL && document->content.state == FILTER_ACTIVE;
+}
+
+static uint32_t number_of(struct sites_oracle *self, const struct filter_uid *uid)
+{
+    static const struct filter_uid none;
+    uint32_t number = 0;
+
+    while (!filter_uid_equal(&self->records[number].uid, uid) &&
+           !filter_uid_equal(&self->records[number].uid, &none)) {
+        number++;
+        assert(number < SITES_FILTERS);
+    }
+    self->records[number].uid = *uid;
+    self->newest = number > self->newest ? number : self->newest;
+    return number;
+}
+
+/* What is under way may enter either. */
+static void note_adds(struct sites *sites, const struct site *site)
+{
+    for (uint32_t i = 0; i < SITES_MAX_OPS; i++) {
+        const struct sites_op *op = &sites->load.ops[i];
+        bool adds = op->used && op->site == site && op->operation == OPERATION_ADD;
+
+        for (uint32_t k = 0; adds && k < op->count; k++) {
+            record_of(sites, site->filter)->tried[op->keys[k]]++;
+        }
+    }
+}
+
 /* The cluster's own record of what it must hold begins with the filter. */
-static void note_filter(struct site *site, uint64_t filter_id)
+static void note_filter(struct site *site, const struct filter_document *document)
 {
     struct sim *sim = site->sim;
     const struct sim_binding *newest = sim_oracle_newest(sim, 0);
+    uint32_t number = number_of(&site->all->oracle, &document->content.uid);
+    uint64_t filter_id = document->id;
 
     if (newest == NULL || newest->filter_id != 0) { /* It was not created here. */
         sim_oracle_create_begins(sim, 0);
     }
     sim_oracle_newest(sim, 0)->filter_id = filter_id;
+    if (number > site->filter) {
+        site->former_id = site->standing.filter_id;
+        site->filter = number;
+        note_adds(site->all, site);
+    }
     site->standing = (struct sites_standing){.filter_id = filter_id, .barred_us = 1};
 }
 
@@ -89,7 +154,8 @@ static bool is_gone_by(const struct site *site, const struct site *other)
 {
     const struct site_entry *own = site_set_own(site_sites(site));
 
-    return own != NULL && site_set_state_of(site_sites(other), own) == SITE_GONE;
+    return own != NULL && other->filter == site->filter && is_active(site_document(other)) &&
+           site_set_state_of(site_sites(other), own) == SITE_GONE;
 }
 
 static bool is_gone(const struct sites *sites, const struct site *site)
@@ -132,6 +198,13 @@ static void note_life(struct sites *sites, struct site *site, const struct site_
     }
 }
 
+/* ... the filter that it has, or had. */
+static bool nobody_drops(const struct sites *sites, const struct site *site)
+{
+    return site->filter > 0 || (sites->settings.orphan && site->standing.filter_id != 0 &&
+                                site->number != sites->settings.outcast);
+}
+
 static void look(struct sites *sites, struct site *site)
 {
     const struct filter_document *document = site_document(site);
@@ -139,11 +212,15 @@ static void look(struct sites *sites, struct site *site)
     const struct site_entry *own = site_set_own(set);
     struct sites_standing *standing = &site->standing;
 
-    if (document == NULL || document->content.state != FILTER_ACTIVE) {
+    if (!is_active(document)) {
+        if (nobody_drops(sites, site)) {
+            sites_fail(sites, "lost keys: the filter is dropped at %s, and nobody asked for that",
+                       site->name);
+        }
         return;
     }
     if (standing->filter_id != document->id) {
-        note_filter(site, document->id);
+        note_filter(site, document);
     }
     if (own != NULL) {
         note_life(sites, site, own);
@@ -171,7 +248,7 @@ void sites_oracle_look(struct sites *sites)
 static const char *broken_by_absent(const struct sites *sites, const struct sites_op *op,
                                     uint32_t key)
 {
-    const struct sites_oracle *self = &sites->oracle;
+    const struct sites_record *self = &sites->oracle.records[op->filter];
     const struct sites_standing *standing = &op->site->standing;
     uint64_t from_us = op->bound_us != SITES_UNBOUND && op->bound_us < op->begun_us
                            ? op->begun_us - op->bound_us
@@ -186,10 +263,10 @@ static const char *broken_by_absent(const struct sites *sites, const struct site
     if (before(self->held_us[op->site->number][key], op->begun_us)) {
         return "it is here, as several sites had acknowledged it, or since this one was filled";
     }
-    if (was_acked(sites, key, from_us, op->begun_us)) {
+    if (was_acked(sites, op->filter, key, from_us, op->begun_us)) {
         return "another site had acknowledged it, within the bound of the check";
     }
-    if (was_acked(sites, key, standing->counted_us, standing->counted_us)) {
+    if (was_acked(sites, op->filter, key, standing->counted_us, standing->counted_us)) {
         return "another site had acknowledged it before this one counted";
     }
     return NULL;
@@ -203,10 +280,9 @@ static void cut_at(uint64_t *at_us, uint64_t from_us)
 
 /* `each` was for all that counted: those that did not have been filled since, as long as anybody is
  * left who has it. */
-static void lose(struct sites *sites, uint32_t site, uint32_t key, uint64_t from_us)
+static void lose(const struct sites *sites, struct sites_record *self, uint32_t site, uint32_t key,
+                 uint64_t from_us)
 {
-    struct sites_oracle *self = &sites->oracle;
-
     cut_at(&self->acked_us[site][key], from_us);
     cut_at(&self->each_us[site][key], from_us);
     cut_at(&self->held_us[site][key], from_us);
@@ -227,10 +303,10 @@ static void lose(struct sites *sites, uint32_t site, uint32_t key, uint64_t from
 static void lose_all(struct sites *sites, const struct site *site, uint64_t from_us)
 {
     for (uint32_t key = 0; key < SITES_KEYS; key++) {
-        bool was = sites_oracle_promised(sites, key);
+        bool was = is_promised(sites, site->filter, key);
 
-        lose(sites, site->number, key, from_us);
-        sites->oracle.let_off += was && !sites_oracle_promised(sites, key);
+        lose(sites, record_of(sites, site->filter), site->number, key, from_us);
+        sites->oracle.let_off += was && !is_promised(sites, site->filter, key);
     }
 }
 
@@ -292,9 +368,31 @@ static void judge_absent(struct sites *sites, const struct sites_op *op, uint32_
     sites->coverage->fresh_absents += op->bound_us == 0;
 }
 
+/* Of its nodes one may have the former filter under the name, whose keys it finds. */
+static bool lags_behind(const struct site *site)
+{
+    bool lags = false;
+
+    for (uint32_t i = 0; site->former_id != 0 && i < site->sim->nprocesses; i++) {
+        const struct sim_process *process = site->sim->processes[i];
+        const struct document_entry *entry = process->kind == SIM_NODE && process->alive
+                                                 ? document_cache_find_name(
+                                                       &process->node->documents, sim_name(0))
+                                                 : NULL;
+
+        lags = lags || (process->kind == SIM_NODE &&
+                        (entry == NULL || entry->document.id == site->former_id));
+    }
+    return lags;
+}
+
 static void judge_present(struct sites *sites, const struct sites_op *op, uint32_t key)
 {
-    if (sites->oracle.tried[key] < (op->operation == OPERATION_ADD ? 2U : 1U)) {
+    const struct sites_record *self = record_of(sites, op->filter);
+    bool lags = op->filter > 0 && (op->lags || lags_behind(op->site)) &&
+                record_of(sites, op->filter - 1)->tried[key] > 0;
+
+    if (!lags && self->tried[key] < (op->operation == OPERATION_ADD ? 2U : 1U)) {
         sites_fail(sites,
                    "wrong present: %s %" PRIu64 " at %s finds key %u, which nobody %shas added",
                    word_of(op), op->serial, op->site->name, key,
@@ -329,9 +427,9 @@ static bool counts(const struct sites_op *op, const struct site *other)
     const struct site_entry *here = site_entry_of(op->site, other);
     const struct site_entry *own = site_set_own(site_sites(other));
 
-    return other != op->site && !other->off && here != NULL && here->state == SITE_COUNTED &&
-           own != NULL && own->state == SITE_COUNTED && !is_of_before(op, other) &&
-           before(other->standing.absent_us, op->begun_us);
+    return other != op->site && other->filter == op->filter && !other->off && here != NULL &&
+           here->state == SITE_COUNTED && own != NULL && own->state == SITE_COUNTED &&
+           !is_of_before(op, other) && before(other->standing.absent_us, op->begun_us);
 }
 
 /* May it have confirmed the add, as one of several? */
@@ -357,24 +455,24 @@ static void note_several(struct sites *sites, const struct sites_op *op, uint32_
         if (may_have_confirmed(op, other)) {
             count++;
             only = other;
-            sure = sure && !is_of_before(op, other);
+            sure = sure && !is_of_before(op, other) && other->filter == op->filter;
         }
     }
     if (sure && count == 1) {
-        note_held(sites, only->number, key);
+        note_held(sites, only, key);
     } else if (sure && count > 1) {
-        note(&sites->oracle.either_us[op->site->number][key], sites);
+        note(&record_of(sites, op->filter)->either_us[op->site->number][key], sites);
     }
 }
 
 static void note_each(struct sites *sites, const struct sites_op *op, uint32_t key)
 {
-    struct sites_oracle *self = &sites->oracle;
+    struct sites_record *self = record_of(sites, op->filter);
 
     for (uint32_t i = 0; i < sites->count; i++) {
         if (counts(op, &sites->items[i])) {
             sites->coverage->each_acks++;
-            note_held(sites, i, key);
+            note_held(sites, &sites->items[i], key);
             record(&sites->items[i], op, key);
         }
     }
@@ -387,7 +485,7 @@ static void note_each(struct sites *sites, const struct sites_op *op, uint32_t k
 
 static void promise(struct sites *sites, const struct sites_op *op, uint32_t key)
 {
-    struct sites_oracle *self = &sites->oracle;
+    struct sites_record *self = record_of(sites, op->filter);
 
     if (!is_of_before(op, op->site)) {
         if (op->site->outcast_us != 0 && op->site->back_us == 0 &&
@@ -409,7 +507,9 @@ static void promise(struct sites *sites, const struct sites_op *op, uint32_t key
 static void judge_add(struct sites *sites, const struct sites_op *op, uint32_t key, bool present,
                       bool absent)
 {
-    if (absent && !present && before(sites->oracle.acked_us[op->site->number][key], op->begun_us)) {
+    uint64_t acked_us = record_of(sites, op->filter)->acked_us[op->site->number][key];
+
+    if (absent && !present && before(acked_us, op->begun_us)) {
         sites_fail(sites,
                    "lost key: add %" PRIu64 " at %s says key %u is NEW; it was acknowledged here",
                    op->serial, op->site->name, key);
@@ -428,7 +528,8 @@ static void judge_check(struct sites *sites, const struct sites_op *op, uint32_t
     }
     if (present && !absent) {
         judge_present(sites, op, key);
-        sites->coverage->foreign_presents += sites->oracle.acked_us[op->site->number][key] == 0;
+        sites->coverage->foreign_presents +=
+            record_of(sites, op->filter)->acked_us[op->site->number][key] == 0;
     }
     if (op->must_succeed && !present && !sites->course.again && sites_oracle_promised(sites, key)) {
         sites_fail(sites,
@@ -466,10 +567,12 @@ static void judge_end(struct sites *sites, const struct sites_op *op,
     }
 }
 
-void sites_oracle_op_begins(struct sites *sites, const struct sites_op *op)
+void sites_oracle_op_begins(struct sites *sites, struct sites_op *op)
 {
+    op->filter = op->site->filter;
+    op->lags = lags_behind(op->site);
     for (uint32_t i = 0; op->operation == OPERATION_ADD && i < op->count; i++) {
-        sites->oracle.tried[op->keys[i]]++;
+        record_of(sites, op->filter)->tried[op->keys[i]]++;
     }
 }
 
@@ -479,7 +582,7 @@ void sites_oracle_op_ends(struct sites *sites, const struct sites_op *op,
     sites->oracle.answers++;
     sites->coverage->behind += result->status == STATUS_BEHIND;
     judge_end(sites, op, result);
-    for (uint32_t i = 0; i < op->count; i++) {
+    for (uint32_t i = 0; op->filter == op->site->filter && i < op->count; i++) {
         bool present = (result->present[i / 64] >> (i % 64) & 1) != 0;
         bool absent = (result->absent[i / 64] >> (i % 64) & 1) != 0;
 

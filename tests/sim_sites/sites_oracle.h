@@ -22,6 +22,11 @@
  * A site that was removed while it lived is out of the others' sight until they ask it again: till
  * then they owe nothing of what it alone has acknowledged, nor it anything of what `each` has.
  *
+ * A filter that was dropped at all sites, and another one of its name, have records of their own. A
+ * site has the former one until it hears of the drop, with all promises; what was asked before it
+ * had the other one, and is answered since, either may have answered. The new one nobody drops, and
+ * no key of the former one is in it.
+ *
  * Each acknowledged key is also one of the cluster's own record: so W of its replicas hold it as
  * long as there is a filter (tests/sim/sim_invariant.h), and after an add that `each` has
  * acknowledged W of every site that counts.
@@ -32,6 +37,7 @@
 #define ORBLOOM_TESTS_SIM_SITES_SITES_ORACLE_H
 
 #include "client/session.h"
+#include "map/document.h"
 #include "map/sites.h"
 #include "tests/sim/sim_keyset.h"
 #include "tests/sim_sites/sites_settings.h"
@@ -39,6 +45,7 @@
 enum {
     SITES_KEYS = SIM_MOST_KEYS, /* those below SIM_MAX_KEYS are looked for in replicas, too */
     SITES_BATCH = 64,
+    SITES_FILTERS = 2, /* under one name, one after the other */
 };
 
 #define SITES_UNBOUND UINT64_MAX
@@ -51,6 +58,8 @@ struct sites_op {
     bool used;
     struct site *site;
     struct sim_process *client;
+    uint32_t filter; /* the one that its site had when it began */
+    bool lags;       /* ... and a node there may still have the former one */
     uint64_t serial;
     enum operation operation;
     uint32_t count;
@@ -72,7 +81,9 @@ struct sites_standing {
     uint64_t gone_us;    /* another site's document has it as GONE; 0: none */
 };
 
-struct sites_oracle {
+/* Of one filter. */
+struct sites_record {
+    struct filter_uid uid;                     /* zeros: nobody has it yet */
     uint64_t acked_us[SITES_MAX][SITES_KEYS];  /* at that site; 0: not */
     uint64_t each_us[SITES_MAX][SITES_KEYS];   /* by all that counted, that site among them */
     uint64_t held_us[SITES_MAX][SITES_KEYS];   /* it has it: another one's add took that, or it was
@@ -81,11 +92,16 @@ struct sites_oracle {
                                                   known */
     uint8_t has[SITES_KEYS];                   /* sites, a bit each, that surely do */
     uint32_t tried[SITES_KEYS];                /* adds that were begun */
+};
+
+struct sites_oracle {
+    struct sites_record records[SITES_FILTERS];
+    uint32_t newest; /* the one that is to be everywhere in the end */
     uint64_t let_off;
     uint64_t answers;
 };
 
-void sites_oracle_op_begins(struct sites *sites, const struct sites_op *op);
+void sites_oracle_op_begins(struct sites *sites, struct sites_op *op);
 void sites_oracle_op_ends(struct sites *sites, const struct sites_op *op,
                           const struct session_result *result);
 
@@ -100,5 +116,8 @@ void sites_oracle_put_back(struct sites *sites, struct site *site, uint64_t copi
 
 /* Is it to be found everywhere, in the end? */
 bool sites_oracle_promised(const struct sites *sites, uint32_t key);
+
+/* ... or nowhere, as it went with a filter that was dropped? */
+bool sites_oracle_forgotten(const struct sites *sites, uint32_t key);
 
 #endif

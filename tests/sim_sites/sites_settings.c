@@ -29,8 +29,10 @@ enum {
     NOTHING_PERMILLE = 250,
     TWO_BACK_PERMILLE = 400, /* of those */
     STRUCK_PERMILLE = 600,
-    RETURN_PERMILLE = 600,  /* of those that leave */
-    DROP_PERMILLE = 500,    /* ... */
+    RETURN_PERMILLE = 600, /* of those that leave */
+    DROP_PERMILLE = 500,   /* ... */
+    DROPS_PERMILLE = 250,  /* seeds where nobody goes */
+    ORPHAN_PERMILLE = 300,
     OUTCAST_PERMILLE = 250, /* of seeds where nobody else goes */
     USUAL_CAPACITY = 8192,
     SMALLEST_SEGMENT = 64 << 10,
@@ -210,20 +212,35 @@ static void draw_return(struct sites_settings *self, struct sim_random *random)
     self->returns = sim_random_chance(random, RETURN_PERMILLE) && self->leaver != SITES_NOBODY;
     self->drops_first = sim_random_chance(random, DROP_PERMILLE);
     self->outcast = any && alone && may_go(self, 1) ? who : SITES_NOBODY;
+    self->orphan = sim_random_chance(random, ORPHAN_PERMILLE) && self->outcast != SITES_NOBODY;
+    self->drops = sim_random_chance(random, DROPS_PERMILLE) && alone &&
+                  self->outcast == SITES_NOBODY;
+}
+
+/* Machines fail in no way that takes data: a filter that is made anew has no budget of losses yet.
+ * And all of them are free for it. */
+static void spare(struct sites_settings *self)
+{
+    self->storm_us = 0;
+    self->moves = false;
 }
 
 static void draw_more(struct sites_settings *self, struct sim_random *random)
 {
     uint64_t struck_us = sometimes(random, STRUCK_PERMILLE, 20 * MS, 300 * MS);
+    bool two = sim_random_chance(random, TWO_BACK_PERMILLE);
 
-    if (sites_settings_any_back(self)) {
-        self->struck_us = struck_us;
-        self->faults_us += struck_us != 0 ? 8 * SECOND_US : 0; /* for it to join anew meanwhile */
-        if (sim_random_chance(random, TWO_BACK_PERMILLE)) {
-            draw_second_back(self, random);
-        }
+    if (sites_settings_any_back(self) && two) {
+        draw_second_back(self, random);
     }
     draw_return(self, random);
+    if (sites_settings_any_back(self) || self->drops) {
+        self->struck_us = struck_us;
+        self->faults_us += struck_us != 0 ? 8 * SECOND_US : 0; /* for it to join anew meanwhile */
+    }
+    if (self->drops || (self->returns && self->drops_first)) {
+        spare(self);
+    }
 }
 
 static void draw_faults(struct sites_settings *self, struct sim_random *random)
