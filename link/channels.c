@@ -1,4 +1,4 @@
-/* Who of other sites is there, and by which connection. Where both sides dial there are two
+/* Who of other sites is there, and by which connections. Where both sides dial there are two
  * channels between the same links: both know which of them is used. */
 #include "link/private.h"
 
@@ -9,19 +9,25 @@ const char *channel_site(const struct link *self, const struct channel *channel)
     return self->config.peers[channel->peer].name;
 }
 
-static bool send_bytes(struct link *self, const struct channel *channel, struct span bytes)
+static bool send_bytes(struct link *self, const struct strand *strand, struct span bytes)
 {
-    return (channel->link != 0
-                ? self->outer.send(self->outer.context, channel->link, bytes)
-                : self->outer.reply(self->outer.context, &channel->from, bytes)) == STATUS_OK;
+    return (strand->link != 0
+                ? self->outer.send(self->outer.context, strand->link, bytes)
+                : self->outer.reply(self->outer.context, &strand->from, bytes)) == STATUS_OK;
 }
 
-bool channel_send(struct link *self, struct channel *channel, const struct frame *frame)
+bool channel_send_by(struct link *self, struct channel *channel, uint32_t connection,
+                     const struct frame *frame)
 {
     struct span bytes;
 
     return codec_encode_out(frame, &self->outer, &self->out, &bytes) == STATUS_OK &&
-           send_bytes(self, channel, bytes);
+           send_bytes(self, &channel->strands[connection], bytes);
+}
+
+bool channel_send(struct link *self, struct channel *channel, const struct frame *frame)
+{
+    return channel_send_by(self, channel, 0, frame);
 }
 
 /* Not by the room that the hub lends for what is encoded: that is not ours to wipe. */
@@ -31,7 +37,7 @@ bool channel_send_secret(struct link *self, struct channel *channel, const struc
 
     buffer_clear(&self->out);
     sent = codec_encode(frame, &self->out) == STATUS_OK &&
-           send_bytes(self, channel, buffer_span(&self->out));
+           send_bytes(self, &channel->strands[0], buffer_span(&self->out));
     if (self->out.size > 0) {
         explicit_bzero(self->out.data, self->out.size);
     }
@@ -40,31 +46,39 @@ bool channel_send_secret(struct link *self, struct channel *channel, const struc
 
 /* ---- finding one ---- */
 
-bool channel_is_from(const struct channel *channel, const struct peer *from)
+bool strand_is_from(const struct strand *strand, const struct peer *from)
 {
-    return channel->number != 0 && channel->link == 0 && channel->from.size == from->size &&
-           memcmp(channel->from.id, from->id, from->size) == 0;
+    return strand->link == 0 && from->size > 0 && strand->from.size == from->size &&
+           memcmp(strand->from.id, from->id, from->size) == 0;
 }
 
 /* Names of connections may be taken by others once they are closed: the key that was proved counts,
  * too. */
-struct channel *channel_of_request(struct link *self, const struct peer *from)
+struct channel *channel_of_request(struct link *self, const struct peer *from, uint32_t *connection)
 {
     for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
         struct channel *channel = &self->channels[i];
 
-        if (channel_is_from(channel, from) && channel->peer + 1 == from->user) {
-            return channel;
+        for (uint32_t k = 0; channel->number != 0 && k < SITE_MAX_CONNECTIONS; k++) {
+            if (strand_is_from(&channel->strands[k], from) && channel->peer + 1 == from->user) {
+                *connection = k;
+                return channel;
+            }
         }
     }
     return NULL;
 }
 
-struct channel *channel_of_answer(struct link *self, uint32_t link)
+struct channel *channel_of_answer(struct link *self, uint32_t link, uint32_t *connection)
 {
-    for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
-        if (self->channels[i].number != 0 && self->channels[i].link == link) {
-            return &self->channels[i];
+    for (size_t i = 0; link != 0 && i < LINK_MAX_CHANNELS; i++) {
+        struct channel *channel = &self->channels[i];
+
+        for (uint32_t k = 0; channel->number != 0 && k < SITE_MAX_CONNECTIONS; k++) {
+            if (channel->strands[k].link == link) {
+                *connection = k;
+                return channel;
+            }
         }
     }
     return NULL;
@@ -83,7 +97,7 @@ struct channel *channel_find(struct link *self, uint64_t number)
 /* Of two between the same links the one counts that the link with the lower boot has dialed. */
 bool channel_is_spare(const struct link *self, const struct channel *channel)
 {
-    bool by_lower = (channel->link != 0) == (self->boot < channel->boot);
+    bool by_lower = (channel->strands[0].link != 0) == (self->boot < channel->boot);
 
     for (size_t i = 0; !by_lower && i < LINK_MAX_CHANNELS; i++) {
         const struct channel *other = &self->channels[i];

@@ -5,6 +5,7 @@
 /* name, unit, help */
 #define LINK_COUNTERS(X)                                                                          \
     X(site_channels, "links", "links of other sites that are heard of (a gauge)")                 \
+    X(site_connections, "connections", "to them beside the first, for batches (a gauge)")         \
     X(site_refused_peers_total, "peers", "peers without a pinned key that wanted to get in")      \
     X(site_shut_out_total, "times", "links of other sites that did not let this one in")          \
     X(site_rate_waits_total, "times", "batches that waited for site_rate")                        \
@@ -13,6 +14,7 @@
     X(site_wire_bytes_total, "bytes", "batches and offers sent to other sites")                   \
     X(site_keys_total, "keys", "fingerprints sent to other sites")                                \
     X(site_applied_keys_total, "keys", "fingerprints of other sites applied here")                \
+    X(site_overtaken_total, "batches", "batches that came before an earlier one of their stream") \
     X(site_repeats_total, "records", "records of replicas not sent, as they had been")            \
     X(site_copies_total, "copies", "replicas of slot groups of which all was sent, or is there")  \
     X(site_offers_total, "offers", "questions which keys of a copy another site has")             \

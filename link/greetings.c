@@ -7,9 +7,8 @@
 #include <string.h>
 
 /* An answer repeats the correlation of what it answers; who greets has put its time there, so that
- * it need not remember when it sent which of them. Channel NULL: there is none yet. */
-static struct frame make(struct link *self, uint32_t peer, struct channel *channel, bool answer,
-                         uint64_t correlation)
+ * it need not remember when it sent which of them. */
+struct frame greeting_frame(const struct link *self, bool answer, uint64_t correlation)
 {
     struct frame frame = {
         .correlation = correlation,
@@ -17,11 +16,21 @@ static struct frame make(struct link *self, uint32_t peer, struct channel *chann
         .body.site_hello = {.version = SITE_LINK_VERSION,
                             .answer = answer,
                             .id = self->config.id,
-                            .boot = self->boot,
-                            .paused = pause_greets(self, peer)},
+                            .boot = self->boot},
     };
 
     memcpy(frame.body.site_hello.site, self->config.site, sizeof self->config.site);
+    return frame;
+}
+
+/* By the first connection. Channel NULL: there is none yet. */
+static struct frame make(struct link *self, uint32_t peer, struct channel *channel, bool answer,
+                         uint64_t correlation)
+{
+    struct frame frame = greeting_frame(self, answer, correlation);
+
+    frame.body.site_hello.paused = pause_greets(self, peer);
+    strands_tell(self, channel, &frame.body.site_hello);
     if (channel != NULL) {
         alive_tell(self, channel, &frame.body.site_hello);
         rest_tell(self, channel, &frame.body.site_hello);
@@ -62,21 +71,31 @@ static const char *fault_of(const struct link *self, const struct site_hello *he
     return NULL;
 }
 
-static void refuse(struct link *self, uint64_t now_us, const struct peer *from, uint32_t link,
-                   const char *fault)
+void greeting_refuse(struct link *self, uint64_t now_us, const struct peer *from, uint32_t link,
+                     const char *fault)
 {
     const struct frame frame = {
         .kind = FRAME_SITE_CLOSE,
         .body.site_close = {.status = STATUS_INVALID, .message = fault},
     };
-    struct channel answer = {.link = link};
 
     link_count(self, LINK_site_refused_total, 1);
     log_limited(&self->refused_log, now_us, LOG_WARN, "%s", fault);
     if (link == 0) {
-        answer.from = *from;
+        struct channel answer = {.strands[0].from = *from};
+
         (void)channel_send(self, &answer, &frame);
     }
+}
+
+/* NULL: nobody has greeted by it as the first. */
+static struct channel *first_of(struct link *self, const struct peer *from, uint32_t link)
+{
+    uint32_t connection = 0;
+    struct channel *channel = link != 0 ? channel_of_answer(self, link, &connection)
+                                        : channel_of_request(self, from, &connection);
+
+    return connection == 0 ? channel : NULL;
 }
 
 /* The one that it is, or a free place; of a site that has as many as it may the one that was heard
@@ -84,8 +103,7 @@ static void refuse(struct link *self, uint64_t now_us, const struct peer *from, 
 static struct channel *place_of(struct link *self, const struct peer *from, uint32_t link,
                                 uint32_t peer)
 {
-    struct channel *place = link != 0 ? channel_of_answer(self, link)
-                                      : channel_of_request(self, from);
+    struct channel *place = first_of(self, from, link);
     struct channel *free_place = NULL;
     struct channel *oldest = NULL;
     size_t count = 0;
@@ -107,14 +125,19 @@ static struct channel *place_of(struct link *self, const struct peer *from, uint
     return place != NULL ? place : free_place;
 }
 
-/* The name of a connection that now is another site's: what is said by it would go there. */
-static void forget_named(struct link *self, const struct peer *from, uint32_t peer)
+/* The name of a connection that now is another one: what is said by it would go there. */
+static void forget_named(struct link *self, const struct peer *from, const struct channel *now)
 {
     for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
         struct channel *channel = &self->channels[i];
 
-        if (channel_is_from(channel, from) && channel->peer != peer) {
+        if (channel != now && channel->number != 0 && strand_is_from(&channel->strands[0], from)) {
             *channel = (struct channel){0};
+        }
+        for (uint32_t k = 1; channel->number != 0 && k < SITE_MAX_CONNECTIONS; k++) {
+            if (strand_is_from(&channel->strands[k], from)) {
+                strand_forget(self, channel, k);
+            }
         }
     }
 }
@@ -124,7 +147,11 @@ static void take(struct link *self, uint64_t now_us, struct channel *place, uint
 {
     if (place->number == 0 || place->boot != hello->boot) {
         /* Another link: what was said to the former is void. */
+        for (uint32_t i = 1; i < SITE_MAX_CONNECTIONS; i++) {
+            strand_forget(self, place, i);
+        }
         place->number = ++self->last_number;
+        place->strands[0].bytes = place->crowded_us = 0;
         place->peer = peer;
         place->boot = hello->boot;
         place->round_trip_us = 0;
@@ -135,6 +162,8 @@ static void take(struct link *self, uint64_t now_us, struct channel *place, uint
     }
     place->heard_us = now_us;
     place->pauses = hello->paused;
+    place->connections = hello->connections;
+    place->wants = hello->wants_connections;
 }
 
 /* The first measurement counts at once, later ones by an eighth: one that waited for a slice of a
@@ -164,10 +193,27 @@ static void note_round_trip(struct channel *channel, uint64_t now_us, const stru
     }
 }
 
+/* False: nobody is dialed by it. */
+static bool find_dialed(const struct link *self, uint32_t link, uint32_t *peer,
+                        uint32_t *connection)
+{
+    for (uint32_t i = 0; i < self->config.npeers; i++) {
+        for (uint32_t k = 0; k < SITE_MAX_CONNECTIONS; k++) {
+            if (self->dialed[i].links[k] == link) {
+                *peer = i;
+                *connection = k;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void greeting_heard(struct link *self, uint64_t now_us, const struct frame *frame,
                     const struct peer *from, uint32_t link)
 {
     const struct site_hello *hello = &frame->body.site_hello;
+    uint32_t connection = hello->connection;
     uint32_t peer = self->config.npeers;
     struct frame answer;
     struct channel *place;
@@ -176,27 +222,30 @@ void greeting_heard(struct link *self, uint64_t now_us, const struct frame *fram
 
     if (link == 0) {
         peer = from->user - 1; /* Whoever has not proved to be a peer does not get here. */
-    } else {
-        for (uint32_t i = 0; i < self->config.npeers; i++) {
-            peer = self->dialed[i].link == link ? i : peer;
-        }
+    } else if (!find_dialed(self, link, &peer, &connection)) {
+        return;
     }
-    if (peer >= self->config.npeers || (link != 0) != hello->answer) {
+    if (peer >= self->config.npeers || (link != 0) != hello->answer ||
+        connection != hello->connection) {
         return;
     }
     fault = fault_of(self, hello, &self->config.peers[peer], text);
-    place = fault == NULL ? place_of(self, from, link, peer) : NULL;
     if (fault != NULL) {
-        refuse(self, now_us, from, link, fault);
+        greeting_refuse(self, now_us, from, link, fault);
         return;
     }
+    if (connection != 0) {
+        strand_heard(self, now_us, peer, frame, from, link);
+        return;
+    }
+    place = place_of(self, from, link, peer);
     if (place == NULL) {
         return;
     }
-    place->link = link;
+    place->strands[0].link = link;
     if (link == 0) {
-        forget_named(self, from, peer);
-        place->from = *from;
+        forget_named(self, from, place);
+        place->strands[0].from = *from;
     }
     take(self, now_us, place, peer, hello);
     note_round_trip(place, now_us, frame);
@@ -211,7 +260,7 @@ void greeting_shut_out(struct link *self, uint64_t now_us, uint32_t link, const 
 {
     link_count(self, LINK_site_shut_out_total, 1);
     for (uint32_t i = 0; i < self->config.npeers; i++) {
-        if (self->dialed[i].link == link) {
+        if (self->dialed[i].links[0] == link) {
             log_limited(&self->shut_out_log, now_us, LOG_WARN,
                         "what listens at %s does not let us in as site %s should: it has another "
                         "key than site_peers here has for that site, or its site_peers does not "
@@ -227,7 +276,7 @@ void greeting_shut_out(struct link *self, uint64_t now_us, uint32_t link, const 
 void greeting_refused(struct link *self, uint64_t now_us, uint32_t link, const char *message)
 {
     for (uint32_t i = 0; i < self->config.npeers; i++) {
-        if (self->dialed[i].link == link) {
+        if (self->dialed[i].links[0] == link) {
             log_limited(&self->shut_out_log, now_us, LOG_WARN,
                         "the link of site %s at %s refuses this one: %s",
                         self->config.peers[i].name, self->config.peers[i].endpoint, message);
@@ -239,20 +288,19 @@ void greeting_refused(struct link *self, uint64_t now_us, uint32_t link, const c
 
 static void greet(struct link *self, uint64_t now_us, uint32_t peer)
 {
-    struct dialed *dialed = &self->dialed[peer];
+    uint32_t *link = &self->dialed[peer].links[0];
     struct channel *known;
     struct channel towards;
     struct frame frame;
 
-    if (dialed->link == 0) {
-        dialed->link = self->outer.link_open(self->outer.context,
-                                             self->config.peers[peer].endpoint);
+    if (*link == 0) {
+        *link = self->outer.link_open(self->outer.context, self->config.peers[peer].endpoint);
     }
-    if (dialed->link != 0) {
-        known = channel_of_answer(self, dialed->link);
+    if (*link != 0) {
+        known = first_of(self, NULL, *link);
         frame = make(self, peer, known, false, now_us);
         frame.body.site_hello.round_trip_us = known != NULL ? known->round_trip_us : 0;
-        towards = (struct channel){.link = dialed->link};
+        towards = (struct channel){.strands[0].link = *link};
         (void)channel_send(self, &towards, &frame);
     }
 }
@@ -261,9 +309,11 @@ void greetings_tick(struct link *self, uint64_t now_us)
 {
     uint64_t count = 0;
 
+    self->counters[LINK_site_connections] = 0;
     for (uint32_t i = 0; i < self->config.npeers; i++) {
         if (self->config.peers[i].endpoint[0] != '\0') {
             greet(self, now_us, i);
+            strands_tick(self, now_us, i);
         }
     }
     for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
@@ -274,6 +324,7 @@ void greetings_tick(struct link *self, uint64_t now_us)
                      channel_site(self, channel));
             *channel = (struct channel){0};
         }
+        strands_sweep(self, now_us, channel);
         count += channel->number != 0;
     }
     self->counters[LINK_site_channels] = count;

@@ -6,6 +6,7 @@
 #include "base/mutant.h"
 #include "link/evidence.h"
 #include "link/private.h"
+#include "link/spread.h"
 #include "site/batch.h"
 
 #include <assert.h>
@@ -31,18 +32,17 @@ static void forget_batch(struct link *self, struct inflow *inflow, struct arrive
     if (arrival->asked) {
         number_table_remove(&self->relays, &arrival->entry);
     }
+    inflow->held -= arrival->bytes;
+    self->held -= arrival->bytes;
     arrival_free(arrival);
 }
 
 static void forget_batches(struct link *self, struct inflow *inflow)
 {
-    struct arrived_batch *arrival;
-
-    while ((arrival = TAILQ_FIRST(&inflow->arrivals)) != NULL) {
-        forget_batch(self, inflow, arrival);
+    while (!TAILQ_EMPTY(&inflow->arrivals)) {
+        forget_batch(self, inflow, TAILQ_FIRST(&inflow->arrivals));
     }
-    self->held -= inflow->held;
-    inflow->held = 0;
+    assert(inflow->held == 0);
 }
 
 static void note_receiving(struct link *self, struct inflow *inflow, uint64_t batch_us)
@@ -138,20 +138,18 @@ static void advance(struct link *self, struct inflow *inflow)
 {
     struct arrived_batch *first;
 
-    while ((first = TAILQ_FIRST(&inflow->arrivals)) != NULL && first->applied) {
+    while ((first = TAILQ_FIRST(&inflow->arrivals)) != NULL && first->applied &&
+           (first->number == inflow->applied + 1 || MUTANT(SITE_APPLIED_UNCOME))) {
         if (!note_places(inflow, first)) {
             inflow_close(self, inflow, STATUS_NOMEM, "out of memory");
             return;
         }
-        assert(first->number == inflow->applied + 1);
         inflow->unplaced |= first->nkeys > 0;
         if (first->ncursors > 0) {
             places_advanced(inflow, inflow->unplaced);
             inflow->unplaced = false;
         }
         inflow->applied = first->number;
-        inflow->held -= first->bytes;
-        self->held -= first->bytes;
         inflow->untold = true;
         inflow->failures = 0;
         inflow->taken_keys += first->nkeys;
@@ -273,6 +271,34 @@ struct inflow *inflow_of(struct link *self, const struct channel *channel, uint6
     return entry != NULL && inflow->channel == channel->number ? inflow : NULL;
 }
 
+/* In its order among those that have come. False: it has come before. */
+static bool put_in_order(struct link *self, struct inflow *inflow, struct arrived_batch *arrival)
+{
+    struct arrived_batch *former = TAILQ_LAST(&inflow->arrivals, arrival_list);
+
+    while (former != NULL && former->number > arrival->number) {
+        former = TAILQ_PREV(former, arrival_list, link);
+    }
+    if (arrival->number <= inflow->applied ||
+        (former != NULL && former->number == arrival->number)) {
+        return false;
+    }
+    if (former != NULL) {
+        TAILQ_INSERT_AFTER(&inflow->arrivals, former, arrival, link);
+    } else {
+        TAILQ_INSERT_HEAD(&inflow->arrivals, arrival, link);
+    }
+    if (arrival->number > inflow->received + 1) {
+        link_count(self, LINK_site_overtaken_total, 1);
+        inflow->untold = true; /* It counts no more as under way. */
+    }
+    for (; arrival != NULL && arrival->number == inflow->received + 1;
+         arrival = TAILQ_NEXT(arrival, link)) {
+        inflow->received++;
+    }
+    return true;
+}
+
 static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow,
                        const struct site_batch_message *message)
 {
@@ -285,12 +311,15 @@ static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow
         return;
     }
     arrival->number = message->number;
+    if (!put_in_order(self, inflow, arrival)) {
+        arrival_free(arrival);
+        inflow_close(self, inflow, STATUS_MALFORMED, "a batch came twice");
+        return;
+    }
     inflow->pace.bytes += message->batch.size;
     inflow->held += arrival->bytes;
     self->held += arrival->bytes;
-    inflow->received = arrival->number;
     note_receiving(self, inflow, now_us);
-    TAILQ_INSERT_TAIL(&inflow->arrivals, arrival, link);
     pump(self, now_us, inflow);
 }
 
@@ -338,12 +367,20 @@ static void say_unknown(struct link *self, struct channel *channel, uint64_t str
     (void)channel_send(self, channel, &frame);
 }
 
+/* Is the next one lost, so that no gap of those that have come is ever filled? */
+static bool has_lost_one(const struct inflow *inflow, uint32_t connection,
+                         const struct site_batch_message *message)
+{
+    uint32_t all = message->connections | UINT32_C(1) << connection;
+
+    return spread_has_passed(inflow->told, all, inflow->received + 1);
+}
+
 void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel,
-                     const struct site_batch_message *message)
+                     uint32_t connection, const struct site_batch_message *message)
 {
     struct inflow *inflow = inflow_of(self, channel, message->stream);
     const char *excess;
-    uint64_t next;
 
     if (inflow == NULL) {
         say_unknown(self, channel, message->stream);
@@ -351,18 +388,18 @@ void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel
     }
     inflow->heard_us = now_us;
     excess = excess_of(self, inflow);
-    next = inflow->received + 1;
+    if (message->number > inflow->told[connection]) {
+        inflow->told[connection] = message->number;
+    }
     if (message->batch.size == 0) {
-        if (message->number != inflow->received) {
-            inflow_close(self, inflow, STATUS_IO, "batches were lost on their way");
-        }
         inflow->untold = true; /* What was told before may have been lost. */
-    } else if (message->number != next) {
-        inflow_close(self, inflow, STATUS_IO, "a batch was lost on its way");
     } else if (excess != NULL) {
         inflow_close(self, inflow, STATUS_OVERLOADED, excess);
     } else {
         take_batch(self, now_us, inflow, message);
+    }
+    if (inflow->stream != 0 && has_lost_one(inflow, connection, message)) {
+        inflow_close(self, inflow, STATUS_IO, "a batch was lost on its way");
     }
 }
 
@@ -416,9 +453,22 @@ static void open_stream(struct link *self, uint64_t now_us, struct inflow *inflo
     inflow->channel = channel->number;
     inflow->heard_us = now_us;
     inflow->received = inflow->applied = 0;
+    memset(inflow->told, 0, sizeof inflow->told);
     inflow->taken_keys = 0;
     inflow->untold = false;
     number_table_put(&self->inflows_by_stream, &inflow->entry, inflow->stream);
+}
+
+/* By the last connection that has told something; 0: only the first has, of which nothing is said
+ * that what is applied does not say. */
+static size_t count_told(const struct inflow *inflow)
+{
+    size_t count = SITE_MAX_CONNECTIONS;
+
+    while (count > 0 && inflow->told[count - 1] == 0) {
+        count--;
+    }
+    return count > 1 ? count : 0;
 }
 
 static void tell_applied(struct link *self, struct inflow *inflow)
@@ -428,7 +478,9 @@ static void tell_applied(struct link *self, struct inflow *inflow)
         .kind = FRAME_SITE_APPLIED,
         .body.site_applied = {.stream = inflow->stream,
                               .number = inflow->applied,
-                              .room = room_of(self, inflow)},
+                              .room = room_of(self, inflow),
+                              .arrived = inflow->told,
+                              .narrived = count_told(inflow)},
     };
 
     if (channel != NULL && channel_send(self, channel, &frame)) {

@@ -162,6 +162,7 @@ enum status link_create(const struct link_config *config, const struct effects *
     struct link *self = heap_zalloc(1, sizeof *self);
 
     assert(config->npeers <= LINK_MAX_SITES);
+    assert(config->connections <= SITE_MAX_CONNECTIONS);
     if (self == NULL || codec_arena_create(ARENA_BYTES, &self->arena) != STATUS_OK ||
         codec_arena_create(ARENA_BYTES, &self->reply_arena) != STATUS_OK ||
         states_create(&self->states) != STATUS_OK) {
@@ -173,6 +174,8 @@ enum status link_create(const struct link_config *config, const struct effects *
                           : config->window > LINK_WINDOW_MAX ? LINK_WINDOW_MAX
                                                              : config->window;
     self->config.held = config->held != 0 ? config->held : LINK_HELD_BYTES;
+    self->config.connections = config->connections != 0 ? config->connections : 1;
+    self->config.crowd = config->crowd != 0 ? config->crowd : LINK_CROWD_BYTES;
     self->config.offered = config->offered != 0 ? config->offered : LINK_OFFERED_KEYS;
     self->inner = *inner;
     self->outer = *outer;
@@ -348,6 +351,7 @@ static void turn(void *context, uint64_t now_us)
     self->core.turn(self->core.self, now_us);
     readers_turn(self, now_us);
     outflows_turn(self, now_us);
+    strands_turn(self, now_us);
     tell_ends(self, now_us);
     inflows_turn(self, now_us);
     tell_confirmed(self);
@@ -363,7 +367,7 @@ static uint64_t next_us(void *context)
 
     own_us = least(own_us, least(inflows_next_us(self), self->next_tick_us));
     own_us = least(own_us, least(states_next_us(self), ages_next_us(self)));
-    own_us = least(own_us, confirms_next_us(self));
+    own_us = least(own_us, least(confirms_next_us(self), strands_next_us(self)));
     return least(own_us, self->core.next_us(self->core.self));
 }
 
@@ -432,6 +436,7 @@ struct actor link_inner_actor(struct link *link)
 
 /* ---- towards the others ---- */
 
+/* By the first connection; batches may come by any. */
 static void take_frame(struct link *self, uint64_t now_us, struct channel *channel,
                        const struct frame *frame)
 {
@@ -439,7 +444,7 @@ static void take_frame(struct link *self, uint64_t now_us, struct channel *chann
     if (frame->kind == FRAME_SITE_OPEN) {
         outflow_on_open(self, now_us, channel, &frame->body.site_open);
     } else if (frame->kind == FRAME_SITE_BATCH) {
-        inflow_on_batch(self, now_us, channel, &frame->body.site_batch);
+        inflow_on_batch(self, now_us, channel, 0, &frame->body.site_batch);
     } else if (frame->kind == FRAME_SITE_APPLIED) {
         outflow_on_applied(self, now_us, channel, &frame->body.site_applied);
     } else if (frame->kind == FRAME_SITE_MARK) {
@@ -464,9 +469,21 @@ static void take_frame(struct link *self, uint64_t now_us, struct channel *chann
     }
 }
 
+static void take_batch(struct link *self, uint64_t now_us, struct channel *channel,
+                       uint32_t connection, const struct frame *frame)
+{
+    channel->strands[connection].heard_us = now_us;
+    if (frame->kind == FRAME_SITE_BATCH) {
+        inflow_on_batch(self, now_us, channel, connection, &frame->body.site_batch);
+    } else {
+        link_count(self, LINK_site_refused_total, 1);
+    }
+}
+
 /* Whoever has not greeted is not listened to. */
 static void take_outer(struct link *self, uint64_t now_us, struct channel *channel,
-                       const struct peer *from, uint32_t link, struct span bytes)
+                       uint32_t connection, const struct peer *from, uint32_t link,
+                       struct span bytes)
 {
     struct frame frame = {0};
     enum status status = codec_decode(self->arena, bytes, &frame);
@@ -479,6 +496,8 @@ static void take_outer(struct link *self, uint64_t now_us, struct channel *chann
                     status_meaning(status));
     } else if (frame.kind == FRAME_SITE_HELLO) {
         greeting_heard(self, now_us, &frame, from, link);
+    } else if (channel != NULL && connection != 0) {
+        take_batch(self, now_us, channel, connection, &frame);
     } else if (channel != NULL) {
         take_frame(self, now_us, channel, &frame);
     } else if (link != 0 && frame.kind == FRAME_SITE_CLOSE) {
@@ -490,15 +509,19 @@ static void on_outer_request(void *context, uint64_t now_us, const struct peer *
                              struct span bytes)
 {
     struct link *self = context;
+    uint32_t connection = 0;
+    struct channel *channel = channel_of_request(self, from, &connection);
 
-    take_outer(self, now_us, channel_of_request(self, from), from, 0, bytes);
+    take_outer(self, now_us, channel, connection, from, 0, bytes);
 }
 
 static void on_outer_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
 {
     struct link *self = context;
+    uint32_t connection = 0;
+    struct channel *channel = channel_of_answer(self, link, &connection);
 
-    take_outer(self, now_us, channel_of_answer(self, link), NULL, link, bytes);
+    take_outer(self, now_us, channel, connection, NULL, link, bytes);
 }
 
 static uint64_t outer_next_us(void *context)

@@ -25,7 +25,8 @@
  *          once it counts.
  * Place:   how far a log of the source's nodes is applied. W nodes of the receiver note it behind
  *          the keys, about once a second; a link that begins reads it from R of them.
- * Channel: links greet each other every LINK_HELLO_US. Either side may dial.
+ * Channel: links greet each other every LINK_HELLO_US. Either side may dial. Where one connection
+ *          is too few for what is to be sent there are more of them, for batches.
  *
  * Errors:  link_create: STATUS_NOMEM. What goes wrong later is logged, told to the other side, and
  *          begun anew.
@@ -50,6 +51,7 @@ enum {
     LINK_WINDOW_MIN = 1 << 16,
     LINK_WINDOW_MAX = 1 << 30,
     LINK_HELD_BYTES = 256 << 20,
+    LINK_CROWD_BYTES = 16 << 10,
     LINK_OFFERED_KEYS = 512, /* 8 for each part of a range, of which digests cost 8 bytes */
 };
 
@@ -73,8 +75,11 @@ struct link_config {
                          by that they are given less than `window`; 0: LINK_HELD_BYTES */
     uint32_t offered; /* keys that a range of a copy has at least of which the other site is asked
                          first what it has: fewer are sent; 0: LINK_OFFERED_KEYS */
-    uint64_t scrub_us; /* all of a filter is compared with each other site so often; 0: never */
-    uint64_t rate;     /* bytes of batches that are sent in a second, to all sites; 0: no bound */
+    uint64_t scrub_us;    /* all of a filter is compared with each other site so often; 0: never */
+    uint64_t connections; /* to one other link, at most; 0: one */
+    uint64_t crowd;       /* bytes of batches under way by one from which it is too few; 0:
+                             LINK_CROWD_BYTES */
+    uint64_t rate; /* bytes of batches that are sent in a second, to all sites; 0: no bound */
     char endpoint[DOCUMENT_TEXT_BYTES]; /* where its own site's processes reach it; "": nowhere,
                                            and coordinators are told of no link */
     bool curve;                         /* ... by CURVE */

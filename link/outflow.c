@@ -447,6 +447,7 @@ static void retire(struct outflow *outflow)
 {
     outflow->over = true;
     scrub_forget(outflow);
+    section_forget_ways(outflow);
     leave_readers(outflow);
 }
 

@@ -5,6 +5,7 @@
  *   shared.c    ... and may be told to whom
  *   channels.c  who of other sites is there
  *   greetings.c ... as long as they greet
+ *   strands.c   ... and by how many connections: spread.h
  *   states.c    what sites say of their filters: states.h; state_board.c: what is held of it
  *   evidence.c  what streams have brought, as proof: evidence.h
  *   report.c    what is told of the link: counters, and to which sites it is connected
@@ -56,13 +57,27 @@ enum {
     LINK_MAX_CHANNELS = 64,
 };
 
-/* A connection to a link of another site that has greeted us. */
-struct channel {
-    uint64_t number;  /* never used again; 0: this place is free */
-    uint32_t peer;    /* which site: place in the configuration */
-    uint32_t link;    /* by which we dialed; 0: it has */
+/* A connection. */
+struct strand {
+    uint32_t link;    /* by which we dialed; 0: the other side has */
     struct peer from; /* then: where its requests come from */
-    uint64_t boot;    /* of the other link */
+    uint64_t bytes;   /* of batches that are under way by it */
+
+    /* Of those beside the first. */
+    uint64_t heard_us; /* 0: it is not in use */
+    bool ends;         /* nothing more is sent by it */
+};
+
+/* A link of another site that has greeted us, and how it is reached: by one connection, beside
+ * which there may be others for batches. */
+struct channel {
+    uint64_t number; /* never used again; 0: this place is free */
+    uint32_t peer;   /* which site: place in the configuration */
+    struct strand strands[SITE_MAX_CONNECTIONS];
+    uint32_t connections; /* that the other side has or lets in */
+    bool wants;           /* ... and says that one is too few */
+    uint64_t crowded_us;  /* when one was too few for what is sent; 0: never */
+    uint64_t boot;        /* of the other link */
     uint64_t heard_us;
     uint64_t round_trip_us; /* smoothed; 0: not measured yet */
     bool pauses;            /* its site has paused this one, for all filters */
@@ -71,7 +86,8 @@ struct channel {
 };
 
 struct dialed {
-    uint32_t link; /* 0: not opened yet, or the other side dials */
+    uint32_t links[SITE_MAX_CONNECTIONS]; /* 0: not opened, or the other side dials */
+    uint64_t lacks_us; /* since when some of them are wanted that do not answer; 0: none is */
 };
 
 struct link {
@@ -90,6 +106,7 @@ struct link {
     uint64_t next_tick_us;
 
     struct dialed dialed[LINK_MAX_SITES];
+    uint64_t strands_us; /* those that lack are not looked at before */
     struct channel channels[LINK_MAX_CHANNELS];
     struct log_limit refused_log;
     struct log_limit greeted_log;
@@ -151,12 +168,14 @@ static inline uint64_t least(uint64_t a, uint64_t b)
 
 /* ---- channels.c ---- */
 
-/* Has it dialed us by that connection? Whoever had its name before may have been another site. */
-bool channel_is_from(const struct channel *channel, const struct peer *from);
+/* Has the other side dialed that one, under that name? Whoever had the name before may have been
+ * another site. */
+bool strand_is_from(const struct strand *strand, const struct peer *from);
 
-/* NULL: nobody of that connection has greeted us. */
-struct channel *channel_of_request(struct link *self, const struct peer *from);
-struct channel *channel_of_answer(struct link *self, uint32_t link);
+/* Whose connection that is, and which of them. NULL: nobody has greeted us by it. */
+struct channel *channel_of_request(struct link *self, const struct peer *from,
+                                   uint32_t *connection);
+struct channel *channel_of_answer(struct link *self, uint32_t link, uint32_t *connection);
 struct channel *channel_find(struct link *self, uint64_t number);
 
 /* Which link of that site a filter is received from: the same one as long as it is there. NULL:
@@ -174,13 +193,47 @@ const char *channel_site(const struct link *self, const struct channel *channel)
 /* Is it one of two between the same links, and the one that is not used? */
 bool channel_is_spare(const struct link *self, const struct channel *channel);
 
-/* False: it could not be sent now. */
+/* By the first connection. False: it could not be sent now. */
 bool channel_send(struct link *self, struct channel *channel, const struct frame *frame);
+
+/* By that one. */
+bool channel_send_by(struct link *self, struct channel *channel, uint32_t connection,
+                     const struct frame *frame);
 
 /* ... and nothing of it stays in this process's own buffers. */
 bool channel_send_secret(struct link *self, struct channel *channel, const struct frame *frame);
 
+/* ---- strands.c ---- */
+
+/* What a greeting says of connections. */
+void strands_tell(const struct link *self, const struct channel *channel, struct site_hello *hello);
+
+/* The other side greets by one that is not the first, or has answered so. */
+void strand_heard(struct link *self, uint64_t now_us, uint32_t peer, const struct frame *frame,
+                  const struct peer *from, uint32_t link);
+
+/* Open and close those to a site that we dial, and greet by them. */
+void strands_tick(struct link *self, uint64_t now_us, uint32_t peer);
+
+/* Those of which nothing is heard any more. */
+void strands_sweep(struct link *self, uint64_t now_us, struct channel *channel);
+
+/* No batch is under way by that connection, as far as is known, and none goes by it. */
+void strand_forget(struct link *self, struct channel *channel, uint32_t connection);
+
+/* A batch, by the connection that is best for it; which one that was. `gone` are those by which
+ * batches went before that may not be there. False: it could not be sent now. */
+bool strands_send(struct link *self, uint64_t now_us, struct channel *channel,
+                  const struct frame *batch, uint32_t gone, uint32_t *by);
+void strands_turn(struct link *self, uint64_t now_us);
+uint64_t strands_next_us(const struct link *self);
+
 /* ---- greetings.c ---- */
+
+/* What each greeting has, and each answer to one. */
+struct frame greeting_frame(const struct link *self, bool answer, uint64_t correlation);
+void greeting_refuse(struct link *self, uint64_t now_us, const struct peer *from, uint32_t link,
+                     const char *fault);
 
 void greetings_tick(struct link *self, uint64_t now_us);
 

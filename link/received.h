@@ -221,14 +221,15 @@ struct inflow {
     unsigned failures; /* streams that ended since a batch was applied */
     uint64_t channel;
     uint64_t heard_us;
-    uint64_t received; /* number of the last batch that came ... */
-    uint64_t batch_us; /* ... and when; 0: none has for a while */
-    uint64_t applied;  /* ... up to which all are applied */
+    uint64_t received;                   /* all batches up to this number have come ... */
+    uint64_t told[SITE_MAX_CONNECTIONS]; /* ... and by each connection this one was told last */
+    uint64_t batch_us;                   /* when one has come; 0: none has for a while */
+    uint64_t applied;                    /* all up to this one are applied */
     bool busy;     /* while a greeting is looked at: what it says of places is not of this one */
     bool unplaced; /* ... keys, of which no batch has said yet how far they go */
     bool untold;
     size_t held;                                      /* bytes of batches that wait */
-    TAILQ_HEAD(arrival_list, arrived_batch) arrivals; /* in their order */
+    TAILQ_HEAD(arrival_list, arrived_batch) arrivals; /* by rising numbers */
     struct log_limit waits_log;
 };
 
@@ -285,7 +286,7 @@ void inflow_want(struct link *self, const struct inflow_wish *wish);
 void inflows_sweep(struct link *self);
 
 void inflow_on_batch(struct link *self, uint64_t now_us, struct channel *channel,
-                     const struct site_batch_message *message);
+                     uint32_t connection, const struct site_batch_message *message);
 void inflow_on_close(struct link *self, uint64_t now_us, struct channel *channel,
                      const struct site_close *message);
 

@@ -48,25 +48,104 @@ static int by_node(const void *a, const void *b)
     return left->group < right->group ? -1 : left->group > right->group;
 }
 
-static bool send_bytes(struct link *self, struct outflow *outflow, struct span bytes)
+/* ---- by which connections ---- */
+
+/* It is there, or nobody knows what has become of it. */
+static void uncount(struct channel *channel, struct sent_batch *sent)
 {
-    struct channel *channel = channel_find(self, outflow->channel);
-    const struct frame frame = {
+    if (sent->counted && channel != NULL) {
+        assert(channel->strands[sent->by].bytes >= sent->bytes);
+        channel->strands[sent->by].bytes -= sent->bytes;
+    }
+    sent->counted = false;
+}
+
+void section_forget_ways(struct outflow *outflow)
+{
+    struct channel *channel = channel_find(outflow->self, outflow->channel);
+
+    for (size_t i = 0; i < outflow->nsent; i++) {
+        uncount(channel, &outflow->sent[i]);
+    }
+}
+
+void section_forget_way(struct outflow *outflow, uint32_t connection)
+{
+    struct channel *channel = channel_find(outflow->self, outflow->channel);
+
+    for (size_t i = 0; i < outflow->nsent; i++) {
+        if (outflow->sent[i].by == connection) {
+            uncount(channel, &outflow->sent[i]);
+        }
+    }
+}
+
+/* By which went those that are not applied: those connections that are still there, as what went by
+ * others may never come. */
+static uint32_t gone_by(const struct outflow *outflow, const struct channel *channel)
+{
+    uint32_t gone = 0;
+
+    for (size_t i = 0; i < outflow->nsent; i++) {
+        uint32_t by = outflow->sent[i].by;
+
+        if (by == 0 || (by < SITE_MAX_CONNECTIONS && channel->strands[by].heard_us != 0)) {
+            gone |= UINT32_C(1) << by;
+        }
+    }
+    return gone;
+}
+
+static struct frame batch_frame(const struct outflow *outflow, struct span bytes)
+{
+    return (struct frame){
         .kind = FRAME_SITE_BATCH,
         .body.site_batch = {.stream = outflow->stream, .number = outflow->number, .batch = bytes},
     };
-
-    return channel != NULL && channel_send(self, channel, &frame);
 }
 
 /* What could not be sent is kept, and nothing overtakes it. */
 static void send_kept(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
-    if (outflow->kept.size > 0 && send_bytes(self, outflow, buffer_span(&outflow->kept))) {
+    struct channel *channel = channel_find(self, outflow->channel);
+    const struct frame frame = batch_frame(outflow, buffer_span(&outflow->kept));
+    struct sent_batch *last;
+    uint32_t gone;
+
+    if (outflow->kept.size == 0 || channel == NULL) {
+        return;
+    }
+    assert(outflow->nsent > 0);
+    last = &outflow->sent[outflow->nsent - 1];
+    assert(last->by == SITE_MAX_CONNECTIONS);
+    gone = gone_by(outflow, channel);
+    if (strands_send(self, now_us, channel, &frame, gone, &last->by)) {
+        channel->strands[last->by].bytes += last->bytes;
+        last->counted = true;
         buffer_clear(&outflow->kept);
-        outflow->said_us = now_us;
+        /* By one connection it tells of all before; by several only that of its own. */
+        outflow->said_us = (gone | UINT32_C(1) << last->by) == 1 ? now_us : outflow->said_us;
     }
 }
+
+/* By each of them, as none tells of the others. */
+static bool send_word(struct link *self, const struct outflow *outflow)
+{
+    struct channel *channel = channel_find(self, outflow->channel);
+    struct frame frame = batch_frame(outflow, span_of(NULL, 0));
+    uint32_t gone = channel != NULL ? gone_by(outflow, channel) | 1 : 0;
+    bool sent = false;
+
+    frame.body.site_batch.connections = gone == 1 ? 0 : gone;
+    for (uint32_t i = 0; i < SITE_MAX_CONNECTIONS; i++) {
+        if ((gone >> i & 1) != 0) {
+            sent |= channel_send_by(self, channel, i, &frame);
+        }
+    }
+    return sent;
+}
+
+/* ---- batches ---- */
 
 static bool note_sent(struct outflow *outflow, uint64_t now_us, size_t bytes, size_t keys)
 {
@@ -79,7 +158,8 @@ static bool note_sent(struct outflow *outflow, uint64_t now_us, size_t bytes, si
                                                           .keys = (uint32_t)keys,
                                                           .read_us = outflow->section.read_us,
                                                           .sent_us = now_us,
-                                                          .under_way = outflow->flying};
+                                                          .under_way = outflow->flying,
+                                                          .by = SITE_MAX_CONNECTIONS};
     outflow->pace.bytes += bytes;
     return true;
 }
@@ -252,9 +332,25 @@ uint64_t section_alive_us(const struct outflow *outflow)
 void section_say_alive(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
     if (outflow->kept.size == 0 && now_us >= section_alive_us(outflow) &&
-        send_bytes(self, outflow, span_of(NULL, 0))) {
+        send_word(self, outflow)) {
         outflow->said_us = now_us;
         outflow->alive_asked = false;
+    }
+}
+
+/* What is there is not under way, applied or not. */
+static void note_arrived(struct outflow *outflow, struct channel *channel,
+                         const struct site_applied *message)
+{
+    uint64_t number = outflow->applied;
+
+    for (size_t i = 0; i < outflow->nsent; i++) {
+        struct sent_batch *sent = &outflow->sent[i];
+
+        number++;
+        if (sent->by < message->narrived && number <= message->arrived[sent->by]) {
+            uncount(channel, sent);
+        }
     }
 }
 
@@ -272,9 +368,11 @@ void outflow_on_applied(struct link *self, uint64_t now_us, struct channel *chan
         return;
     }
     count = (size_t)(message->number - outflow->applied);
+    note_arrived(outflow, channel, message);
     for (size_t i = 0; i < count; i++) {
-        const struct sent_batch *sent = &outflow->sent[i];
+        struct sent_batch *sent = &outflow->sent[i];
 
+        uncount(channel, sent);
         outflow->flying -= sent->bytes;
         way_applied(&outflow->way, sent->bytes, now_us - sent->sent_us, sent->under_way,
                     message->room);

@@ -92,6 +92,8 @@ struct sent_batch {
     uint64_t read_us; /* since when they were to be sent, or before */
     uint64_t sent_us;
     uint64_t under_way; /* bytes, with it */
+    uint32_t by;        /* which connection; SITE_MAX_CONNECTIONS: it has not left */
+    bool counted;       /* ... as under way there */
 };
 
 /* What was gathered up to a moment, on its way. */
@@ -312,6 +314,10 @@ bool section_rate_allows(const struct link *self, uint64_t now_us);
 
 /* When a batch may leave by the rate, where one waits for that; UINT64_MAX: none does. */
 uint64_t section_next_us(const struct link *self, const struct outflow *outflow);
+
+/* None of it is under way any more by any connection, or by that one. */
+void section_forget_ways(struct outflow *outflow);
+void section_forget_way(struct outflow *outflow, uint32_t connection);
 
 /* What is due, as far as the other side has room. */
 void section_flush(struct link *self, uint64_t now_us, struct outflow *outflow);

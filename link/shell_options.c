@@ -2,6 +2,7 @@
  * line of site_peers is parsed here: what is wrong with it is told with the line of the file. */
 #include "link/shell_options.h"
 
+#include "proto/site/message.h"
 #include "router/shell_core_options.h"
 
 #include <assert.h>
@@ -77,6 +78,18 @@ static const struct option options[] = {
         .range = "1 to 7 of: NAME tcp://HOST:PORT PUBLICKEY",
         .help = "the other sites: their names, where their links listen (- for one that dials), "
                 "and the public keys that orbloom keygen --site has printed there",
+    },
+    {
+        .name = "site_connections",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(config.connections),
+        .min = 1,
+        .max = SITE_MAX_CONNECTIONS,
+        .unit = "",
+        .range = "1 to 16",
+        .value = "4",
+        .help = "connections to one link of another site at most, once what is to be sent is more "
+                "than one carries; the smaller number of the two sides counts",
     },
     {
         .name = "site_rate",

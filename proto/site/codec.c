@@ -24,6 +24,9 @@ static const struct binding site_hello_rows[] = {
     LIST(site_hello, logs, nlogs, site_source, SITE_MAX_SOURCES, STATUS_TOO_LARGE),
     NUMBERS(site_hello, busy, nbusy, uint64_t, SITE_MAX_BUSY, STATUS_TOO_LARGE),
     ROW(site_hello, paused, BOOL),
+    ROW(site_hello, connection, UINT32),
+    ROW(site_hello, connections, UINT32),
+    ROW(site_hello, wants_connections, BOOL),
 };
 BINDING_TABLE(site_hello, site_hello, NULL);
 
@@ -48,6 +51,7 @@ static const struct binding site_batch_message_rows[] = {
     ROW(site_batch_message, stream, UINT64),
     ROW(site_batch_message, number, UINT64),
     ROW(site_batch_message, batch, SPAN),
+    ROW(site_batch_message, connections, UINT32),
 };
 BINDING_TABLE(site_batch_message, site_batch, NULL);
 
@@ -56,6 +60,7 @@ static const struct binding site_applied_rows[] = {
     ROW(site_applied, stream, UINT64),
     ROW(site_applied, number, UINT64),
     ROW(site_applied, room, UINT64),
+    NUMBERS(site_applied, arrived, narrived, uint64_t, SITE_MAX_CONNECTIONS, STATUS_TOO_LARGE),
 };
 BINDING_TABLE(site_applied, site_applied, NULL);
 

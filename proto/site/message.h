@@ -23,6 +23,7 @@ enum {
     SITE_MAX_BUSY = 4096,
     SITE_AGE_MAX_WAIT_MS = 10000,
     SITE_MAX_OFFERED = PULL_MAX_PARENTS, /* ranges in one offer */
+    SITE_MAX_CONNECTIONS = 16,           /* between two links */
 };
 
 /* All of that node's log of this slot group, both of the source's site, below the offset is with
@@ -52,6 +53,12 @@ struct site_hello {
     const uint64_t *busy; /* ... but for these */
     size_t nbusy;         /* at most SITE_MAX_BUSY */
     bool paused;          /* its operator has paused the site that is greeted, for all filters */
+
+    /* Between two links; only batches go by others than the first. */
+    uint32_t connection;    /* by which this comes: 0, 1, ... */
+    uint32_t connections;   /* that the sender has or lets in; 0: one */
+    bool wants_connections; /* by the first: one is too few. By another: it is in use; else this is
+                               the last that is said by it */
 };
 
 /* Send what is acknowledged at your site of this filter, from these places on. */
@@ -76,14 +83,19 @@ struct site_boot {
 
 struct site_batch_message {
     uint64_t stream;
-    uint64_t number;   /* 1, 2, 3 ... of the stream */
-    struct span batch; /* site/batch.h; empty: it only tells that the stream goes on */
+    uint64_t number;      /* 1, 2, 3 ... of the stream */
+    struct span batch;    /* site/batch.h; empty: it only tells that the stream goes on */
+    uint32_t connections; /* bit i: by connection i went some that may not be applied; 0: by none
+                             but this one */
 };
 
 struct site_applied {
     uint64_t stream;
     uint64_t number; /* all batches up to it are with W replicas of the receiver's site */
     uint64_t room;
+    const uint64_t
+        *arrived;    /* by each connection: all that went by it up to this number is there */
+    size_t narrived; /* at most SITE_MAX_CONNECTIONS; 0: nothing is said */
 };
 
 /* Which of what is about to be sent of a copy is with W replicas of the receiver's site? Ranges as

@@ -1,8 +1,8 @@
 /* site_pair.h - two sites, each a circle of nodes with a link and its router core, and the network
  * between the links. One filter, with one uid, is in both.
  *
- * Site 0 is "eu", site 1 "us"; the link of site 0 dials. Frames between sites take `delay_us`, in
- * order, unless their way is cut.
+ * Site 0 is "eu", site 1 "us"; the link of site 0 dials. Frames between sites take `delay_us`,
+ * those of each connection in order, unless their way is cut.
  *
  * Errors:  a failed cr_assert.
  * Owner:   site_pair_init()'s caller calls site_pair_fini().
@@ -11,6 +11,7 @@
 #define ORBLOOM_TESTS_SUPPORT_SITE_PAIR_H
 
 #include "link/link.h"
+#include "proto/codec.h"
 #include "tests/support/node_circle.h"
 
 enum {
@@ -23,6 +24,8 @@ enum {
 struct site_pair_frame {
     uint32_t to;          /* which site */
     bool answer;          /* by the connection that the receiver has dialed */
+    uint32_t connection;  /* which of them ... */
+    uint8_t renewed;      /* ... that has broken so often */
     uint64_t incarnation; /* of the link that it is for, which may have gone */
     uint64_t due_us;
     uint8_t *bytes;
@@ -46,15 +49,26 @@ struct site_pair_side {
 
 struct site_pair {
     struct site_pair_side sides[2];
-    uint32_t nnodes;        /* of each site */
-    uint64_t window;        /* of links that are started ... */
-    uint64_t held;          /* ... and what may wait there; 0: as usual */
-    uint32_t ncoordinators; /* ... of their sites */
-    uint64_t rate;          /* ... and how much they may send in a second; 0: no bound */
-    uint64_t scrub_us;      /* ... and how often they compare all; 0: never */
+    uint32_t nnodes;         /* of each site */
+    uint64_t window;         /* of links that are started ... */
+    uint64_t held;           /* ... and what may wait there; 0: as usual */
+    uint32_t ncoordinators;  /* ... of their sites */
+    uint64_t rate;           /* ... and how much they may send in a second; 0: no bound */
+    uint64_t scrub_us;       /* ... and how often they compare all; 0: never */
+    uint64_t connections[2]; /* ... and how many there may be between them ... */
+    uint64_t crowd;          /* ... once so much is under way by one; 0: as usual */
     uint64_t now_us;
     uint64_t delay_us;
-    bool cut[2];            /* nothing gets to that site */
+    bool cut[2]; /* nothing gets to that site */
+
+    /* Of each connection. */
+    bool opened[SITE_MAX_CONNECTIONS];
+    uint8_t renewed[SITE_MAX_CONNECTIONS];
+    uint64_t late_us[SITE_MAX_CONNECTIONS]; /* so much longer its frames take */
+    bool hangs[SITE_MAX_CONNECTIONS];       /* nothing gets through, which nobody is told */
+    uint64_t batches[SITE_MAX_CONNECTIONS]; /* so many frames with keys went by it */
+    uint32_t posted;                        /* which one the spy looks at */
+
     uint64_t sent_bytes[2]; /* towards it */
     struct site_pair_frame frames[SITE_PAIR_FRAMES];
     size_t first;
@@ -95,6 +109,12 @@ int site_pair_count(struct site_pair *self, uint32_t site, uint32_t node, const 
 
 /* The site's document is as it is now. */
 void site_pair_hand(struct site_pair *self, uint32_t site);
+
+/* That connection has broken and is there again: what was under way by it is lost. */
+void site_pair_break(struct site_pair *self, uint32_t connection);
+
+/* A frame by it, as the site that dials would say it. */
+void site_pair_say(struct site_pair *self, uint32_t connection, const struct frame *frame);
 
 uint64_t site_pair_counter(const struct site_pair *self, uint32_t site, const char *name);
 

@@ -585,8 +585,9 @@ static struct channel *add_deaf_link(void)
     cr_assert_eq(channel->number, 0);
     to_eu = us()->outer.reply;
     us()->outer.reply = lose_to_second;
-    *channel = (struct channel){
-        .number = UINT64_MAX, .from = {.size = 1, .id = {2}, .user = 1}, .heard_us = now()};
+    *channel = (struct channel){.number = UINT64_MAX,
+                                .strands[0].from = {.size = 1, .id = {2}, .user = 1},
+                                .heard_us = now()};
     while (channel_for(us(), 0, uid) != channel) {
         channel->boot += UINT64_C(0x9e3779b97f4a7c15);
     }
