@@ -142,11 +142,16 @@ static uint64_t draw_lateness(struct sim *sim, const struct sim_message *head)
     return sim_random_below(&sim->network_random, LATE_COMMAND_MOST_US);
 }
 
-/* ... not before the last one. */
+/* ... not before the last one by that connection. */
 static uint64_t in_order(struct sim *sim, const struct sim_message *head, uint64_t delay_us)
 {
-    uint64_t *last_us = &sim->network.arrives_us[head->from][head->to];
+    const struct sim_weather *weather = &sim->network.weather;
+    uint32_t connection = 2 * (head->link % SIM_MAX_LINKS) + head->answer;
+    uint64_t *last_us = &sim->network.arrives_us[head->from][head->to][connection];
 
+    if (sim_random_chance(&sim->network_random, weather->stall)) {
+        delay_us += sim_random_below(&sim->network_random, weather->stall_us + 1);
+    }
     *last_us = sim->now_us + delay_us > *last_us ? sim->now_us + delay_us : *last_us;
     return *last_us - sim->now_us;
 }
@@ -350,6 +355,24 @@ void sim_network_reset(struct sim *sim, uint32_t a, uint32_t b)
                    sim->processes[a]->name, sim->processes[b]->name);
     reset_links(sim, sim->processes[a], b);
     reset_links(sim, sim->processes[b], a);
+}
+
+void sim_network_break(struct sim *sim, uint32_t from, uint32_t to)
+{
+    struct sim_process *process = sim->processes[from];
+    uint32_t first = (uint32_t)sim_random_below(&sim->network_random, SIM_MAX_LINKS);
+
+    for (uint32_t i = 0; i < SIM_MAX_LINKS; i++) {
+        struct sim_link *link = &process->links[(first + i) % SIM_MAX_LINKS];
+
+        if (link->id != 0 && link->target == to) {
+            sim_coverage_fault(sim, SIM_FAULT_RESET);
+            sim_trace_line(&sim->trace, sim->now_us, "a connection of %s to %s breaks",
+                           process->name, sim->processes[to]->name);
+            reconnect(sim, link);
+            return;
+        }
+    }
 }
 
 void sim_network_cut(struct sim *sim, uint32_t from, uint32_t to, enum sim_cut cut)

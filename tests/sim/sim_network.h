@@ -32,7 +32,10 @@ struct sim_weather {
     uint32_t slow;  /* delayed by up to slow_us more, so that others overtake */
     uint64_t slow_us;
     uint64_t latency_us; /* every message takes so long more */
-    bool in_order;       /* what is not slow is not overtaken on its way between two processes */
+    bool in_order;       /* by one connection what is not slow is not overtaken on its way ... */
+    uint32_t stall;      /* ... and what is lost is sent again: it takes up to stall_us more, and so
+                            does all behind it */
+    uint64_t stall_us;
 };
 
 /* One outgoing link of a process. */
@@ -61,7 +64,8 @@ struct sim_message {
 struct sim_network {
     struct sim_weather weather;
     uint8_t cuts[SIM_MAX_PROCESSES][SIM_MAX_PROCESSES];
-    uint64_t arrives_us[SIM_MAX_PROCESSES][SIM_MAX_PROCESSES]; /* the last one in order */
+    uint64_t arrives_us[SIM_MAX_PROCESSES][SIM_MAX_PROCESSES][2 * SIM_MAX_LINKS]; /* the last in
+                                                                                     order */
     struct sim_message *messages;
     size_t nmessages;
     size_t capacity;
@@ -90,6 +94,9 @@ void sim_network_listen(struct sim_process *process);
 
 /* Every connection of the two processes breaks and is made again. */
 void sim_network_reset(struct sim *sim, uint32_t a, uint32_t b);
+
+/* One of those that the first has made to the second does. */
+void sim_network_break(struct sim *sim, uint32_t from, uint32_t to);
 
 void sim_network_cut(struct sim *sim, uint32_t from, uint32_t to, enum sim_cut cut);
 void sim_network_heal(struct sim *sim);

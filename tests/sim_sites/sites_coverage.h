@@ -17,6 +17,7 @@ struct sites;
     X(LONG_CUT, "... for most of a run")                               \
     X(JOIN_CUT, "... while one of them joined")                        \
     X(RESET, "connections between sites broken")                       \
+    X(BROKEN, "... one of several")                                    \
     X(LINK_KILLED, "link killed and restarted")                        \
     X(LINK_PAUSED, "link paused")                                      \
     X(LINK_DOUBLED, "two links at a site")                             \

@@ -23,10 +23,12 @@ enum {
     BOTH_WAYS_PERMILLE = 600,
     SILENT_PERMILLE = 700,
     RESET_PERMILLE = 200,
+    ONE_PERMILLE = 500, /* of these: one connection of several */
     KILL_PERMILLE = 500,
     RESTART_MOST_US = 300000,
     ANEW_CUT_MOST_US = 1000000,
     ANEW_MOST_US = 10000000,
+    CALM_STALL_US = 50000,
     PAIR_BITS = 8,
 };
 
@@ -124,9 +126,16 @@ static void on_cut(struct sim *sim, void *data, uint64_t mean_us)
         return;
     }
     if (sim_random_chance(chance(sites), RESET_PERMILLE)) {
-        sites_coverage_fault(sites, SITES_FAULT_RESET);
-        sim_network_reset(sites->between, (uint32_t)sim_random_below(chance(sites), count),
-                          (uint32_t)sim_random_below(chance(sites), count));
+        uint32_t one = (uint32_t)sim_random_below(chance(sites), count);
+        uint32_t other = (uint32_t)sim_random_below(chance(sites), count);
+        bool all = !sim_random_chance(&sites->between->network_random, ONE_PERMILLE);
+
+        sites_coverage_fault(sites, all ? SITES_FAULT_RESET : SITES_FAULT_BROKEN);
+        if (all) {
+            sim_network_reset(sites->between, one, other);
+        } else {
+            sim_network_break(sites->between, one, other);
+        }
     } else {
         cut(sites, sim_random_between(chance(sites), CUT_LEAST_US, CUT_MOST_US), SITES_FAULT_CUT);
     }
@@ -426,6 +435,8 @@ void sites_faults_calm(struct sites *sites)
     sim_faults_calm(sites->between);
     sites->between->network.weather.latency_us = sites->settings.weather.latency_us;
     sites->between->network.weather.in_order = true;
+    sites->between->network.weather.stall = sites->settings.weather.stall;
+    sites->between->network.weather.stall_us = CALM_STALL_US;
 }
 
 /* ---- a site burns ---- */

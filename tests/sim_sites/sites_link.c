@@ -42,6 +42,8 @@ static struct link_config configure(const struct sites_link *self)
         .held = all->settings.held,
         .offered = all->settings.offered,
         .rate = all->settings.rate,
+        .connections = all->settings.connections[self->site->number],
+        .crowd = all->settings.crowd,
     };
 
     (void)snprintf(config.name, sizeof config.name, "%s", self->inner->name);

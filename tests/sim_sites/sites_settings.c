@@ -85,6 +85,20 @@ static void draw_links(struct sites_settings *self, struct sim_random *random)
     self->scrub_us = self->mark_interval_us % 4 == 0 ? 5 * self->mark_interval_us : 0;
 }
 
+/* Mostly several, and those as soon as anything is to be sent; each of them stalls for itself. */
+static void draw_connections(struct sites_settings *self, struct sim_random *random)
+{
+    static const uint32_t stalls[] = {0, 20, 100};
+    static const uint64_t longest_us[] = {50000, 300000, 2000000};
+
+    for (uint32_t i = 0; i < SITES_MAX; i++) {
+        self->connections[i] = sim_random_between(random, 1, 5);
+    }
+    self->crowd = sim_random_chance(random, SMALL_WINDOW_PERMILLE) ? 1 : 500;
+    self->weather.stall = stalls[sim_random_below(random, 3)];
+    self->weather.stall_us = longest_us[sim_random_below(random, 3)];
+}
+
 /* ---- the filter ---- */
 
 /* Such as can be fenced when as many replicas are lost as may be. */
@@ -273,6 +287,7 @@ void sites_settings_draw(struct sites *sites)
     draw_links(self, &random);
     draw_filter(self, &random);
     draw_faults(self, &random);
+    draw_connections(self, &random);
     sim_random_init(&random, sites->seed, SITES_STREAM_MORE);
     draw_more(self, &random);
 }

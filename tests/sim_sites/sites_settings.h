@@ -26,6 +26,8 @@ struct sites_settings {
     uint64_t held;
     uint32_t offered;
     uint64_t rate;
+    uint64_t connections[SITES_MAX]; /* at most, to one link of another */
+    uint64_t crowd;                  /* bytes under way from which there are more than one */
     struct sim_weather weather;      /* between them */
     struct create_parameters filter; /* as it is created at the first one */
     uint64_t faults_us;              /* how long things go wrong */

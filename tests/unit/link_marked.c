@@ -232,18 +232,25 @@ static bool lose_adds(struct circle *circle, struct circle_frame *frame, struct 
            first->count <= most_keys;
 }
 
-/* For longer than a relayed add waits: it is tried again, and only then its batch is applied. */
+/* For longer than a relayed add waits: it is tried again, and only then its batch is applied. Marks
+ * whose batch has come wait for that. */
 Test(link_marked, what_nodes_could_not_take_is_not_applied)
 {
+    uint64_t at_us;
+
     begin();
+    want_marks();
     most_keys = 0;
     pair->sides[US].circle.spy = lose_adds;
     add(1, ALL);
+    at_us = now();
     site_pair_run(pair, 8 * SECOND);
     cr_assert_eq(have_all(1), 0);
+    cr_assert_leq(evidence()->marked_us, at_us);
     pair->sides[US].circle.spy = NULL;
     site_pair_run(pair, 8 * SECOND);
     cr_assert_geq(have_all(1), 2);
+    cr_assert_gt(evidence()->marked_us, at_us);
     end();
 }
 
