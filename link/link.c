@@ -436,7 +436,15 @@ struct actor link_inner_actor(struct link *link)
 
 /* ---- towards the others ---- */
 
-/* By the first connection; batches may come by any. */
+/* That may come by any connection. */
+static void take_batch(struct link *self, uint64_t now_us, struct channel *channel,
+                       uint32_t connection, const struct site_batch_message *message)
+{
+    channel->wants |= message->wants_connections;
+    inflow_on_batch(self, now_us, channel, connection, message);
+}
+
+/* By the first one. */
 static void take_frame(struct link *self, uint64_t now_us, struct channel *channel,
                        const struct frame *frame)
 {
@@ -444,7 +452,7 @@ static void take_frame(struct link *self, uint64_t now_us, struct channel *chann
     if (frame->kind == FRAME_SITE_OPEN) {
         outflow_on_open(self, now_us, channel, &frame->body.site_open);
     } else if (frame->kind == FRAME_SITE_BATCH) {
-        inflow_on_batch(self, now_us, channel, 0, &frame->body.site_batch);
+        take_batch(self, now_us, channel, 0, &frame->body.site_batch);
     } else if (frame->kind == FRAME_SITE_APPLIED) {
         outflow_on_applied(self, now_us, channel, &frame->body.site_applied);
     } else if (frame->kind == FRAME_SITE_MARK) {
@@ -469,12 +477,13 @@ static void take_frame(struct link *self, uint64_t now_us, struct channel *chann
     }
 }
 
-static void take_batch(struct link *self, uint64_t now_us, struct channel *channel,
-                       uint32_t connection, const struct frame *frame)
+/* By another than the first. */
+static void take_further(struct link *self, uint64_t now_us, struct channel *channel,
+                         uint32_t connection, const struct frame *frame)
 {
     channel->strands[connection].heard_us = now_us;
     if (frame->kind == FRAME_SITE_BATCH) {
-        inflow_on_batch(self, now_us, channel, connection, &frame->body.site_batch);
+        take_batch(self, now_us, channel, connection, &frame->body.site_batch);
     } else {
         link_count(self, LINK_site_refused_total, 1);
     }
@@ -497,7 +506,7 @@ static void take_outer(struct link *self, uint64_t now_us, struct channel *chann
     } else if (frame.kind == FRAME_SITE_HELLO) {
         greeting_heard(self, now_us, &frame, from, link);
     } else if (channel != NULL && connection != 0) {
-        take_batch(self, now_us, channel, connection, &frame);
+        take_further(self, now_us, channel, connection, &frame);
     } else if (channel != NULL) {
         take_frame(self, now_us, channel, &frame);
     } else if (link != 0 && frame.kind == FRAME_SITE_CLOSE) {

@@ -51,7 +51,7 @@ enum {
     LINK_WINDOW_MIN = 1 << 16,
     LINK_WINDOW_MAX = 1 << 30,
     LINK_HELD_BYTES = 256 << 20,
-    LINK_CROWD_BYTES = 16 << 10,
+    LINK_CROWD_BYTES = 32 << 10,
     LINK_OFFERED_KEYS = 512, /* 8 for each part of a range, of which digests cost 8 bytes */
 };
 

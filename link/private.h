@@ -206,7 +206,7 @@ bool channel_send_secret(struct link *self, struct channel *channel, const struc
 /* ---- strands.c ---- */
 
 /* What a greeting says of connections. */
-void strands_tell(const struct link *self, const struct channel *channel, struct site_hello *hello);
+void strands_tell(const struct link *self, struct channel *channel, struct site_hello *hello);
 
 /* The other side greets by one that is not the first, or has answered so. */
 void strand_heard(struct link *self, uint64_t now_us, uint32_t peer, const struct frame *frame,
@@ -223,8 +223,8 @@ void strand_forget(struct link *self, struct channel *channel, uint32_t connecti
 
 /* A batch, by the connection that is best for it; which one that was. `gone` are those by which
  * batches went before that may not be there. False: it could not be sent now. */
-bool strands_send(struct link *self, uint64_t now_us, struct channel *channel,
-                  const struct frame *batch, uint32_t gone, uint32_t *by);
+bool strands_send(struct link *self, struct channel *channel, const struct frame *batch,
+                  uint32_t gone, uint32_t *by);
 void strands_turn(struct link *self, uint64_t now_us);
 uint64_t strands_next_us(const struct link *self);
 

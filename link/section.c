@@ -119,7 +119,7 @@ static void send_kept(struct link *self, uint64_t now_us, struct outflow *outflo
     last = &outflow->sent[outflow->nsent - 1];
     assert(last->by == SITE_MAX_CONNECTIONS);
     gone = gone_by(outflow, channel);
-    if (strands_send(self, now_us, channel, &frame, gone, &last->by)) {
+    if (strands_send(self, channel, &frame, gone, &last->by)) {
         channel->strands[last->by].bytes += last->bytes;
         last->counted = true;
         buffer_clear(&outflow->kept);

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 enum {
-    REST_US = 10000000,   /* they are closed so long after they were wanted */
+    REST_US = 5000000,    /* they are closed so long after they were wanted */
     AGAIN_US = 100000,    /* until those are answered that were just opened ... */
     HURRIED_US = 2000000, /* ... for so long; then with the others */
 };
@@ -37,8 +37,8 @@ static void load(const struct channel *channel, struct spread_load loads[SITE_MA
     }
 }
 
-/* Is one connection too few for what is under way? */
-static void note_crowd(const struct link *self, uint64_t now_us, struct channel *channel)
+/* Is one connection too few for what is under way, or was it just now? */
+static bool is_crowded(const struct link *self, struct channel *channel)
 {
     uint64_t bytes = 0;
 
@@ -46,18 +46,19 @@ static void note_crowd(const struct link *self, uint64_t now_us, struct channel 
         bytes += channel->strands[i].bytes;
     }
     if (bytes >= self->config.crowd) {
-        channel->crowded_us = now_us;
+        channel->crowded_us = self->now_us;
     }
+    return channel->crowded_us != 0 && self->now_us - channel->crowded_us < REST_US;
 }
 
 /* One that takes nothing is in the way of none that does. */
-bool strands_send(struct link *self, uint64_t now_us, struct channel *channel,
-                  const struct frame *batch, uint32_t gone, uint32_t *by)
+bool strands_send(struct link *self, struct channel *channel, const struct frame *batch,
+                  uint32_t gone, uint32_t *by)
 {
     struct spread_load loads[SITE_MAX_CONNECTIONS];
     struct frame frame = *batch;
 
-    note_crowd(self, now_us, channel);
+    frame.body.site_batch.wants_connections = is_crowded(self, channel);
     load(channel, loads);
     while ((*by = spread_choose(loads)) < SITE_MAX_CONNECTIONS) {
         uint32_t all = gone | UINT32_C(1) << *by;
@@ -101,18 +102,13 @@ void strands_sweep(struct link *self, uint64_t now_us, struct channel *channel)
 
 /* ---- how many ---- */
 
-static bool is_crowded(const struct link *self, const struct channel *channel)
-{
-    return channel->crowded_us != 0 && self->now_us - channel->crowded_us < REST_US;
-}
-
-void strands_tell(const struct link *self, const struct channel *channel, struct site_hello *hello)
+void strands_tell(const struct link *self, struct channel *channel, struct site_hello *hello)
 {
     hello->connections = (uint32_t)self->config.connections;
     hello->wants_connections = channel != NULL && is_crowded(self, channel);
 }
 
-static uint32_t wanted(const struct link *self, const struct channel *channel)
+static uint32_t wanted(const struct link *self, struct channel *channel)
 {
     if (channel_is_spare(self, channel) || !(channel->wants || is_crowded(self, channel))) {
         return 1;

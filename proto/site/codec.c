@@ -52,6 +52,7 @@ static const struct binding site_batch_message_rows[] = {
     ROW(site_batch_message, number, UINT64),
     ROW(site_batch_message, batch, SPAN),
     ROW(site_batch_message, connections, UINT32),
+    ROW(site_batch_message, wants_connections, BOOL),
 };
 BINDING_TABLE(site_batch_message, site_batch, NULL);
 

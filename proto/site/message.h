@@ -83,10 +83,11 @@ struct site_boot {
 
 struct site_batch_message {
     uint64_t stream;
-    uint64_t number;      /* 1, 2, 3 ... of the stream */
-    struct span batch;    /* site/batch.h; empty: it only tells that the stream goes on */
-    uint32_t connections; /* bit i: by connection i went some that may not be applied; 0: by none
-                             but this one */
+    uint64_t number;        /* 1, 2, 3 ... of the stream */
+    struct span batch;      /* site/batch.h; empty: it only tells that the stream goes on */
+    uint32_t connections;   /* bit i: by connection i went some that may not be applied; 0: by none
+                               but this one */
+    bool wants_connections; /* as a greeting by the first says, which may come long after it */
 };
 
 struct site_applied {

@@ -388,6 +388,58 @@ Test(site_links, nobody_is_listened_to_before_it_has_greeted)
     stranger_close(&stranger);
 }
 
+static void greet_by(struct stranger *stranger, uint32_t connection, uint64_t boot)
+{
+    struct frame hello = greeting();
+
+    hello.body.site_hello.boot = boot;
+    hello.body.site_hello.connection = connection;
+    hello.body.site_hello.connections = connection + 1;
+    hello.body.site_hello.wants_connections = true;
+    stranger_send_frame(stranger, &hello);
+}
+
+/* By one that is not the first: of a link that is not there, beyond the bound, with what may not go
+ * by it, and with garbage. */
+Test(site_links, a_further_connection_is_held_to_what_it_is_for)
+{
+    static const uint8_t garbage[] = "garbage";
+    const struct frame open = {.kind = FRAME_SITE_OPEN, .body.site_open = {.stream = 6}};
+    const struct frame batch = {.kind = FRAME_SITE_BATCH,
+                                .body.site_batch = {.stream = 6, .number = 1}};
+    struct stranger first;
+    struct stranger other;
+    struct frame answer;
+
+    stranger_open_curve(&first, gate, &keys[1], keys[0].public);
+    stranger_open_curve(&other, gate, &keys[1], keys[0].public);
+    greet_by(&other, 1, 5);
+    stranger_send_frame(&other, &open);
+    cr_assert_not(stranger_receive(&other, 10 * POLL_MS, &answer), "its link has not greeted");
+    greet_until_answered(&first);
+    greet_by(&other, 1, 6);
+    cr_assert_not(stranger_receive(&other, 10 * POLL_MS, &answer), "it is another link's");
+    greet_by(&other, 4, 5);
+    cr_assert(stranger_receive(&other, COMMAND_LIMIT_MS, &answer));
+    cr_assert_eq(answer.kind, FRAME_SITE_CLOSE);
+    cr_assert_not_null(strstr(answer.body.site_close.message, "more than the 4 connections"), "%s",
+                       answer.body.site_close.message);
+    greet_by(&other, 1, 5);
+    cr_assert(stranger_receive(&other, COMMAND_LIMIT_MS, &answer));
+    cr_assert_eq(answer.kind, FRAME_SITE_HELLO);
+    cr_assert_eq(answer.body.site_hello.connection, 1);
+    stranger_send_frame(&other, &open);
+    stranger_send(&other, span_of(garbage, sizeof garbage));
+    playground_wait_counter(&playground, "site-1/link", "site_refused_total", 3);
+    stranger_send_frame(&other, &batch);
+    cr_assert(stranger_receive(&first, COMMAND_LIMIT_MS, &answer));
+    cr_assert_eq(answer.kind, FRAME_SITE_CLOSE, "by the first one it is told of no such stream");
+    cr_assert_eq(answer.body.site_close.stream, 6);
+    stranger_close(&other);
+    stranger_close(&first);
+    wait_for(first_says, CONNECTED, "it says");
+}
+
 /* Who takes it for a router. */
 Test(site_links, clients_are_told_to_ask_a_router)
 {

@@ -50,10 +50,10 @@ static void keep(struct wiretap *self, struct wiretap_stream *stream, const uint
 }
 
 /* False: this way is at its end. */
-static bool pass_on(struct wiretap *self, struct wiretap_stream *stream)
+static bool pass_on(struct wiretap *self, struct wiretap_stream *stream, size_t most)
 {
     static _Thread_local uint8_t bytes[PART_BYTES];
-    ssize_t size = recv(stream->from, bytes, sizeof bytes, 0);
+    ssize_t size = recv(stream->from, bytes, most < sizeof bytes ? most : sizeof bytes, 0);
 
     if (size <= 0) {
         return false;
@@ -104,22 +104,39 @@ static void take(struct wiretap *self)
     (void)pthread_mutex_unlock(&self->lock);
 }
 
-static bool is_ending(struct wiretap *self)
+static void break_newest(struct wiretap *self)
 {
-    bool ending;
+    for (size_t i = self->nconnections; self->breaks > 0 && i > 0; i--) {
+        struct wiretap_stream *pair = &self->streams[2 * (i - 1)];
+
+        if (pair[0].from >= 0) {
+            hang_up(pair);
+            self->breaks--;
+        }
+    }
+}
+
+/* What the test has said by now. False: it ends. */
+static bool obey(struct wiretap *self, size_t *pace)
+{
+    bool goes_on;
 
     (void)pthread_mutex_lock(&self->lock);
-    ending = self->ending;
+    break_newest(self);
+    *pace = self->pace;
+    goes_on = !self->ending;
     (void)pthread_mutex_unlock(&self->lock);
-    return ending;
+    return goes_on;
 }
 
 static void *listen_in(void *context)
 {
     static _Thread_local struct pollfd polled[2 * WIRETAP_MAX_CONNECTIONS + 1];
     struct wiretap *self = context;
+    size_t pace;
 
-    while (!is_ending(self)) {
+    while (obey(self, &pace)) {
+        size_t most = pace != 0 ? pace * WAIT_MS / 1000 : SIZE_MAX;
         size_t count = 2 * self->nconnections; /* Only this thread changes it. */
 
         for (size_t i = 0; i < count; i++) {
@@ -130,12 +147,15 @@ static void *listen_in(void *context)
         for (size_t i = 0; i < count; i++) {
             struct wiretap_stream *stream = &self->streams[i];
 
-            if (polled[i].revents != 0 && stream->from >= 0 && !pass_on(self, stream)) {
+            if (polled[i].revents != 0 && stream->from >= 0 && !pass_on(self, stream, most)) {
                 hang_up(&self->streams[i & ~(size_t)1]);
             }
         }
         if (polled[count].revents != 0) {
             take(self);
+        }
+        if (pace != 0) {
+            (void)poll(NULL, 0, WAIT_MS);
         }
     }
     return NULL;
@@ -175,6 +195,20 @@ void wiretap_stop(struct wiretap *self)
     }
     (void)close(self->listener);
     cr_assert_eq(pthread_mutex_destroy(&self->lock), 0);
+}
+
+void wiretap_slow(struct wiretap *self, size_t pace)
+{
+    (void)pthread_mutex_lock(&self->lock);
+    self->pace = pace;
+    (void)pthread_mutex_unlock(&self->lock);
+}
+
+void wiretap_break(struct wiretap *self, size_t count)
+{
+    (void)pthread_mutex_lock(&self->lock);
+    self->breaks = count;
+    (void)pthread_mutex_unlock(&self->lock);
 }
 
 size_t wiretap_bytes(struct wiretap *self)

@@ -1,5 +1,6 @@
 /* wiretap.h - stands between two processes and keeps all bytes that they say to each other: a
  * listening port, on a thread, that passes each connection on to the server whose place it takes.
+ * It may be slow, and break connections.
  *
  * Errors:  a failed cr_assert when it can't be made.
  * Owner:   wiretap_start()'s caller calls wiretap_stop().
@@ -30,6 +31,8 @@ struct wiretap {
     pthread_t thread;
     pthread_mutex_t lock; /* of what is below */
     bool ending;
+    size_t pace;         /* bytes each way of a connection in a second; 0: as they come */
+    size_t breaks;       /* so many connections are to be broken, the newest ones */
     size_t nconnections; /* all that there were */
     struct wiretap_stream streams[2 * WIRETAP_MAX_CONNECTIONS];
 };
@@ -37,6 +40,12 @@ struct wiretap {
 /* In the place of the server at "tcp://127.0.0.1:PORT". */
 void wiretap_start(struct wiretap *self, const char *endpoint);
 void wiretap_stop(struct wiretap *self);
+
+/* By each connection no more than so many bytes go each way in a second, 100 at least. */
+void wiretap_slow(struct wiretap *self, size_t pace);
+
+/* The newest connections that there are break, so many of them. */
+void wiretap_break(struct wiretap *self, size_t count);
 
 /* How many bytes have passed, both ways. */
 size_t wiretap_bytes(struct wiretap *self);

@@ -17,19 +17,25 @@ static struct link *us(void)
     return pair->sides[US].link;
 }
 
-/* So many at each side, wanted as soon as two batches are under way. */
-static void begin_with(uint64_t at_eu, uint64_t at_us)
+/* So many at each side, wanted once so many bytes are under way; 0: as usual. */
+static void begin_crowded(uint64_t at_eu, uint64_t at_us, uint64_t crowd)
 {
     begin();
     pair->connections[EU] = at_eu;
     pair->connections[US] = at_us;
-    pair->crowd = 1;
+    pair->crowd = crowd;
     pair->delay_us = FAR_US;
     for (uint32_t site = 0; site < 2; site++) {
         site_pair_link_stop(pair, site);
         site_pair_link_start(pair, site);
     }
     connect_both();
+}
+
+/* ... as soon as anything is. */
+static void begin_with(uint64_t at_eu, uint64_t at_us)
+{
+    begin_crowded(at_eu, at_us, 1);
 }
 
 static uint32_t opened(void)
@@ -66,7 +72,7 @@ Test(link_strands, one_is_enough_for_a_little)
 {
     uint64_t keys[BATCH];
 
-    begin_with(SEVERAL, SEVERAL);
+    begin_crowded(SEVERAL, SEVERAL, 0);
     make_keys(1, keys, BATCH);
     site_pair_add(pair, EU, ALL, keys, BATCH);
     site_pair_run(pair, 3 * SECOND);
@@ -292,7 +298,7 @@ Test(link_strands, more_than_there_may_be_are_refused)
 {
     struct frame frame;
 
-    begin_with(SEVERAL, SEVERAL);
+    begin_crowded(SEVERAL, SEVERAL, 0);
     nrefused = nanswered = 0;
     pair->spy = count_answers;
     for (uint32_t i = SEVERAL; i <= 4 * SITE_MAX_CONNECTIONS; i *= 2) {
@@ -316,7 +322,7 @@ Test(link_strands, one_of_a_link_that_is_not_there_is_not_answered)
 {
     struct frame frame;
 
-    begin_with(SEVERAL, SEVERAL);
+    begin_crowded(SEVERAL, SEVERAL, 0);
     nrefused = nanswered = 0;
     pair->spy = count_answers;
     frame = hello_by(1);
