@@ -17,10 +17,41 @@ static struct link *us(void)
     return pair->sides[US].link;
 }
 
+/* ---- keys, none of them twice ---- */
+
+static uint32_t nadded;
+
+static void make_more(uint32_t which)
+{
+    make_keys(100 + 2 * which, one_keys, MANY);
+    make_keys(101 + 2 * which, other_keys, MANY);
+}
+
+static void add_more(uint64_t pause_us)
+{
+    make_more(nadded++);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        site_pair_add(pair, EU, i % 2 == 0 ? N1 | N2 : N2 | N3, one_keys + i * BATCH, BATCH);
+        site_pair_add(pair, US, i % 2 == 0 ? ALL : N1 | N3, other_keys + i * BATCH, BATCH);
+        site_pair_run(pair, pause_us);
+    }
+}
+
+static void expect_added(void)
+{
+    for (uint32_t i = 0; i < nadded; i++) {
+        make_more(i);
+        expect_rounds(one_keys, other_keys);
+    }
+}
+
+/* ---- two sites ---- */
+
 /* So many at each side, wanted once so many bytes are under way; 0: as usual. */
 static void begin_crowded(uint64_t at_eu, uint64_t at_us, uint64_t crowd)
 {
     begin();
+    nadded = 0;
     pair->connections[EU] = at_eu;
     pair->connections[US] = at_us;
     pair->crowd = crowd;
@@ -61,9 +92,9 @@ static uint64_t closed(void)
 /* Until there are as many as may be, and batches have gone by each. */
 static void crowd(void)
 {
-    add_rounds(one_keys, other_keys, 20000);
+    add_more(20000);
     site_pair_run(pair, SECOND);
-    add_rounds(one_keys, other_keys, 20000);
+    add_more(20000);
 }
 
 /* ---- how many ---- */
@@ -93,7 +124,7 @@ Test(link_strands, more_are_opened_where_one_is_too_few_and_all_are_used)
     site_pair_run(pair, SECOND);
     cr_assert_eq(counter(EU, "site_connections"), SEVERAL - 1);
     cr_assert_eq(counter(US, "site_connections"), SEVERAL - 1);
-    expect_rounds(one_keys, other_keys);
+    expect_added();
     cr_assert_eq(closed(), 0);
     end();
 }
@@ -108,7 +139,7 @@ Test(link_strands, there_are_as_many_as_both_sides_let_be)
         crowd();
         cr_assert_eq(opened(), there[i]);
         site_pair_run(pair, SECOND);
-        expect_rounds(one_keys, other_keys);
+        expect_added();
         end();
     }
 }
@@ -130,7 +161,7 @@ Test(link_strands, who_tells_of_one_alone_is_dialed_by_one)
     crowd();
     site_pair_run(pair, SECOND);
     cr_assert_eq(opened(), 1);
-    expect_rounds(one_keys, other_keys);
+    expect_added();
     end();
 }
 
@@ -148,7 +179,26 @@ Test(link_strands, those_that_are_not_used_any_more_are_closed)
     crowd();
     cr_assert_eq(opened(), SEVERAL);
     site_pair_run(pair, SECOND);
-    expect_rounds(one_keys, other_keys);
+    expect_added();
+    cr_assert_eq(closed(), 0);
+    end();
+}
+
+/* While batches go by them, which are few enough for one. */
+Test(link_strands, nothing_is_lost_when_one_is_closed)
+{
+    begin_crowded(SEVERAL, SEVERAL, 6000);
+    add_more(10000);
+    add_more(10000);
+    cr_assert_geq(opened(), 2);
+    memset(pair->batches, 0, sizeof pair->batches);
+    for (int i = 0; i < 6; i++) {
+        add_more(120000);
+    }
+    cr_assert_eq(opened(), 1);
+    cr_assert_gt(pair->batches[1], 10, "they are used to the end");
+    site_pair_run(pair, 2 * SECOND);
+    expect_added();
     cr_assert_eq(closed(), 0);
     end();
 }
@@ -161,9 +211,9 @@ Test(link_strands, what_comes_in_another_order_is_put_in_its_own)
     crowd();
     pair->late_us[1] = LATE_US;
     pair->late_us[2] = LATE_US / 2;
-    add_rounds(one_keys, other_keys, 20000);
+    add_more(20000);
     site_pair_run(pair, 2 * SECOND);
-    expect_rounds(one_keys, other_keys);
+    expect_added();
     cr_assert_gt(counter(US, "site_overtaken_total"), 0);
     cr_assert_gt(counter(EU, "site_overtaken_total"), 0);
     cr_assert_eq(closed(), 0);
@@ -212,13 +262,13 @@ Test(link_strands, what_was_lost_with_a_connection_is_sent_again)
     begin_with(SEVERAL, SEVERAL);
     crowd();
     for (uint32_t i = 0; i < 4; i++) {
-        add_rounds(one_keys, other_keys, 10000);
+        add_more(10000);
         pair->hangs[1 + i % 3] = true;
-        add_rounds(one_keys, other_keys, 10000);
+        add_more(10000);
         pair->hangs[1 + i % 3] = false;
         site_pair_break(pair, 1 + i % 3);
         site_pair_run(pair, 4 * SECOND);
-        expect_rounds(one_keys, other_keys);
+        expect_added();
     }
     cr_assert_gt(closed(), 0);
     end();
@@ -229,12 +279,12 @@ Test(link_strands, one_that_is_silent_is_given_up_and_the_others_go_on)
     begin_with(SEVERAL, SEVERAL);
     crowd();
     pair->hangs[2] = true;
-    add_rounds(one_keys, other_keys, 20000);
+    add_more(20000);
     site_pair_run(pair, 10 * SECOND);
-    expect_rounds(one_keys, other_keys);
+    expect_added();
     crowd();
     site_pair_run(pair, 2 * SECOND);
-    expect_rounds(one_keys, other_keys);
+    expect_added();
     cr_assert_eq(counter(US, "site_connections"), SEVERAL - 2);
     pair->hangs[2] = false;
     crowd();
@@ -251,7 +301,7 @@ Test(link_strands, the_first_one_breaks)
     site_pair_break(pair, 0);
     crowd();
     site_pair_run(pair, 12 * SECOND);
-    expect_rounds(one_keys, other_keys);
+    expect_added();
     end();
 }
 
@@ -264,7 +314,7 @@ Test(link_strands, either_link_starts_again)
         site_pair_run(pair, 100000);
         site_pair_link_start(pair, i % 2);
         site_pair_run(pair, 12 * SECOND);
-        expect_rounds(one_keys, other_keys);
+        expect_added();
     }
     end();
 }
@@ -388,7 +438,7 @@ Test(link_strands, a_batch_that_comes_twice_ends_its_stream)
     crowd();
     pair->spy = keep_batch;
     spied.number = 0;
-    add_rounds(one_keys, other_keys, 20000);
+    add_more(20000);
     frame.body.site_batch = spied;
     site_pair_say(pair, 3, &frame);
     site_pair_run(pair, SECOND);
@@ -400,6 +450,6 @@ Test(link_strands, a_batch_that_comes_twice_ends_its_stream)
     site_pair_run(pair, 12 * SECOND);
     crowd();
     site_pair_run(pair, 12 * SECOND);
-    expect_rounds(one_keys, other_keys);
+    expect_added();
     end();
 }
