@@ -21,6 +21,7 @@ enum {
     IDLE_PACE = 10,
     HALF_SECOND_US = 500000,
     REST_SECONDS = 2,
+    ALONE_SECONDS = 8,   /* until links have one connection again */
     JOINED_SECONDS = 10, /* so long filters that have joined are spoken of */
     CUT_PACE = 100000,
     NARROW_RATE = 100000000 / 8, /* bytes a second */
@@ -390,6 +391,7 @@ static void bytes_at(struct sites_bench *self, const char *name, uint64_t pace, 
 void sites_bench_bytes(struct sites_bench *self)
 {
     tell(self, "bytes a key");
+    rest(ALONE_SECONDS);
     bytes_at(self, "bytes a key at 10 k keys/s", 10000, 8.0);
     bytes_at(self, "bytes a key at 100 k keys/s", 100000, 7.2);
     bytes_at(self, "bytes a key at as many as it takes", 0, 6.6);
@@ -469,7 +471,7 @@ void sites_bench_idle(struct sites_bench *self)
     bool good;
 
     tell(self, "sites at rest");
-    idle_with(self, 1, REST_SECONDS, true);
+    idle_with(self, 1, ALONE_SECONDS, true);
     if (self->idle == 0) {
         return;
     }

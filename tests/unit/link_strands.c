@@ -220,6 +220,25 @@ Test(link_strands, what_comes_in_another_order_is_put_in_its_own)
     end();
 }
 
+/* What has come by the others is no more under way, though it does not count yet. */
+Test(link_strands, one_that_stalls_gets_no_more_and_the_others_go_on)
+{
+    begin_with(SEVERAL, SEVERAL);
+    crowd();
+    site_pair_run(pair, SECOND);
+    memset(pair->batches, 0, sizeof pair->batches);
+    pair->late_us[1] = 4 * SECOND;
+    for (int i = 0; i < 5; i++) {
+        add_more(50000);
+    }
+    cr_assert_lt(4 * pair->batches[1], pair->batches[2], "%d and %d", (int)pair->batches[1],
+                 (int)pair->batches[2]);
+    site_pair_run(pair, 6 * SECOND);
+    expect_added();
+    cr_assert_eq(closed(), 0);
+    end();
+}
+
 static const struct inflow *inflow(void)
 {
     const struct inflow *found = inflow_find(us(), SITE_PAIR_FILTER, 0);
