@@ -21,6 +21,7 @@ enum {
     HELD_WINDOWS = 2 * HELD_USUAL,
     HELD_SHARES = 2, /* one for those of which batches come, one for the others */
     RECEIVING_US = 2000000,
+    AHEAD_MOST = 8192, /* of one that is missing; far fewer come while a connection stalls */
 };
 
 /* ---- batches ---- */
@@ -271,16 +272,18 @@ struct inflow *inflow_of(struct link *self, const struct channel *channel, uint6
     return entry != NULL && inflow->channel == channel->number ? inflow : NULL;
 }
 
-/* In its order among those that have come. False: it has come before. */
+/* In its order among those that have come. False: it has come before, or far too early. */
 static bool put_in_order(struct link *self, struct inflow *inflow, struct arrived_batch *arrival)
 {
     struct arrived_batch *former = TAILQ_LAST(&inflow->arrivals, arrival_list);
 
+    if (arrival->number <= inflow->received || arrival->number - inflow->received > AHEAD_MOST) {
+        return false;
+    }
     while (former != NULL && former->number > arrival->number) {
         former = TAILQ_PREV(former, arrival_list, link);
     }
-    if (arrival->number <= inflow->applied ||
-        (former != NULL && former->number == arrival->number)) {
+    if (former != NULL && former->number == arrival->number) {
         return false;
     }
     if (former != NULL) {
@@ -313,7 +316,7 @@ static void take_batch(struct link *self, uint64_t now_us, struct inflow *inflow
     arrival->number = message->number;
     if (!put_in_order(self, inflow, arrival)) {
         arrival_free(arrival);
-        inflow_close(self, inflow, STATUS_MALFORMED, "a batch came twice");
+        inflow_close(self, inflow, STATUS_MALFORMED, "a batch came twice, or far too early");
         return;
     }
     inflow->pace.bytes += message->batch.size;

@@ -448,7 +448,8 @@ static bool keep_batch(struct site_pair *self, uint32_t to, const struct frame *
     return true;
 }
 
-/* By another connection; and of a number far ahead, and by connections that there are none of. */
+/* By another connection; then one of a number far ahead, and by connections that there are none of.
+ */
 Test(link_strands, a_batch_that_comes_twice_ends_its_stream)
 {
     struct frame frame = {.kind = FRAME_SITE_BATCH};
