@@ -25,6 +25,7 @@ TestSuite(link_marked, .timeout = 120);
 static struct site_pair *pair;
 static uint64_t nasked; /* marks that US has asked for */
 static struct site_mark asked;
+static uint32_t least_read; /* replicas whose ends a mark was answered with */
 static bool lose_answers;
 
 static bool watch(struct site_pair *self, uint32_t to, const struct frame *frame)
@@ -33,6 +34,12 @@ static bool watch(struct site_pair *self, uint32_t to, const struct frame *frame
     if (to == EU && frame->kind == FRAME_SITE_MARK) {
         nasked++;
         asked = frame->body.site_mark;
+    }
+    if (to == US && frame->kind == FRAME_SITE_MARKED) {
+        uint32_t read = (uint32_t)frame->body.site_marked.nends; /* of the one slot group */
+
+        cr_assert_leq(frame->body.site_marked.read, read);
+        least_read = read < least_read ? read : least_read;
     }
     return !(to == US && frame->kind == FRAME_SITE_MARKED && lose_answers);
 }
@@ -44,6 +51,7 @@ static void begin(void)
     site_pair_init(pair, 3);
     pair->spy = watch;
     nasked = 0;
+    least_read = UINT32_MAX;
     lose_answers = false;
     site_pair_run(pair, 5 * SECOND);
     cr_assert_eq(site_pair_counter(pair, US, "site_streams_in"), 1);
@@ -107,6 +115,22 @@ static int have_all(uint64_t seed)
                  site_pair_count(pair, US, node, keys, BATCH) == BATCH;
     }
     return found;
+}
+
+/* Each of these has to have told where its log ends, while the third one is away, too. */
+Test(link_marked, marks_are_of_as_many_replicas_as_checks_ask)
+{
+    begin();
+    want_marks();
+    for (uint64_t i = 1; i <= 8; i++) {
+        add(i, i % 2 == 0 ? N1 | N2 : N2 | N3);
+        site_pair_run(pair, SECOND / 2);
+    }
+    circle_stop(&pair->sides[EU].circle, 3);
+    add(9, N1 | N2);
+    site_pair_run(pair, 4 * SECOND);
+    cr_assert_eq(least_read, 2);
+    end();
 }
 
 /* ---- what is shown ---- */
