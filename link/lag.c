@@ -2,8 +2,8 @@
  * newest mark, which is as old as it is where nobody wants marks; what goes by what was read here
  * and is not applied there, which costs nothing to know. No clock is compared with that of another
  * machine. */
-#include "link/evidence.h"
 #include "link/private.h"
+#include "link/received/evidence.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "link/link.h"
 
 #include "base/heap.h"
-#include "link/evidence.h"
 #include "link/private.h"
+#include "link/received/evidence.h"
 #include "link/states.h"
 #include "map/history/rebuild.h"
 

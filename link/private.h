@@ -6,30 +6,32 @@
  *   channels.c  who of other sites is there
  *   greetings.c ... as long as they greet
  *   strands.c   ... and by how many connections: spread.h
+ *   alive.c     ... and that streams go on, as they tell
  *   states.c    what sites say of their filters: states.h; state_board.c: what is held of it
- *   evidence.c  what streams have brought, as proof: evidence.h
  *   report.c    what is told of the link: counters, and to which sites it is connected
  *   lag.c       ... and how far sites are from each other
  *   pause.c     what operators have paused
- *   inflow.c    streams that are received: batches applied in order, as far as all is here
- *   arrival.c   ... each of them
- *   places.c    ... and how far that is, as this site's nodes remember it
- *   own_boots.c ... in which boots
- *   marked.c    ... and of which moment all of the source is here
- *   vouched.c   ... at which no node here was put back, as the source knows
- *   held.c      ... and what is here of what the source offers
  *   ages.c      ... which routers of this site ask for, or how much of it others have: ages.h
  *   confirms.c  ... which those then confirm
- *   outflow.c   streams that are sent: who is followed, what readers bring
- *   section.c   ... what was gathered, on its way as batches
- *   marks.c     ... which batch all that was acknowledged is in
- *   fill.c      ... and of copies of replicas
- *   scrub.c     ... and when all is compared once more
- *   offer.c     ... of which the other site is asked first what it has of them: round.h
- *   put_back.c  ... and when others remember more of this site than it has
- *   alive.c     that streams go on, as greetings tell
- *   rest.c      ... and how far, where they have no traffic
- *   readers.c   the tails of nodes' logs
+ *   received/   streams that are received
+ *     inflow.c    batches applied in order, as far as all is here
+ *     arrival.c   ... each of them
+ *     places.c    ... and how far that is, as this site's nodes remember it
+ *     own_boots.c ... in which boots
+ *     marked.c    ... and of which moment all of the source is here
+ *     vouched.c   ... at which no node here was put back, as the source knows
+ *     held.c      ... and what is here of what the source offers
+ *     evidence.c  what streams have brought, as proof: evidence.h
+ *   sent/       streams that are sent
+ *     outflow.c   who is followed, what readers bring
+ *     section.c   ... what was gathered, on its way as batches
+ *     marks.c     ... which batch all that was acknowledged is in
+ *     fill.c      ... and of copies of replicas
+ *     scrub.c     ... and when all is compared once more
+ *     offer.c     ... of which the other site is asked first what it has of them: round.h
+ *     put_back.c  ... and when others remember more of this site than it has
+ *     rest.c      ... how far, where there is no traffic
+ *     readers.c   the tails of nodes' logs
  */
 #ifndef ORBLOOM_LINK_PRIVATE_H
 #define ORBLOOM_LINK_PRIVATE_H
@@ -43,8 +45,8 @@
 #include "link/ages.h"
 #include "link/counters.h"
 #include "link/link.h"
-#include "link/received.h"
-#include "link/sent.h"
+#include "link/received/received.h"
+#include "link/sent/sent.h"
 #include "map/document_cache.h"
 #include "proto/codec.h"
 #include "site/batch.h"

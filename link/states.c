@@ -6,8 +6,8 @@
 #include "base/heap.h"
 #include "base/link_ring.h"
 #include "base/token_bucket.h"
-#include "link/evidence.h"
 #include "link/private.h"
+#include "link/received/evidence.h"
 #include "link/state_board.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* Whose evidence coordinators are told when there is more of it than goes with one question. */
 #include "base/heap.h"
-#include "link/evidence.h"
 #include "link/private.h"
+#include "link/received/evidence.h"
 #include "link/states.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* What is offered of a stretch of a copy, and what is dropped of it: nothing that the other site
  * lacks, whatever either of them has. */
 #include "link/link.h"
-#include "link/round.h"
+#include "link/sent/round.h"
 #include "log/run_digest.h"
 #include "tests/support/random.h"
 

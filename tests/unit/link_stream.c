@@ -1,6 +1,6 @@
 /* Keys travel from one site to another: two sites of three nodes each, with real nodes, routers'
  * cores and links, and a network between them that is late, cut, and loses what is on it. */
-#include "link/way.h"
+#include "link/sent/way.h"
 #include "node/private.h"
 #include "site/batch.h"
 #include "tests/unit/link_streams.h"

@@ -1,5 +1,5 @@
 /* How much of a stream is under way, by lines of several speeds. */
-#include "link/way.h"
+#include "link/sent/way.h"
 #include "site/batch.h"
 
 #include <criterion/criterion.h>

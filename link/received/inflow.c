@@ -4,8 +4,8 @@
  * (places.c) that of another link. */
 #include "base/heap.h"
 #include "base/mutant.h"
-#include "link/evidence.h"
 #include "link/private.h"
+#include "link/received/evidence.h"
 #include "link/spread.h"
 #include "site/batch.h"
 

@@ -9,8 +9,8 @@
  * Errors:  none.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_LINK_WAY_H
-#define ORBLOOM_LINK_WAY_H
+#ifndef ORBLOOM_LINK_SENT_WAY_H
+#define ORBLOOM_LINK_SENT_WAY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* What is heard of fenced sets is kept with its time. A mark or copy that began at some time proves
  * what had been heard before that; so whoever asks for marks, or copies, need not know of sets.
  * They are kept short, as most of 32 places are empty, and shared. */
-#include "link/evidence.h"
+#include "link/received/evidence.h"
 
 #include "base/heap.h"
 #include "link/private.h"

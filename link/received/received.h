@@ -1,14 +1,14 @@
 /* received.h - what the files of a link share about streams that are received; no one else includes
  * it. What they are is said in link.h, and which file does what in private.h.
  */
-#ifndef ORBLOOM_LINK_RECEIVED_H
-#define ORBLOOM_LINK_RECEIVED_H
+#ifndef ORBLOOM_LINK_RECEIVED_RECEIVED_H
+#define ORBLOOM_LINK_RECEIVED_RECEIVED_H
 
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/number_table.h"
 #include "link/link.h"
-#include "link/pace.h"
+#include "link/sent/pace.h"
 #include "map/document.h"
 #include "proto/codec.h"
 #include "site/batch.h"

@@ -2,15 +2,15 @@
  * these are read from; no one else includes it. What they are is said in link.h, and which file
  * does what in private.h.
  */
-#ifndef ORBLOOM_LINK_SENT_H
-#define ORBLOOM_LINK_SENT_H
+#ifndef ORBLOOM_LINK_SENT_SENT_H
+#define ORBLOOM_LINK_SENT_SENT_H
 
 #include "base/buffer.h"
 #include "base/number_table.h"
 #include "link/link.h"
-#include "link/pace.h"
-#include "link/round.h"
-#include "link/way.h"
+#include "link/sent/pace.h"
+#include "link/sent/round.h"
+#include "link/sent/way.h"
 #include "map/document_cache.h"
 #include "proto/codec.h"
 #include "site/batch.h"

@@ -1,5 +1,5 @@
 /* What is offered of a stretch of a copy, and what is dropped of it. */
-#include "link/round.h"
+#include "link/sent/round.h"
 
 #include "base/heap.h"
 #include "base/mutant.h"

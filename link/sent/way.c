@@ -1,4 +1,4 @@
-#include "link/way.h"
+#include "link/sent/way.h"
 
 #include "site/batch.h"
 

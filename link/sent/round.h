@@ -18,8 +18,8 @@
  * Owner:   round_clear()
  * Threads: none.
  */
-#ifndef ORBLOOM_LINK_ROUND_H
-#define ORBLOOM_LINK_ROUND_H
+#ifndef ORBLOOM_LINK_SENT_ROUND_H
+#define ORBLOOM_LINK_SENT_ROUND_H
 
 #include "base/status.h"
 #include "proto/site/message.h"

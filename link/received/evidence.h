@@ -19,8 +19,8 @@
  * Owner:   of an inflow's evidence the inflow.
  * Threads: none.
  */
-#ifndef ORBLOOM_LINK_EVIDENCE_H
-#define ORBLOOM_LINK_EVIDENCE_H
+#ifndef ORBLOOM_LINK_RECEIVED_EVIDENCE_H
+#define ORBLOOM_LINK_RECEIVED_EVIDENCE_H
 
 #include "link/link.h"
 #include "proto/codec.h"
