@@ -261,7 +261,7 @@ $(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o \
     $(call objects,$(addprefix tests/support/,fuzz_loop.c fuzz_input.c fuzz_fields.c log_samples.c) $(SRC_disk)) \
     $(call archives,cli client_core resp site proto map filter log base)
 	$(link)
-$(BUILD)/tests/fuzz/tls: $(call objects,lib/runtime/tls.c lib/runtime/file.c)
+$(BUILD)/tests/fuzz/tls: $(call objects,lib/runtime/tls/tls.c lib/runtime/file.c)
 $(FUZZ): LINK_LIBS = $(PURE_LIBS) $(if $(filter guided,$(VARIANT)), \
     $(shell $(CC) --print-file-name=libclang_rt.fuzzer_no_main-$(shell uname -m).a) -lstdc++)
 $(BUILD)/tests/fuzz/tls: LINK_LIBS += $(call libs,libssl libcrypto)

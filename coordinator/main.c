@@ -5,7 +5,7 @@
 #include "coordinator/store/sqlite/sqlite.h"
 #include "proto/gate.h"
 #include "runtime/audit_file.h"
-#include "runtime/tls.h"
+#include "runtime/tls/tls.h"
 
 static struct coordinator *coordinator;
 static struct store *store;

@@ -11,7 +11,7 @@
  *   report.c    what is told of the link: counters, and to which sites it is connected
  *   lag.c       ... and how far sites are from each other
  *   pause.c     what operators have paused
- *   ages.c      ... which routers of this site ask for, or how much of it others have: ages.h
+ *   ages.c      for routers here: how much of others' keys is here, or of ours there: ages.h
  *   confirms.c  ... which those then confirm
  *   received/   streams that are received
  *     inflow.c    batches applied in order, as far as all is here

@@ -5,7 +5,7 @@
 #include "router/resp/front.h"
 #include "router/router.h"
 #include "runtime/daemon.h"
-#include "runtime/tls.h"
+#include "runtime/tls/tls.h"
 
 struct router_settings {
     struct daemon_settings daemon; /* first: lib/runtime reads it */

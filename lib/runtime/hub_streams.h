@@ -23,7 +23,7 @@
 
 #include "base/span.h"
 #include "runtime/hub.h"
-#include "runtime/tls_source.h"
+#include "runtime/tls/source.h"
 
 #include <stdint.h>
 

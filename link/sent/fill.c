@@ -239,6 +239,7 @@ static bool begin_scrub(struct link *self, struct outflow *outflow, uint64_t now
             fill->group = group;
             fill->from = first_of(content, shard);
             fill->active = fill->scrubs = true;
+            offers_begin(outflow);
             return true;
         }
         scrub_did(outflow, now_us, true);

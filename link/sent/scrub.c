@@ -63,7 +63,6 @@ void scrub_tick(struct link *self, uint64_t now_us)
         self->scrubbed = first;
         first->scrub = (struct scrub){
             .due_us = first->scrub.due_us, .begun = true, .from = draw(self), .moved_us = now_us};
-        offers_begin(first);
     }
 }
 

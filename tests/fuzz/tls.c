@@ -8,7 +8,7 @@
  * client said, an end stays one, what has failed has a reason, answers are bounded, and all memory
  * is given back. Prints "N passed, N failed".
  */
-#include "runtime/tls.h"
+#include "runtime/tls/tls.h"
 
 #include "base/heap.h"
 #include "base/log.h"

@@ -1,7 +1,7 @@
 /* TLS between two pieces of memory: a client of OpenSSL's at the other end, and what is none. */
 #include "base/heap.h"
-#include "runtime/tls.h"
-#include "runtime/tls_source.h"
+#include "runtime/tls/source.h"
+#include "runtime/tls/tls.h"
 #include "tests/support/certificates.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* OpenSSL between two pieces of memory: it reads what a call has brought and writes into the buffer
  * that the call has named, by a BIO of our own. A BIO_s_mem would keep the room that it once needed
  * with each idle connection. */
-#include "runtime/tls.h"
+#include "runtime/tls/tls.h"
 
 #include "base/heap.h"
 #include "base/log.h"

@@ -12,8 +12,8 @@
  * who read or created destroys. Connections keep what they need of an identity. Threads: one at a
  * time for each connection.
  */
-#ifndef ORBLOOM_RUNTIME_TLS_H
-#define ORBLOOM_RUNTIME_TLS_H
+#ifndef ORBLOOM_RUNTIME_TLS_TLS_H
+#define ORBLOOM_RUNTIME_TLS_TLS_H
 
 #include "base/buffer.h"
 #include "base/span.h"

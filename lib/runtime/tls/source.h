@@ -1,4 +1,4 @@
-/* tls_source.h - certificates in files that change: renewed by rename, or behind a symbolic link.
+/* source.h - certificates in files that change: renewed by rename, or behind a symbolic link.
  *
  * Bad ones never take the place of good ones: neither those that can't be read, nor one that has
  * expired or is not valid yet that of one which clients accept. Such a one is taken where there is
@@ -11,7 +11,7 @@
 #ifndef ORBLOOM_RUNTIME_TLS_SOURCE_H
 #define ORBLOOM_RUNTIME_TLS_SOURCE_H
 
-#include "runtime/tls.h"
+#include "runtime/tls/tls.h"
 
 #include <sys/types.h>
 #include <time.h>

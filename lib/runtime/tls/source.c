@@ -1,7 +1,7 @@
 /* A file is taken for another one by what stat() tells, which follows links: so a link that is
  * turned elsewhere counts, too. It is looked at before it is read: what is written meanwhile shows
  * at the next look. */
-#include "runtime/tls_source.h"
+#include "runtime/tls/source.h"
 
 #include "base/log.h"
 
