@@ -43,12 +43,11 @@ struct sites_settings {
     bool drops_first;                /* ... once it has dropped what it had kept */
     uint32_t outcast; /* ... that is cut off, removed at once though it lives, and added again */
     bool orphan;      /* ... or drops the filter for all sites, by then none of them */
-    bool drops;       /* the filter is dropped at all sites, and another one of its name made */
     uint32_t burner;  /* ... whose processes die for good, and that is removed at once */
     bool goes_back[SITES_MAX];  /* ... which is put back to an older copy as a whole, two at once */
     bool to_nothing[SITES_MAX]; /* ... or to nothing */
-    uint64_t
-        struck_us; /* mean time between two faults while such a one, or all, join anew; 0: none */
+    bool drops;         /* the filter is dropped at all sites, and another one of its name made */
+    uint64_t struck_us; /* mean time between two faults as sites join anew; 0: none */
 };
 
 /* All of it but what each cluster has; before there are any. */
