@@ -174,6 +174,12 @@ static inline uint64_t least(uint64_t a, uint64_t b)
  * another site. */
 bool strand_is_from(const struct strand *strand, const struct peer *from);
 
+/* Has the other side, which dialed it, closed it? What went by it may still be on its way. */
+static inline bool strand_is_closed(const struct strand *strand)
+{
+    return strand->ends && strand->link == 0;
+}
+
 /* Whose connection that is, and which of them. NULL: nobody has greeted us by it. */
 struct channel *channel_of_request(struct link *self, const struct peer *from,
                                    uint32_t *connection);

@@ -88,14 +88,17 @@ void strand_forget(struct link *self, struct channel *channel, uint32_t connecti
 void strands_sweep(struct link *self, uint64_t now_us, struct channel *channel)
 {
     for (uint32_t i = 1; channel->number != 0 && i < SITE_MAX_CONNECTIONS; i++) {
-        if (is_open(channel, i)) {
-            if (now_us - channel->strands[i].heard_us > LINK_SILENT_US) {
+        struct strand *strand = &channel->strands[i];
+        bool closed = strand_is_closed(strand);
+
+        if (is_open(channel, i) && now_us - strand->heard_us <= LINK_SILENT_US) {
+            self->counters[LINK_site_connections] += !closed;
+        } else if (is_open(channel, i)) {
+            if (!closed) {
                 log_line(LOG_WARN, "a connection to a link of site %s is silent (%u)",
                          channel_site(self, channel), i);
-                strand_forget(self, channel, i);
-            } else {
-                self->counters[LINK_site_connections]++;
             }
+            strand_forget(self, channel, i);
         }
     }
 }
@@ -110,7 +113,7 @@ void strands_tell(const struct link *self, struct channel *channel, struct site_
 
 static uint32_t wanted(const struct link *self, struct channel *channel)
 {
-    if (channel_is_spare(self, channel) || !(channel->wants || is_crowded(self, channel))) {
+    if (!channel->wants && !is_crowded(self, channel)) {
         return 1;
     }
     return (uint32_t)least(self->config.connections,
@@ -249,15 +252,26 @@ static struct channel *dialing_channel(struct link *self, uint32_t peer, uint64_
     return newest;
 }
 
-/* It may have been that of another one, or have another number by now. */
+/* It may have been that of another one, of another site too, or have another number by now. */
 static void forget_former(struct link *self, const struct channel *channel, uint32_t connection,
                           const struct peer *from)
 {
-    uint32_t former = 0;
-    struct channel *owner = channel_of_request(self, from, &former);
+    for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
+        struct channel *owner = &self->channels[i];
 
-    if (owner != NULL && former != 0 && (owner != channel || former != connection)) {
-        strand_forget(self, owner, former);
+        for (uint32_t k = 1; owner->number != 0 && k < SITE_MAX_CONNECTIONS; k++) {
+            if (strand_is_from(&owner->strands[k], from) && (owner != channel || k != connection)) {
+                strand_forget(self, owner, k);
+            }
+        }
+    }
+}
+
+/* What went by it is there, or on its way: it is named until that is applied. */
+static void let_go(struct channel *channel, uint32_t connection)
+{
+    if (is_open(channel, connection)) {
+        channel->strands[connection].ends = true;
     }
 }
 
@@ -275,8 +289,9 @@ static void take_greeting(struct link *self, uint64_t now_us, uint32_t peer,
     forget_former(self, channel, hello->connection, from);
     if (hello->wants_connections) {
         take(self, now_us, channel, hello->connection, from, 0);
+        channel->strands[hello->connection].ends = false;
     } else {
-        strand_forget(self, channel, hello->connection);
+        let_go(channel, hello->connection);
     }
     answer = greeting(self, hello->connection, hello->wants_connections, true, frame->correlation);
     (void)channel_send(self, &towards, &answer);

@@ -138,7 +138,7 @@ static bool send_word(struct link *self, const struct outflow *outflow)
 
     frame.body.site_batch.connections = gone == 1 ? 0 : gone;
     for (uint32_t i = 0; i < SITE_MAX_CONNECTIONS; i++) {
-        if ((gone >> i & 1) != 0) {
+        if ((gone >> i & 1) != 0 && !strand_is_closed(&channel->strands[i])) {
             sent |= channel_send_by(self, channel, i, &frame);
         }
     }
@@ -358,12 +358,14 @@ void outflow_on_applied(struct link *self, uint64_t now_us, struct channel *chan
                         const struct site_applied *message)
 {
     struct outflow *outflow = outflow_of(self, channel, message->stream);
+    uint64_t left;
     size_t count;
 
     if (outflow == NULL) {
         return;
     }
-    if (message->number < outflow->applied || message->number > outflow->number) {
+    left = outflow->number - (outflow->kept.size > 0);
+    if (message->number < outflow->applied || message->number > left) {
         outflow_close(self, outflow, STATUS_MALFORMED, "more was applied than was sent");
         return;
     }

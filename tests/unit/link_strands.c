@@ -3,6 +3,8 @@
 #include "link/private.h"
 #include "tests/unit/link_streams.h"
 
+#include <stdio.h>
+
 TestSuite(link_strands, .timeout = 120);
 
 enum { SEVERAL = 4, FAR_US = 120000, LATE_US = 300000 };
@@ -199,6 +201,40 @@ Test(link_strands, nothing_is_lost_when_one_is_closed)
     cr_assert_gt(pair->batches[1], 10, "they are used to the end");
     site_pair_run(pair, 2 * SECOND);
     expect_added();
+    cr_assert_eq(closed(), 0);
+    end();
+}
+
+/* What went by it before it was closed comes later than what goes by the first one since. */
+Test(link_strands, nothing_is_lost_when_a_slow_one_is_closed)
+{
+    begin_with(2, 2);
+    crowd();
+    site_pair_run(pair, SECOND);
+    cr_assert_eq(opened(), 2);
+    eu()->config.crowd = us()->config.crowd = 1 << 20; /* One is enough now. */
+    pair->late_us[1] = LATE_US;
+    for (int i = 0; i < 12; i++) {
+        add_more(60000);
+    }
+    cr_assert_eq(opened(), 1);
+    site_pair_run(pair, 2 * SECOND);
+    expect_added();
+    cr_assert_eq(closed(), 0);
+    end();
+}
+
+/* Streams may stay with the channel that was there first. */
+Test(link_strands, there_are_several_too_where_both_sides_dial)
+{
+    begin_with(SEVERAL, SEVERAL);
+    crowd();
+    (void)snprintf(us()->config.peers[0].endpoint, sizeof us()->config.peers[0].endpoint,
+                   "tcp://us:7420");
+    for (int i = 0; i < 20; i++) {
+        add_more(50000);
+    }
+    cr_assert_gt(counter(EU, "site_connections"), 0);
     cr_assert_eq(closed(), 0);
     end();
 }
@@ -471,5 +507,34 @@ Test(link_strands, a_batch_that_comes_twice_ends_its_stream)
     crowd();
     site_pair_run(pair, 12 * SECOND);
     expect_added();
+    end();
+}
+
+static enum status take_nothing(void *context, const struct peer *to, struct span bytes)
+{
+    (void)context;
+    (void)to;
+    (void)bytes;
+    return STATUS_UNAVAILABLE;
+}
+
+/* It has a number, and has not left. */
+Test(link_strands, what_was_not_sent_cannot_be_applied)
+{
+    const struct outflow *outflow;
+    struct frame frame = {.kind = FRAME_SITE_APPLIED};
+
+    begin_with(1, 1);
+    outflow = TAILQ_FIRST(&us()->outflows);
+    us()->outer.reply = take_nothing;
+    make_keys(7, one_keys, BATCH);
+    site_pair_add(pair, US, ALL, one_keys, BATCH);
+    site_pair_run(pair, 300000);
+    cr_assert_gt(outflow->kept.size, 0);
+    frame.body.site_applied = (struct site_applied){
+        .stream = outflow->stream, .number = outflow->number, .room = 1 << 20};
+    site_pair_say(pair, 0, &frame);
+    site_pair_run(pair, 400000);
+    cr_assert_eq(counter(US, "site_closed_total"), 1);
     end();
 }
