@@ -67,6 +67,12 @@ static void start(void)
 {
     playground_start(&playground, &(struct playground_plan){.nodes = 1, .sites = 2});
     lay_line();
+    playground_configure(&playground, "site-2/link", "site_connections = \"4\";\n");
+}
+
+static void want_several(void)
+{
+    playground_configure(&playground, "site-1/link", "site_connections = \"4\";\n");
 }
 
 static void stop(void)
@@ -143,6 +149,7 @@ static void begin_copy(void)
 
 Test(site_connections, a_copy_goes_by_several_and_on_when_some_break)
 {
+    want_several();
     begin_copy();
     playground_wait_counter(&playground, "site-1/link", "site_connections", 3);
     for (size_t i = 1; i <= 3; i++) {
@@ -158,6 +165,7 @@ Test(site_connections, a_copy_goes_by_several_and_on_when_some_break)
 /* The first one, and all the others with it. */
 Test(site_connections, a_copy_goes_on_when_all_break)
 {
+    want_several();
     begin_copy();
     playground_wait_counter(&playground, "site-2/link", "site_connections", 3);
     wiretap_break(&line, 4);

@@ -465,6 +465,15 @@ static void note_several(struct sites *sites, const struct sites_op *op, uint32_
     }
 }
 
+/* Is it the other one's, too? Who is removed while only it counted may take that along. */
+static bool is_of_each(const struct sites *sites, const struct sites_op *op,
+                       const struct site *other)
+{
+    return !is_of_before(op, other) && !is_gone_by(other, op->site) &&
+           !is_gone_by(op->site, other) && /* which it may not have heard */
+           (op->site->number != sites->settings.outcast || counts(op, other));
+}
+
 static void note_each(struct sites *sites, const struct sites_op *op, uint32_t key)
 {
     struct sites_record *self = record_of(sites, op->filter);
@@ -477,7 +486,7 @@ static void note_each(struct sites *sites, const struct sites_op *op, uint32_t k
         }
     }
     for (uint32_t i = 0; i < sites->count && self->has[key] != 0; i++) {
-        if (!is_of_before(op, &sites->items[i]) && !is_gone_by(&sites->items[i], op->site)) {
+        if (is_of_each(sites, op, &sites->items[i])) {
             note(&self->each_us[i][key], sites);
         }
     }
