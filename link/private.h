@@ -14,6 +14,7 @@
  *   ages.c      for routers here: how much of others' keys is here, or of ours there: ages.h
  *   confirms.c  ... which those then confirm
  *   received/   streams that are received
+ *     wanted.c    which there are
  *     inflow.c    batches applied in order, as far as all is here
  *     arrival.c   ... each of them
  *     places.c    ... and how far that is, as this site's nodes remember it

@@ -278,10 +278,13 @@ bool inflow_lasts(struct inflow *inflow);
 /* The stream ends, which is said, and is begun anew. */
 void inflow_close(struct link *self, struct inflow *inflow, enum status status, const char *cause);
 
+/* It goes once the router owes it nothing. */
+void inflow_drop(struct link *self, struct inflow *inflow);
+
 /* All that the source has is copied once more, whatever of it is here: see inflow_evidence. */
 void inflow_copy_anew(struct link *self, struct inflow *inflow);
 
-/* A tick looks through the documents: each is wanted, then what was not is dropped. */
+/* A tick looks through the documents: each is wanted, then what was not is dropped: wanted.c. */
 void inflow_want(struct link *self, const struct inflow_wish *wish);
 void inflows_sweep(struct link *self);
 
