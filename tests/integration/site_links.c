@@ -411,6 +411,7 @@ Test(site_links, a_further_connection_is_held_to_what_it_is_for)
     struct stranger other;
     struct frame answer;
 
+    playground_configure(&playground, "site-1/link", "site_connections = \"4\";\n");
     stranger_open_curve(&first, gate, &keys[1], keys[0].public);
     stranger_open_curve(&other, gate, &keys[1], keys[0].public);
     greet_by(&other, 1, 5);
