@@ -1,5 +1,6 @@
 #include "tests/sim/sim_show.h"
 
+#include "site/batch.h"
 #include "tests/sim/sim.h"
 
 #include <inttypes.h>
@@ -79,6 +80,58 @@ static void show_client(const struct frame *frame, char *text)
                    reply->count > 0 ? reply->absent[0] : 0, reply->message);
 }
 
+static void show_batch(const struct site_batch_message *message, char *text)
+{
+    struct site_batch batch = {0};
+    bool told = message->batch.size > 0 && site_batch_open(message->batch, &batch) == STATUS_OK;
+
+    (void)snprintf(text, SHOW_TEXT_BYTES,
+                   "batch %" PRIu64 " of %04x, %u keys, %u cursors, flags %u%s, connections %x",
+                   message->number, (unsigned)(message->stream & 0xffff), batch.nkeys,
+                   batch.ncursors, batch.flags, told ? "" : ", nothing", message->connections);
+}
+
+/* Between links of two sites. */
+static void show_link(const struct frame *frame, char *text)
+{
+    const struct site_hello *hello = &frame->body.site_hello;
+    const struct site_open *opened = &frame->body.site_open;
+    const struct site_applied *applied = &frame->body.site_applied;
+    const struct site_mark *mark = &frame->body.site_mark;
+    const struct site_marked *marked = &frame->body.site_marked;
+    const struct site_close *closed = &frame->body.site_close;
+
+    if (frame->kind == FRAME_SITE_HELLO) {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "hello %u%s, %zu logs, %zu busy, %u streams",
+                       hello->connection, hello->answer ? " back" : "", hello->nlogs, hello->nbusy,
+                       hello->streams);
+    } else if (frame->kind == FRAME_SITE_OPEN) {
+        (void)snprintf(text, SHOW_TEXT_BYTES,
+                       "open %04x, life %" PRIu64 " for life %" PRIu64 ", %zu sources",
+                       (unsigned)(opened->stream & 0xffff), opened->source_life.number,
+                       opened->own_life.number, opened->nsources);
+    } else if (frame->kind == FRAME_SITE_BATCH) {
+        show_batch(&frame->body.site_batch, text);
+    } else if (frame->kind == FRAME_SITE_APPLIED) {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "applied %" PRIu64 " of %04x", applied->number,
+                       (unsigned)(applied->stream & 0xffff));
+    } else if (frame->kind == FRAME_SITE_MARK) {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "mark %" PRIu64 " of %04x?", mark->mark,
+                       (unsigned)(mark->stream & 0xffff));
+    } else if (frame->kind == FRAME_SITE_MARKED) {
+        (void)snprintf(text, SHOW_TEXT_BYTES,
+                       "mark %" PRIu64 " of %04x: batch %" PRIu64 ", %zu ends, %zu boots",
+                       marked->mark, (unsigned)(marked->stream & 0xffff), marked->number,
+                       marked->nends, marked->nboots);
+    } else if (frame->kind == FRAME_SITE_CLOSE) {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "close %04x %s: %.100s",
+                       (unsigned)(closed->stream & 0xffff), status_code(closed->status),
+                       closed->message);
+    } else {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "frame of kind %d", (int)frame->kind);
+    }
+}
+
 /* Kinds between processes of the cluster that carry documents or fences. */
 static void show_control(const struct frame *frame, char *text)
 {
@@ -113,7 +166,7 @@ static void show_control(const struct frame *frame, char *text)
                        status_code(frame->body.admin_reply.status),
                        frame->body.admin_reply.message);
     } else {
-        (void)snprintf(text, SHOW_TEXT_BYTES, "frame of kind %d", (int)frame->kind);
+        show_link(frame, text);
     }
 }
 
