@@ -44,17 +44,6 @@ static void find_received(const struct link *self, uint64_t filter_id, struct re
     }
 }
 
-/* LINK_MAX_SITES: this link does not speak with that one. */
-static uint32_t peer_of(const struct link *self, const struct site_id *id)
-{
-    for (uint32_t peer = 0; peer < self->config.npeers; peer++) {
-        if (site_id_equal(&self->config.peers[peer].id, id)) {
-            return peer;
-        }
-    }
-    return LINK_MAX_SITES;
-}
-
 /* ---- telling ---- */
 
 /* The document may be newer than what the last sweep has found. */
@@ -160,7 +149,7 @@ static void tell_others(const struct link *self, const struct age_question *ques
     find_received(self, question->filter_id, &received);
     for (uint32_t i = 0; i < set->count; i++) {
         const struct site_entry *site = &set->entries[i];
-        uint32_t peer = peer_of(self, &site->id);
+        uint32_t peer = site_peer_of(self, &site->id);
         struct inflow *inflow = peer < LINK_MAX_SITES ? received.from[peer] : NULL;
 
         if (i == set->own || site->state == SITE_GONE) {
@@ -342,7 +331,7 @@ static void ask_others(struct link *self, uint64_t now_us, struct age_question *
     set = document_sites(&entry->document);
     for (uint32_t i = 0; i < set->count && !question->lost; i++) {
         const struct site_entry *site = &set->entries[i];
-        uint32_t peer = peer_of(self, &site->id);
+        uint32_t peer = site_peer_of(self, &site->id);
         struct confirm_asked *asked = &question->asked[peer < LINK_MAX_SITES ? peer : 0];
 
         if (peer == LINK_MAX_SITES || site->state == SITE_GONE || asked->confirmed) {

@@ -34,3 +34,13 @@ const struct site_entry *site_filter_peer(const struct link *self,
 
     return other != NULL && other->state != SITE_GONE ? other : NULL;
 }
+
+uint32_t site_peer_of(const struct link *self, const struct site_id *id)
+{
+    for (uint32_t peer = 0; peer < self->config.npeers; peer++) {
+        if (site_id_equal(&self->config.peers[peer].id, id)) {
+            return peer;
+        }
+    }
+    return LINK_MAX_SITES;
+}

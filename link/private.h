@@ -311,6 +311,9 @@ const struct document_entry *site_filter_of(const struct link *self, const struc
 const struct site_entry *site_filter_peer(const struct link *self,
                                           const struct document_entry *entry, uint32_t peer);
 
+/* LINK_MAX_SITES: this link does not speak with that one. */
+uint32_t site_peer_of(const struct link *self, const struct site_id *id);
+
 /* ---- shared.c ---- */
 
 /* Is the filter in both sites, in these lives, by the document? STATUS_NOT_FOUND: not in both;

@@ -43,7 +43,7 @@ void marked_void(struct inflow *inflow)
     marked_fini(inflow);
     marked->applied = marked->confirming = marked->confirmed = marked->vouched = 0;
     marked->reached = marked->proving = marked->proved = 0;
-    marked->confirming_us = marked->vouched_us = 0;
+    marked->unvouched = marked->confirming_us = marked->vouched_us = 0;
     vouched_void(inflow);
     inflow->evidence = (struct inflow_evidence){0};
 }
@@ -215,6 +215,9 @@ void inflow_on_marked(struct link *self, struct channel *channel, const struct s
         inflow_close(self, inflow, STATUS_NOMEM, "out of memory");
     } else if (status == STATUS_OK) {
         vouched_take(inflow, message);
+        if (!message->vouched && message->mark > inflow->marked.unvouched) {
+            inflow->marked.unvouched = message->mark;
+        }
     }
 }
 
@@ -321,7 +324,8 @@ void marked_confirmed(struct inflow *inflow, const struct router_ends_told *told
         marked->confirmed = marked->confirming;
         inflow->evidence.noted_us = marked->confirming_us;
     }
-    if (marked->confirming > marked->vouched && vouched_has_all(inflow, told)) {
+    if (marked->confirming > marked->vouched && marked->confirming > marked->unvouched &&
+        vouched_has_all(inflow, told)) {
         marked->vouched = marked->confirming;
         marked->vouched_us = marked->confirming_us;
     }

@@ -165,7 +165,8 @@ struct marked {
     uint64_t confirming;    /* ... of the one that nodes are asked for their boots for ... */
     uint64_t confirming_us; /* ... and when that was begun ... */
     uint64_t confirmed;     /* ... and of the one that counts for more */
-    uint64_t vouched;       /* ... for bounded checks, too */
+    uint64_t unvouched;     /* of the newest whose logs some further site does not know ... */
+    uint64_t vouched;       /* ... and of the one that counts for bounded checks, too ... */
     uint64_t vouched_us;    /* ... and when that was begun */
 
     uint64_t reached; /* so many marks, and ends that came with questions, were found applied ... */
@@ -350,6 +351,10 @@ void vouched_take(struct inflow *inflow, const struct site_marked *message);
 
 /* Does the source know all of these nodes of this site in the boots that they have told? */
 bool vouched_has_all(const struct inflow *inflow, const struct router_ends_told *told);
+
+/* Do all sites of the set but the one that is sent to know the logs whose ends are told? */
+bool vouched_by_others(struct link *self, uint64_t now_us, const struct outflow *outflow,
+                       const struct site_marked *message);
 void vouched_void(struct inflow *inflow);
 void vouched_fini(struct inflow *inflow);
 

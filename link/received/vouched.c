@@ -4,11 +4,19 @@
  * not of these logs, the stream does not begin (put_back.c). So who goes on from a log in its
  * present boot vouches that nothing is missing in it, and says so with each mark that it answers;
  * who has no place at all could not tell. Only what is vouched for by all others counts for bounded
- * checks: "absent" then means, at no site before, this one included. */
+ * checks: "absent" then means, at no site before, this one included.
+ *
+ * A third site asks the one that was put back, and it alone, for what that has acknowledged; and
+ * may have been cut off itself while those keys came to the second one. So a mark also says whether
+ * all further sites have vouched for the logs whose ends it tells, and counts for bounded checks
+ * only if they have. Where they have not, marks of theirs are asked for: as each boot has to be
+ * vouched for once, that is soon over. */
 #include "base/mutant.h"
 #include "link/private.h"
 
 #include <string.h>
+
+enum { WANTED_US = 1000000 }; /* marks of a site that does not vouch yet */
 
 /* ---- told ---- */
 
@@ -60,13 +68,12 @@ void vouched_take(struct inflow *inflow, const struct site_marked *message)
     }
 }
 
-static bool has(const struct vouched *vouched, const struct router_end *end)
+static bool has(const struct vouched *vouched, uint32_t node, uint64_t incarnation, uint64_t boot)
 {
     for (size_t i = 0; i < vouched->count; i++) {
         const struct site_boot *one = &vouched->boots[i];
 
-        if (one->node == end->node && one->incarnation == end->incarnation &&
-            one->boot == end->boot) {
+        if (one->node == node && one->incarnation == incarnation && one->boot == boot) {
             return true;
         }
     }
@@ -76,11 +83,57 @@ static bool has(const struct vouched *vouched, const struct router_end *end)
 bool vouched_has_all(const struct inflow *inflow, const struct router_ends_told *told)
 {
     for (size_t i = 0; i < told->count; i++) {
-        if (!has(&inflow->vouched, &told->ends[i]) && !MUTANT(SITE_UNVOUCHED)) {
+        const struct router_end *end = &told->ends[i];
+
+        if (!has(&inflow->vouched, end->node, end->incarnation, end->boot) &&
+            !MUTANT(SITE_UNVOUCHED)) {
             return false;
         }
     }
     return true;
+}
+
+/* ---- told on ---- */
+
+static bool has_logs(const struct inflow *inflow, const struct site_source *ends, size_t nends)
+{
+    for (size_t i = 0; i < nends; i++) {
+        if (!has(&inflow->vouched, ends[i].node, ends[i].incarnation, ends[i].boot)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does that site? Where it does not it is asked for a mark, with which it tells what it knows. */
+static bool site_vouches(struct link *self, uint64_t now_us, uint64_t filter_id, uint32_t peer,
+                         const struct site_marked *message)
+{
+    struct inflow *inflow = peer < LINK_MAX_SITES ? inflow_find(self, filter_id, peer) : NULL;
+    bool vouches = inflow != NULL && has_logs(inflow, message->ends, message->nends);
+
+    if (inflow != NULL && !vouches) {
+        marked_want(inflow, now_us + WANTED_US, true);
+    }
+    return vouches;
+}
+
+bool vouched_by_others(struct link *self, uint64_t now_us, const struct outflow *outflow,
+                       const struct site_marked *message)
+{
+    const struct document_entry *entry = outflow_document(self, outflow);
+    const struct site_set *set = entry != NULL ? document_sites(&entry->document) : NULL;
+    bool all = set != NULL;
+
+    for (uint32_t i = 0; set != NULL && i < set->count; i++) {
+        const struct site_entry *site = &set->entries[i];
+        uint32_t peer = site_peer_of(self, &site->id);
+
+        if (i != set->own && site->state != SITE_GONE && peer != outflow->peer) {
+            all &= site_vouches(self, now_us, outflow->filter_id, peer, message);
+        }
+    }
+    return all || MUTANT(SITE_VOUCHED_BY_ONE);
 }
 
 void vouched_void(struct inflow *inflow)

@@ -204,7 +204,8 @@ static void await_section(struct outflow *outflow, struct outmark *mark)
     outflow->flush_now |= outflow->npending > 0;
 }
 
-static void answer_mark(struct link *self, struct outflow *outflow, struct outmark *mark)
+static void answer_mark(struct link *self, uint64_t now_us, struct outflow *outflow,
+                        struct outmark *mark)
 {
     struct channel *channel = channel_find(self, outflow->channel);
     struct frame frame = {
@@ -217,8 +218,10 @@ static void answer_mark(struct link *self, struct outflow *outflow, struct outma
                              .ends = mark->passed,
                              .nends = mark->npassed},
     };
+    struct site_marked *message = &frame.body.site_marked;
 
-    vouched_fill(self, outflow, &frame.body.site_marked);
+    vouched_fill(self, outflow, message);
+    message->vouched = vouched_by_others(self, now_us, outflow, message);
     if (channel != NULL && channel_send(self, channel, &frame)) {
         link_count(self, LINK_site_marks_total, 1);
         mark->used = false;
@@ -286,7 +289,7 @@ void outmarks_read(struct link *self, uint64_t now_us, struct outflow *outflow)
     }
 }
 
-void outmarks_answer(struct link *self, struct outflow *outflow)
+void outmarks_answer(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
     for (size_t i = 0; i < OUTFLOW_ALL_MARKS; i++) {
         struct outmark *mark = &outflow->marks[i];
@@ -298,7 +301,7 @@ void outmarks_answer(struct link *self, struct outflow *outflow)
         if (i == OUTFLOW_OWN) {
             mark->told = self->ends_news = true;
         } else {
-            answer_mark(self, outflow, mark);
+            answer_mark(self, now_us, outflow, mark);
         }
     }
 }

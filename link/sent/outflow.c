@@ -609,7 +609,7 @@ static void serve(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
     outmarks_read(self, now_us, outflow);
     section_flush(self, now_us, outflow); /* What marks wait for leaves at once. */
-    outmarks_answer(self, outflow);
+    outmarks_answer(self, now_us, outflow);
     fill_turn(self, now_us, outflow);
     section_say_alive(self, now_us, outflow);
 }

@@ -336,7 +336,7 @@ void outflow_on_applied(struct link *self, uint64_t now_us, struct channel *chan
 void outmarks_read(struct link *self, uint64_t now_us, struct outflow *outflow);
 
 /* Answer those of which all is sent. */
-void outmarks_answer(struct link *self, struct outflow *outflow);
+void outmarks_answer(struct link *self, uint64_t now_us, struct outflow *outflow);
 
 /* Somebody here is to ask that site whether all is there that is acknowledged here now: ends are
  * gathered after this, and told to who waits if the stream lasts. False: they can't be, or

@@ -140,6 +140,8 @@ struct site_marked {
     const struct site_boot *boots;
     size_t nboots;  /* at most DOCUMENT_MAX_NODES */
     bool boots_all; /* none is: nothing there could tell that one was put back */
+
+    bool vouched; /* every further site of the set knows the logs of `ends` in these boots */
 };
 
 struct site_close {

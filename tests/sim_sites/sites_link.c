@@ -243,6 +243,29 @@ void sites_link_release(struct sites_link *self)
     self->outer->sim->accept.off &= ~(UINT32_C(1) << self->outer->index);
 }
 
+static bool sends(const struct sites_link *self, uint64_t stream)
+{
+    const struct outflow *outflow;
+
+    TAILQ_FOREACH(outflow, &self->core->outflows, link)
+    {
+        if (outflow->stream == stream) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool any_sends(const struct site *site, uint64_t stream)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < site->nlinks; i++) {
+        any = any || (sites_link_lives(&site->links[i]) && sends(&site->links[i], stream));
+    }
+    return any;
+}
+
 bool sites_link_receives(const struct sites_link *self, const struct site *from)
 {
     const struct inflow *inflow;
@@ -250,7 +273,8 @@ bool sites_link_receives(const struct sites_link *self, const struct site *from)
 
     TAILQ_FOREACH(inflow, &self->core->inflows, link)
     {
-        any = any || (inflow->stream != 0 && inflow->peer == peer_of(self, from));
+        any = any || (inflow->stream != 0 && inflow->peer == peer_of(self, from) &&
+                      any_sends(from, inflow->stream));
     }
     return any;
 }

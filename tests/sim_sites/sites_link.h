@@ -44,8 +44,9 @@ bool sites_link_lives(const struct sites_link *self);
 void sites_link_hold(struct sites_link *self);
 void sites_link_release(struct sites_link *self);
 
-/* Is a stream of the filter open, from that site to this link? One that has ended again and again
- * is opened more and more seldom. */
+/* Is a stream of the filter open, from that site to this link, and do both sides know it? One that
+ * has ended again and again is opened more and more seldom; and one whose opening was lost is taken
+ * for open by the link that wants it for seconds. */
 bool sites_link_receives(const struct sites_link *self, const struct site *from);
 
 #endif

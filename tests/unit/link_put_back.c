@@ -130,6 +130,42 @@ Test(link_put_back, who_has_only_started_again_is_told_as_before)
     end();
 }
 
+static void set_third(enum site_state state)
+{
+    struct site_set *set = pair->sides[EU].document.content.sites;
+    struct site_entry entry = {.id = sample_site_id(AP), .life = {1, 10 + AP}, .state = state};
+
+    strcpy(entry.name, "ap");
+    if (state == SITE_GONE) {
+        set->entries[site_set_find(set, &entry.id) - set->entries].state = SITE_GONE;
+    } else {
+        cr_assert_eq(site_set_add(set, &entry), STATUS_OK);
+    }
+    document_epoch_advance(&pair->sides[EU].document);
+    site_pair_hand(pair, EU);
+}
+
+/* It may have been told what this site has not, and know that the one that is asked was put back.
+ * All but bounded checks goes on. */
+Test(link_put_back, where_a_third_site_knows_the_logs_or_not_is_asked_first)
+{
+    const struct inflow *inflow;
+    uint64_t at_us;
+
+    lose_openings = false;
+    begin_with(watch);
+    cr_assert(is_told_within(5 * SECOND));
+    set_third(SITE_COUNTED);
+    site_pair_run(pair, 3 * SECOND);
+    at_us = now();
+    cr_assert_not(is_told_within(10 * SECOND));
+    inflow = inflow_find(us(), SITE_PAIR_FILTER, 0);
+    cr_assert_gt(inflow->evidence.noted_us, at_us);
+    set_third(SITE_GONE);
+    cr_assert(is_told_within(10 * SECOND));
+    end();
+}
+
 static const struct filter_document *document_of_us(void)
 {
     return &document_cache_find(router_documents(us()->router), SITE_PAIR_FILTER)->document;
