@@ -380,7 +380,7 @@ static void take_proof(struct link *link, struct inflow *inflow)
     const struct inflow_evidence *evidence = &inflow->evidence;
     struct proof *self = inflow->proof;
 
-    marked_since(link, self, evidence->noted_us);
+    marked_since(link, self, evidence->known_us);
     if (evidence->whole_us != 0 && evidence->noted_us > evidence->whole_us) {
         copied_since(link, self, evidence->whole_us);
     }
@@ -439,7 +439,7 @@ void evidence_turn(struct link *self, uint64_t now_us)
 
 static bool is_news(const struct proof *self)
 {
-    return self != NULL && !self->told && self->marked != NULL;
+    return self != NULL && !self->told && (self->marked != NULL || self->compared != NULL);
 }
 
 static void make(struct link *self, struct inflow *inflow)

@@ -95,6 +95,7 @@ static void enter(struct link *self, struct inflow *inflow)
         marked->vouched = marked->marks.begun;
         marked->vouched_us = 0;
         inflow->evidence.marked_us = inflow->evidence.noted_us = 0;
+        inflow->evidence.known_us = 0;
     }
     marks_enter(&marked->marks, &scope);
 }
@@ -318,14 +319,17 @@ uint64_t marked_reach(struct inflow *inflow, const struct site_source *ends, siz
 void marked_confirmed(struct inflow *inflow, const struct router_ends_told *told)
 {
     struct marked *marked = &inflow->marked;
+    bool known = vouched_has_all(inflow, told);
 
     marked->proved = marked->proving;
     if (marked->confirming > marked->confirmed) {
         marked->confirmed = marked->confirming;
         inflow->evidence.noted_us = marked->confirming_us;
     }
-    if (marked->confirming > marked->vouched && marked->confirming > marked->unvouched &&
-        vouched_has_all(inflow, told)) {
+    if (known || MUTANT(SITE_DONE_UNVOUCHED)) {
+        inflow->evidence.known_us = inflow->evidence.noted_us;
+    }
+    if (marked->confirming > marked->vouched && marked->confirming > marked->unvouched && known) {
         marked->vouched = marked->confirming;
         marked->vouched_us = marked->confirming_us;
     }

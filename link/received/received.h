@@ -112,8 +112,12 @@ struct inflow_evidence {
 
     /* The same of this; and W replicas of each slot group here have noted up to where it is, in
      * which boots of the source's nodes, and after that R of them had the boots that they had
-     * before. So it may be told to others, and bounded checks may go by it. */
+     * before. So it may be told to others. */
     uint64_t noted_us;
+
+    /* The same of this; and the source knows those R nodes here as they are (vouched.c): of what
+     * was acknowledged here nothing is at the source that is not here. So the source may go. */
+    uint64_t known_us;
 };
 
 /* ... and in which of them the source knows them, as it has said with the last mark. */

@@ -14,7 +14,8 @@
  *   - counts; then all others copy all that it has, as their places are void;
  *   - says "absent" after a mark of each that has fenced that it counts.
  * With LEAVES a site leaves in order: the others are done with it when each has a mark of it, and of
- * all others, begun after it was known. None is done while it joins anew; who was put back does not
+ * all others, begun after it was known, by sites that go on with its own log as it is: so who knows
+ * that it was put back has said so. None is done while it joins anew; who was put back does not
  * leave before it counts again; and who was put back to before others were done with a leaver that is
  * gone is compared with those that are left.
  *
@@ -31,8 +32,10 @@
  *   DEAF            what tells that a site was put back is ignored while another one joins anew
  *   LAST_BOOT_ONLY  a folder knows no boots but its own: a place of another one is copied from
  *   HEALER_LEAVES   a site leaves while it joins anew
- * Wrong as it is built, with LEAVES: a site that was put back, which only the leaver knows (it has
- * places of it), may be done with that one before it is told.
+ *   DONE_UNKNOWN    a site is done with a leaver that knows it was put back, and has not said so
+ * Nobody promises what a site was put back behind when all that had it have left; nor is it noticed
+ * when it happens between the order to compare sites, which takes no places, and that: two put-backs
+ * beside one that leaves.
  *
  * One step here: what a quorum of a site does, a copy, and a judgement with what is sent then. A
  * life's counter is above all that ever were (site_life.pml has tags). A link forgets what it has
@@ -186,6 +189,11 @@ hidden byte i;
 
 #define NAMES(p, s)  (fenced[AT(p, s)] == life[s] && SAME_LIVES(p, s))
 #define COUNTS(p, s) (fenced[AT(p, s)] == life[s] && fenced_state[AT(p, s)] == COUNTED)
+#ifdef DONE_UNKNOWN
+#define IS_KNOWN_BY(s, p) true
+#else
+#define IS_KNOWN_BY(s, p) VOUCHES(s, p)
+#endif
 /* Of who counts here. */
 #define CONFIRMS(p, s) (fenced_state[AT(s, p)] != COUNTED || HAS_ALL(p, s))
 
@@ -341,7 +349,7 @@ inline put_back(s) {
     done[s] = 0;
     compared[s] = left == kept_left[s];
 #endif
-    gone = gone | (acknowledged & ~has[0] & ~has[1] & ~has[2]);
+    gone = gone | (acknowledged & ~has[0] & ~has[1] & ~(HERE(LEAVER) -> has[LEAVER] : 0));
     if
     :: put_backs_left == 0 -> forget_copies()
     :: else
@@ -427,7 +435,7 @@ end:
     /* ... begun after s knew of the leaving. */
     :: d_step {
         SENDS(s, p) && HAS_ALL(p, s) && p != LEAVER && state[p] != JOINING && !(done[p] & BIT(s)) &&
-            KNOWS_LEAVING(p, LEAVER) && KNOWS_LEAVING(s, LEAVER) ->
+            KNOWS_LEAVING(p, LEAVER) && KNOWS_LEAVING(s, LEAVER) && IS_KNOWN_BY(s, p) ->
         done[p] = done[p] | BIT(s)
     }
 #endif

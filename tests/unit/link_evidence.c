@@ -84,7 +84,7 @@ static void begin(void)
     }
     evidence_tick(link, 2 * SECOND);
     for (unsigned i = 0; i < FILTERS; i++) {
-        inflows[i].evidence.noted_us = 3 * SECOND;
+        inflows[i].evidence.noted_us = inflows[i].evidence.known_us = 3 * SECOND;
     }
     evidence_turn(link, 4 * SECOND);
     cr_assert(evidence_has_news(link));

@@ -99,9 +99,11 @@ Test(link_put_back, what_the_other_site_knows_gives_it_away)
 }
 
 /* A link that starts knows nothing of that. The other site knows the logs by boots that nodes have
- * no more, and does not vouch for these. */
+ * no more, and does not vouch for these: nor is it let go, as it has what is lost here. */
 Test(link_put_back, before_that_nothing_is_told)
 {
+    const struct inflow_evidence *evidence;
+
     begin_put_back();
     lose_openings = true;
     site_pair_link_stop(pair, US);
@@ -109,6 +111,9 @@ Test(link_put_back, before_that_nothing_is_told)
     us()->inner.reply = hear;
     cr_assert_not(is_told_within(20 * SECOND));
     cr_assert_eq(site_pair_counter(pair, US, "site_put_backs_total"), 0);
+    evidence = &inflow_find(us(), SITE_PAIR_FILTER, 0)->evidence;
+    cr_assert_gt(evidence->noted_us, 0);
+    cr_assert_eq(evidence->known_us, 0);
     end();
 }
 
