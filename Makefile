@@ -419,7 +419,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "guided fuzzing" tools/test-run-guided.sh \
     --check figures tools/test-house-figures.sh \
     --check "names of mutants" tools/test-run-mutants.sh \
-    --check models tests/models/run.sh \
+    --check models "tests/models/run.sh --short" \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY SITE_OLD_MARK")
 
 # Large clients, and such as npm fetches; what cannot be had is skipped.
