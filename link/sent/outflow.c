@@ -614,6 +614,19 @@ static void serve(struct link *self, uint64_t now_us, struct outflow *outflow)
     section_say_alive(self, now_us, outflow);
 }
 
+/* All streams share the rate: whoever has taken what there was goes behind those who wait for it,
+ * or one with more to send than that would leave nothing to others. */
+static void serve_in_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
+{
+    bool allowed = section_rate_allows(self, now_us);
+
+    serve(self, now_us, outflow);
+    if (allowed && !section_rate_allows(self, now_us)) {
+        TAILQ_REMOVE(&self->outflows, outflow, link);
+        TAILQ_INSERT_TAIL(&self->outflows, outflow, link);
+    }
+}
+
 void outflows_turn(struct link *self, uint64_t now_us)
 {
     struct outflow *outflow = TAILQ_FIRST(&self->outflows);
@@ -625,7 +638,7 @@ void outflows_turn(struct link *self, uint64_t now_us)
             retire(outflow);
         }
         if (!outflow->over && (is_judged(self, outflow) || refresh(self, outflow))) {
-            serve(self, now_us, outflow);
+            serve_in_turn(self, now_us, outflow);
         }
         if (outflow->over && !awaits_router(outflow)) {
             forget(self, outflow);

@@ -118,3 +118,87 @@ Test(link_rate, batches_wait_for_the_rate_and_none_is_lost)
     cr_assert_geq(have, 2, "%d of 3 replicas have all", (int)have);
     end();
 }
+
+/* ---- two streams ---- */
+
+enum { OTHER_STREAM = 77, OTHER_PEER = 9, FOR_S = 20 };
+
+static uint64_t stream_bytes[2]; /* of the site's own stream, of the other one */
+
+static bool watch_streams(struct site_pair *self, uint32_t to, const struct frame *frame)
+{
+    bool other = frame->kind == FRAME_SITE_BATCH && frame->body.site_batch.stream == OTHER_STREAM;
+
+    (void)self;
+    if (to == EU && frame->kind == FRAME_SITE_BATCH) {
+        stream_bytes[other] += frame->body.site_batch.batch.size;
+    }
+    return !other;
+}
+
+/* As a second link of eu, of which nothing else is here. */
+static void say(const struct frame *frame)
+{
+    struct site_pair_side *side = &pair->sides[US];
+    const struct peer from = {.size = 1, .id = {OTHER_PEER}, .user = 1};
+    struct buffer bytes;
+
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(frame, &bytes), STATUS_OK);
+    side->face.on_request(side->face.self, side->circle.now_us, &from, buffer_span(&bytes));
+    buffer_fini(&bytes);
+}
+
+static void greet(void)
+{
+    struct frame frame = {
+        .kind = FRAME_SITE_HELLO,
+        .body.site_hello = {.version = SITE_LINK_VERSION, .id = sample_site_id(EU), .boot = 4711}};
+
+    strcpy(frame.body.site_hello.site, sample_site_name(EU));
+    say(&frame);
+}
+
+static void open_other(void)
+{
+    const struct filter_document *document = &pair->sides[US].document;
+    const struct frame frame = {.kind = FRAME_SITE_OPEN,
+                                .body.site_open = {.stream = OTHER_STREAM,
+                                                   .uid = document->content.uid,
+                                                   .source_life = {1, 11},
+                                                   .own_life = {1, 10},
+                                                   .keyset = document->content.keysets[0].id,
+                                                   .room = 1 << 20}};
+
+    say(&frame);
+}
+
+/* More is added all the time than the rate lets go. */
+Test(link_rate, a_stream_with_too_much_to_send_leaves_others_their_share)
+{
+    static uint64_t keys[10 * FOR_S * BATCH];
+
+    pair = calloc(1, sizeof *pair);
+    cr_assert_not_null(pair);
+    site_pair_init(pair, 3);
+    site_pair_link_stop(pair, US);
+    pair->rate = RATE;
+    site_pair_link_start(pair, US);
+    site_pair_run(pair, 4 * SECOND);
+    greet();
+    open_other();
+    pair->spy = watch_streams;
+    make_keys(keys, 10 * FOR_S * BATCH);
+    for (uint32_t i = 0; i < 10 * FOR_S; i++) {
+        site_pair_add(pair, US, N1_N2, keys + i * BATCH, BATCH);
+        site_pair_run(pair, SECOND / 10);
+        if (i % 10 == 0) {
+            greet();
+        }
+    }
+    cr_assert_eq(site_pair_counter(pair, US, "site_streams_out"), 2);
+    cr_assert_gt(stream_bytes[0] + stream_bytes[1], (uint64_t)RATE * FOR_S / 2);
+    cr_assert_gt(stream_bytes[0], (uint64_t)RATE * FOR_S / 4);
+    cr_assert_gt(stream_bytes[1], (uint64_t)RATE * FOR_S / 4);
+    end();
+}
