@@ -17,7 +17,8 @@ enum {
     OFFER_MOST_DOUBLINGS = 5, /* of ROUND_KEYS, that are sent without offer */
     SCRUB_LEAST_KEYS = 64,    /* of a range that is worth an offer, where all of it may be held */
     SCRUB_ROOM = 8192, /* keys of a scrub are sent when fewer wait, so that what is new is not
-                          behind them */
+                          behind them: ... */
+    SCRUB_ROOMS = 4,   /* ... with a rate no more than it lets go in such a part of a second */
 };
 
 static void note_keys(struct link *self, struct offers *offers)
@@ -94,7 +95,7 @@ bool offers_take(struct link *self, uint64_t now_us, struct outflow *outflow,
     if (copied->nkeys == 0) {
         return true;
     }
-    if (!is_to_be_offered(offers)) {
+    if (!is_to_be_offered(offers) && !outflow->fill.scrubs) {
         offers->unoffered -= least(offers->unoffered, copied->nkeys);
         return outflow_gather(outflow, now_us, copied->keys, copied->nkeys);
     }
@@ -208,24 +209,52 @@ static bool begin_round(const struct link *self, struct outflow *outflow)
     return true;
 }
 
+static size_t scrub_room(const struct link *self)
+{
+    uint64_t room = self->config.rate / SCRUB_ROOMS / sizeof(uint64_t);
+
+    if (self->config.rate == 0 || room > SCRUB_ROOM) {
+        return SCRUB_ROOM;
+    }
+    return room > SCRUB_LEAST_KEYS ? room : SCRUB_LEAST_KEYS;
+}
+
+/* Everything else goes first: what is new of any stream, marks, copies. */
+static bool scrub_may_send(const struct link *self, uint64_t now_us, const struct outflow *outflow)
+{
+    return outflow->npending < scrub_room(self) && section_line_is_free(self, now_us);
+}
+
+/* What was not offered counts as no loss: nobody knows whether it is there. False: memory is out.
+ */
+static bool send_part(struct link *self, uint64_t now_us, struct outflow *outflow, size_t most)
+{
+    struct round *round = &outflow->offers.round;
+    size_t part = least(round->nkeys - round->at, most);
+
+    if (!outflow_gather(outflow, now_us, round->keys + round->at, part)) {
+        return false;
+    }
+    round->at += part;
+    if (outflow->fill.scrubs) {
+        scrub_moved(outflow, now_us);
+        link_count(self, LINK_site_scrub_keys_total, round->total > 0 ? part : 0);
+    }
+    return true;
+}
+
 /* What the other site lacks goes as other keys do, a part at a time. False: memory is out. */
 static bool send_left(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
     struct round *round = &outflow->offers.round;
-
     bool scrubs = outflow->fill.scrubs;
-    size_t most = scrubs ? SCRUB_ROOM : SITE_BATCH_MAX_KEYS;
+    size_t most = scrubs ? scrub_room(self) : SITE_BATCH_MAX_KEYS;
 
     while (round->at < round->nkeys && outflow_has_room(outflow) &&
-           (!scrubs || outflow->npending < SCRUB_ROOM)) {
-        size_t left = round->nkeys - round->at;
-        size_t part = left < most ? left : most;
-
-        if (!outflow_gather(outflow, now_us, round->keys + round->at, part)) {
+           (!scrubs || scrub_may_send(self, now_us, outflow))) {
+        if (!send_part(self, now_us, outflow, most)) {
             return false;
         }
-        round->at += part;
-        link_count(self, LINK_site_scrub_keys_total, scrubs ? part : 0);
     }
     if (round->at == round->nkeys) {
         round_clear(round);
@@ -246,7 +275,8 @@ bool offers_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
         done = begin_round(self, outflow);
     }
     if (offers->round.state == ROUND_OFFERED && !offers->sent &&
-        section_rate_allows(self, now_us)) {
+        (outflow->fill.scrubs ? section_line_is_free(self, now_us)
+                              : section_rate_allows(self, now_us))) {
         send_offer(self, now_us, outflow);
     }
     note_keys(self, offers);

@@ -176,6 +176,18 @@ bool section_rate_allows(const struct link *self, uint64_t now_us)
     return self->config.rate == 0 || token_bucket_ready_us(&self->rate, now_us) <= now_us;
 }
 
+bool section_line_is_free(const struct link *self, uint64_t now_us)
+{
+    const struct outflow *outflow;
+    bool waits = false;
+
+    TAILQ_FOREACH(outflow, &self->outflows, link)
+    {
+        waits = waits || (outflow->held_back && !outflow->over);
+    }
+    return !waits && section_rate_allows(self, now_us);
+}
+
 uint64_t section_next_us(const struct link *self, const struct outflow *outflow)
 {
     return outflow->held_back && section_may_send(outflow) ? token_bucket_ready_us(&self->rate, 0)

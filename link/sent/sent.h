@@ -312,6 +312,9 @@ bool section_may_send(const struct outflow *outflow);
 /* Is what was sent to all sites paid for? */
 bool section_rate_allows(const struct link *self, uint64_t now_us);
 
+/* ... and no batch of any stream waits for that. */
+bool section_line_is_free(const struct link *self, uint64_t now_us);
+
 /* When a batch may leave by the rate, where one waits for that; UINT64_MAX: none does. */
 uint64_t section_next_us(const struct link *self, const struct outflow *outflow);
 

@@ -18,6 +18,9 @@ enum {
     KEYS = 20000,
     LOST = 2000,
     SCRUB_S = 20,
+    FEW = 700,        /* so few a shard that they are sent without an offer */
+    FEW_NEW = 20,     /* ... to which come so many */
+    SLOW_RATE = 1024, /* bytes a second: seconds for these */
 };
 
 TestSuite(link_scrub, .timeout = 120);
@@ -313,6 +316,36 @@ Test(link_scrub, what_the_other_site_cannot_tell_of_is_not_sent)
     circle_start(&pair->sides[US].circle, 1);
     circle_start(&pair->sides[US].circle, 2);
     await_scrubs(1);
+    end();
+}
+
+/* The line is slow, and nothing is offered of so few. */
+Test(link_scrub, what_is_new_overtakes_it)
+{
+    uint64_t sent;
+    const struct link *link;
+
+    begin();
+    settle(FEW);
+    site_pair_link_stop(pair, EU);
+    pair->rate = SLOW_RATE;
+    site_pair_link_start(pair, EU);
+    site_pair_run(pair, 3 * SECOND);
+    sent = counted("site_keys_total");
+    for (int s = 0; counted("site_keys_total") == sent; s++) {
+        cr_assert_lt(s, 50 * SCRUB_S);
+        site_pair_run(pair, SECOND / 10);
+    }
+    site_pair_add(pair, EU, N1 | N2, keys + FEW, FEW_NEW);
+    site_pair_run(pair, 3 * SECOND);
+    expect_all(US, FEW + FEW_NEW);
+    link = pair->sides[EU].link;
+    cr_assert_not_null(link->scrubbed);
+    cr_assert_lt(counted("site_keys_total") - sent, FEW);
+    await_scrubs(1);
+    site_pair_run(pair, 3 * SECOND);
+    cr_assert_geq(counted("site_keys_total") - sent, FEW + FEW_NEW);
+    cr_assert_eq(counted("site_scrub_keys_total"), 0, "nobody knows whether they were missing");
     end();
 }
 
