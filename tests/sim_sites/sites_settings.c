@@ -2,6 +2,7 @@
 
 #include "map/acks.h"
 #include "map/staleness.h"
+#include "node/array/expansion_throttle.h"
 #include "tests/sim_sites/sites.h"
 
 #define MS UINT64_C(1000)
@@ -358,6 +359,9 @@ void sites_settings_of_cluster(const struct sites *sites, struct sim *sim)
     if (sim_random_chance(&sim->random, SLOW_GROWTH_PERMILLE)) {
         sim->expansion.rate = sim_random_between(&sim->random, 150, 1000);
     }
+    /* Few keys are sent anew each time they are compared, and nodes leave out what they are sent:
+     */
+    sim->expansion.rate *= sites->settings.scrub_us > 0 ? EXPANSION_THROTTLE_FLOOR : 1;
     sim->settings.unsynced = sites->settings.filter.durability != DURABILITY_SYNC;
     sim->settings.faults_us = sites->settings.faults_us;
     sim->scenario.kind = !sites->settings.moves ? SIM_SCENARIO_STORM
