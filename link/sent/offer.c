@@ -15,10 +15,11 @@ enum {
     OFFER_US = 10000000,      /* so long it waits to be sent, and then for an answer */
     OFFER_USELESS_PART = 8,   /* an offer was of use if 1 in so many keys was held */
     OFFER_MOST_DOUBLINGS = 5, /* of ROUND_KEYS, that are sent without offer */
-    SCRUB_LEAST_KEYS = 64,    /* of a range that is worth an offer, where all of it may be held */
-    SCRUB_ROOM = 8192, /* keys of a scrub are sent when fewer wait, so that what is new is not
-                          behind them: ... */
-    SCRUB_ROOMS = 4,   /* ... with a rate no more than it lets go in such a part of a second */
+    OFFER_RANGE_BYTES = (PULL_PARTS + 1) * sizeof(uint64_t),
+    SCRUB_LEAST_KEYS = 64, /* of a range that is worth an offer, where all of it may be held */
+    SCRUB_ROOM = 8192,     /* keys of a scrub are sent when fewer wait, so that what is new is not
+                              behind them: ... */
+    SCRUB_ROOMS = 4,       /* ... with a rate no more than it lets go in such a part of a second */
 };
 
 static void note_keys(struct link *self, struct offers *offers)
@@ -72,6 +73,17 @@ static uint32_t least_keys(const struct link *self, const struct outflow *outflo
 {
     return outflow->fill.scrubs && self->config.offered > SCRUB_LEAST_KEYS ? SCRUB_LEAST_KEYS
                                                                            : self->config.offered;
+}
+
+/* ... and ranges of which it is asked at once: with a rate of a scrub no more than it lets go in
+ * such a part of a second. */
+static uint32_t most_ranges(const struct link *self, const struct outflow *outflow)
+{
+    uint64_t ranges = self->config.rate / SCRUB_ROOMS / OFFER_RANGE_BYTES;
+
+    return outflow->fill.scrubs && self->config.rate > 0 && ranges < SITE_MAX_OFFERED
+               ? (uint32_t)ranges + 1
+               : SITE_MAX_OFFERED;
 }
 
 static bool is_to_be_offered(const struct offers *offers)
@@ -129,7 +141,7 @@ static void send_offer(struct link *self, uint64_t now_us, struct outflow *outfl
     struct offers *offers = &outflow->offers;
     struct channel *channel = channel_find(self, outflow->channel);
     const struct round *round = &offers->round;
-    const size_t bytes = round->nprefixes * (PULL_PARTS + 1) * sizeof(uint64_t);
+    const size_t bytes = round->nprefixes * OFFER_RANGE_BYTES;
     const struct frame frame = {
         .kind = FRAME_SITE_OFFER,
         .body.site_offer = {.stream = outflow->stream,
@@ -202,7 +214,8 @@ static bool begin_round(const struct link *self, struct outflow *outflow)
     offers->round = offers->gathers;
     offers->gathers = (struct round){0};
     if (!round_close(&offers->round, offers->bits, least_keys(self, outflow),
-                     offers->whole ? UINT64_MAX : offers->last, &offers->gathers)) {
+                     most_ranges(self, outflow), offers->whole ? UINT64_MAX : offers->last,
+                     &offers->gathers)) {
         return false;
     }
     begin_offer(offers);
@@ -298,7 +311,7 @@ void outflow_on_held(struct link *self, struct channel *channel, const struct si
         return;
     }
     if (outflow->fill.scrubs) {
-        scrub_answered(outflow, !message->unsure);
+        scrub_answered(outflow, self->now_us, !message->unsure);
     }
     if (outflow->fill.scrubs && message->unsure) {
         round_clear(&offers->round); /* It may be there. */

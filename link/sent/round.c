@@ -142,12 +142,12 @@ static void offer(struct round *self, uint32_t bits)
     }
 }
 
-/* How many keys are in ranges that end at `last` or before, and are not too many for one offer. */
-static size_t count_whole(const struct round *self, uint32_t bits, uint64_t last)
+/* How many keys are in the first `most` ranges that end at `last` or before. */
+static size_t count_whole(const struct round *self, uint32_t bits, uint32_t most, uint64_t last)
 {
     size_t whole = 0;
 
-    for (size_t count = 0; whole < self->nkeys && count < SITE_MAX_OFFERED &&
+    for (size_t count = 0; whole < self->nkeys && count < most &&
                            last_of(prefix_of(self->keys[whole], bits), bits) <= last;
          count++) {
         whole = end_of_range(self, bits, whole);
@@ -155,11 +155,12 @@ static size_t count_whole(const struct round *self, uint32_t bits, uint64_t last
     return whole;
 }
 
-bool round_close(struct round *self, uint32_t bits, uint32_t least, uint64_t last,
+bool round_close(struct round *self, uint32_t bits, uint32_t least, uint32_t most, uint64_t last,
                  struct round *rest)
 {
-    size_t whole = bits == ROUND_UNOFFERED ? 0 : count_whole(self, bits, last);
+    size_t whole = bits == ROUND_UNOFFERED ? 0 : count_whole(self, bits, most, last);
 
+    assert(most > 0 && most <= SITE_MAX_OFFERED);
     assert(self->state == ROUND_GATHERS && rest->nkeys == 0 && rest->state == ROUND_GATHERS);
     if (whole == 0) {
         round_leave(self);

@@ -64,11 +64,11 @@ uint32_t round_bits(uint64_t first, uint64_t last, size_t nkeys, uint32_t shard_
 /* More of the keys, above those before. */
 MUST_USE bool round_gather(struct round *self, const uint64_t *keys, size_t count);
 
-/* All keys up to `last` are gathered. Those of whole ranges are offered; the others go to `rest`,
- * which is empty. Of no whole range, or without memory for an offer: all are LEFT. False: nothing
- * was done. */
-MUST_USE bool round_close(struct round *self, uint32_t bits, uint32_t least, uint64_t last,
-                          struct round *rest);
+/* All keys up to `last` are gathered. Those of whole ranges are offered, of `most` at once; the
+ * others go to `rest`, which is empty. Of no whole range, or without memory for an offer: all are
+ * LEFT. False: nothing was done. */
+MUST_USE bool round_close(struct round *self, uint32_t bits, uint32_t least, uint32_t most,
+                          uint64_t last, struct round *rest);
 
 /* The answer, a word for each range. Then it is OFFERED once more, or what the other site lacks is
  * LEFT; that also where there is no memory for another offer. */

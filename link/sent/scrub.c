@@ -111,9 +111,10 @@ bool scrub_restarts(struct outflow *outflow)
     return ++outflow->scrub.restarts <= RESTARTS;
 }
 
-void scrub_answered(struct outflow *outflow, bool sure)
+void scrub_answered(struct outflow *outflow, uint64_t now_us, bool sure)
 {
     outflow->scrub.late = 0;
+    outflow->scrub.moved_us = now_us;
     outflow->scrub.left_out |= !sure;
 }
 

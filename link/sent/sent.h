@@ -387,14 +387,14 @@ bool scrub_next(struct link *self, uint64_t now_us, struct outflow *outflow, uin
 /* That one is compared, or left out. */
 void scrub_did(struct outflow *outflow, uint64_t now_us, bool all);
 
-/* A range was told here. */
+/* A range was told here, or a part of what is lacking there has left. */
 void scrub_moved(struct outflow *outflow, uint64_t now_us);
 
 /* The slot group is begun anew; false: too often, it is to be left out. */
 bool scrub_restarts(struct outflow *outflow);
 
 /* An offer was answered, for all or only for some of it; or it was not. */
-void scrub_answered(struct outflow *outflow, bool sure);
+void scrub_answered(struct outflow *outflow, uint64_t now_us, bool sure);
 void scrub_late(struct outflow *outflow);
 
 /* Is it another one's turn, as nothing moves here, or something is to be copied? */

@@ -91,7 +91,7 @@ static size_t offer_to(size_t nkeys, const uint64_t *theirs, size_t count)
     size_t digests = 0;
 
     cr_assert(round_gather(&one, keys, nkeys));
-    cr_assert(round_close(&one, bits, LEAST, last, &rest));
+    cr_assert(round_close(&one, bits, LEAST, SITE_MAX_OFFERED, last, &rest));
     cr_assert_eq(rest.nkeys, 0);
     while (one.state == ROUND_OFFERED) {
         digests += one.nprefixes * PULL_PARTS;
@@ -171,7 +171,8 @@ Test(link_round, what_is_not_answered_is_left)
     size_t count = make_keys(&random, 70000);
 
     cr_assert(round_gather(&one, keys, count));
-    cr_assert(round_close(&one, round_bits(first, last, count, 4, LEAST), LEAST, last, &rest));
+    cr_assert(round_close(&one, round_bits(first, last, count, 4, LEAST), LEAST, SITE_MAX_OFFERED,
+                          last, &rest));
     cr_assert_eq(one.state, ROUND_OFFERED);
     round_leave(&one);
     cr_assert_eq(one.nkeys, count);
@@ -191,7 +192,7 @@ Test(link_round, only_whole_ranges_are_offered)
     }
     cr_assert_gt(whole, 0);
     cr_assert(round_gather(&one, keys, count / 2 + 1));
-    cr_assert(round_close(&one, bits, LEAST, cut, &rest));
+    cr_assert(round_close(&one, bits, LEAST, SITE_MAX_OFFERED, cut, &rest));
     cr_assert_eq(one.nkeys, whole);
     cr_assert_eq(rest.nkeys, count / 2 + 1 - whole);
     cr_assert_arr_eq(rest.keys, keys + whole, rest.nkeys * sizeof keys[0]);
@@ -205,7 +206,7 @@ Test(link_round, of_no_whole_range_all_is_left)
     size_t count = make_keys(&random, 1000);
 
     cr_assert(round_gather(&one, keys, count / 2));
-    cr_assert(round_close(&one, 4, LEAST, keys[count / 2 - 1], &rest));
+    cr_assert(round_close(&one, 4, LEAST, SITE_MAX_OFFERED, keys[count / 2 - 1], &rest));
     cr_assert_eq(one.state, ROUND_LEFT);
     cr_assert_eq(one.nkeys, count / 2);
     cr_assert_eq(rest.nkeys, 0);
@@ -220,10 +221,14 @@ Test(link_round, ranges_beyond_one_offer_come_with_the_next_one)
         keys[i] = (uint64_t)i << 40;
     }
     cr_assert(round_gather(&one, keys, count));
-    cr_assert(round_close(&one, 24, LEAST, UINT64_MAX, &rest));
+    cr_assert(round_close(&one, 24, LEAST, SITE_MAX_OFFERED, UINT64_MAX, &rest));
     cr_assert_eq(one.nprefixes, SITE_MAX_OFFERED);
     cr_assert_eq(one.nkeys, SITE_MAX_OFFERED);
     cr_assert_eq(rest.nkeys, 5);
+    round_clear(&one);
+    cr_assert(round_close(&rest, 24, LEAST, 2, UINT64_MAX, &one));
+    cr_assert_eq(rest.nprefixes, 2);
+    cr_assert_eq(one.nkeys, 3);
 }
 
 Test(link_round, ranges_are_as_large_as_it_is_worth)

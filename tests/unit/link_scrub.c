@@ -32,6 +32,7 @@ static uint64_t keys[KEYS];
 static struct {
     uint64_t stream;
     uint64_t offers;
+    size_t ranges; /* of the largest one */
     uint32_t closed;
     bool robs; /* the next batch loses its keys on the way, and nobody knows */
     uint64_t number;
@@ -64,6 +65,9 @@ static bool watch(struct site_pair *self, uint32_t to, const struct frame *frame
         seen.stream = frame->body.site_open.stream;
     } else if (frame->kind == FRAME_SITE_OFFER && to == US) {
         seen.offers++;
+        seen.ranges = frame->body.site_offer.nprefixes > seen.ranges
+                          ? frame->body.site_offer.nprefixes
+                          : seen.ranges;
     } else if (frame->kind == FRAME_SITE_CLOSE) {
         seen.closed++;
     } else if (frame->kind == FRAME_SITE_BATCH && to == US && seen.robs) {
@@ -319,6 +323,26 @@ Test(link_scrub, what_the_other_site_cannot_tell_of_is_not_sent)
     end();
 }
 
+static void slow_down(void)
+{
+    site_pair_link_stop(pair, EU);
+    pair->rate = SLOW_RATE;
+    site_pair_link_start(pair, EU);
+    site_pair_run(pair, 3 * SECOND);
+}
+
+/* What is new would wait for seconds behind digests of all. */
+Test(link_scrub, by_a_slow_line_little_is_offered_at_once)
+{
+    begin();
+    settle(KEYS);
+    slow_down();
+    seen.ranges = 0;
+    await_scrubs(1);
+    cr_assert_eq(seen.ranges, 1);
+    end();
+}
+
 /* The line is slow, and nothing is offered of so few. */
 Test(link_scrub, what_is_new_overtakes_it)
 {
@@ -327,10 +351,7 @@ Test(link_scrub, what_is_new_overtakes_it)
 
     begin();
     settle(FEW);
-    site_pair_link_stop(pair, EU);
-    pair->rate = SLOW_RATE;
-    site_pair_link_start(pair, EU);
-    site_pair_run(pair, 3 * SECOND);
+    slow_down();
     sent = counted("site_keys_total");
     for (int s = 0; counted("site_keys_total") == sent; s++) {
         cr_assert_lt(s, 50 * SCRUB_S);
