@@ -136,6 +136,12 @@ static void note_use(struct offers *offers)
     }
 }
 
+static bool may_offer(const struct link *self, uint64_t now_us, const struct outflow *outflow)
+{
+    return outflow->fill.scrubs ? section_line_is_free(self, now_us)
+                                : section_rate_allows(self, now_us);
+}
+
 static void send_offer(struct link *self, uint64_t now_us, struct outflow *outflow)
 {
     struct offers *offers = &outflow->offers;
@@ -287,9 +293,7 @@ bool offers_turn(struct link *self, uint64_t now_us, struct outflow *outflow)
     if (done && offers->round.state == ROUND_GATHERS && is_enough(self, offers)) {
         done = begin_round(self, outflow);
     }
-    if (offers->round.state == ROUND_OFFERED && !offers->sent &&
-        (outflow->fill.scrubs ? section_line_is_free(self, now_us)
-                              : section_rate_allows(self, now_us))) {
+    if (offers->round.state == ROUND_OFFERED && !offers->sent && may_offer(self, now_us, outflow)) {
         send_offer(self, now_us, outflow);
     }
     note_keys(self, offers);
