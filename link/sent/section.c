@@ -176,6 +176,12 @@ bool section_rate_allows(const struct link *self, uint64_t now_us)
     return self->config.rate == 0 || token_bucket_ready_us(&self->rate, now_us) <= now_us;
 }
 
+/* One that has no room at the other side waits for that. */
+static bool waits_for_rate(const struct outflow *outflow)
+{
+    return outflow->held_back && section_may_send(outflow) && !outflow->over;
+}
+
 bool section_line_is_free(const struct link *self, uint64_t now_us)
 {
     const struct outflow *outflow;
@@ -183,15 +189,14 @@ bool section_line_is_free(const struct link *self, uint64_t now_us)
 
     TAILQ_FOREACH(outflow, &self->outflows, link)
     {
-        waits = waits || (outflow->held_back && !outflow->over);
+        waits = waits || waits_for_rate(outflow);
     }
     return !waits && section_rate_allows(self, now_us);
 }
 
 uint64_t section_next_us(const struct link *self, const struct outflow *outflow)
 {
-    return outflow->held_back && section_may_send(outflow) ? token_bucket_ready_us(&self->rate, 0)
-                                                           : UINT64_MAX;
+    return waits_for_rate(outflow) ? token_bucket_ready_us(&self->rate, 0) : UINT64_MAX;
 }
 
 static bool tells_places(const struct outflow *outflow, uint64_t now_us)

@@ -1,4 +1,5 @@
 /* What a link measures and bounds: round trips between sites, and the bytes that it sends. */
+#include "link/private.h"
 #include "tests/support/sample_cluster.h"
 #include "tests/support/site_pair.h"
 
@@ -201,4 +202,29 @@ Test(link_rate, a_stream_with_too_much_to_send_leaves_others_their_share)
     cr_assert_gt(stream_bytes[0], (uint64_t)RATE * FOR_S / 4);
     cr_assert_gt(stream_bytes[1], (uint64_t)RATE * FOR_S / 4);
     end();
+}
+
+/* What goes last waits for batches that the rate holds back, and not for such as have no room at
+ * the other side, which may be so for long. */
+Test(link_rate, a_line_is_free_where_nobody_waits_for_it)
+{
+    struct link *link = calloc(1, sizeof *link);
+    struct outflow *outflow = calloc(1, sizeof *outflow);
+
+    cr_assert(link != NULL && outflow != NULL);
+    TAILQ_INIT(&link->outflows);
+    link->config.rate = RATE;
+    cr_assert(section_line_is_free(link, SECOND));
+    TAILQ_INSERT_TAIL(&link->outflows, outflow, link);
+    outflow->room = 1 << 16;
+    way_begin(&outflow->way);
+    cr_assert(section_line_is_free(link, SECOND));
+    outflow->held_back = true;
+    cr_assert_not(section_line_is_free(link, SECOND));
+    outflow->flying = 1 << 16;
+    cr_assert(section_line_is_free(link, SECOND));
+    token_bucket_take(&link->rate, SECOND, 2 * RATE, RATE);
+    cr_assert_not(section_line_is_free(link, SECOND));
+    free(outflow);
+    free(link);
 }
