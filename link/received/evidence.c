@@ -271,6 +271,16 @@ static struct noted_set *fenced_of(const struct site_filter *state, const struct
                : NULL;
 }
 
+/* Of a site that was named since, what had been fenced before is no proof: it does not have it. */
+static struct noted_set *fenced_here(const struct link *link, const struct inflow *inflow,
+                                     const struct site_filter *state)
+{
+    const struct site_id *other = &link->config.peers[inflow->peer].id;
+
+    return site_set_find(&state->fenced, other) != NULL ? fenced_of(state, &inflow->own_life)
+                                                        : NULL;
+}
+
 /* What the present copy, or the last one, does not prove, and one that begins now would. */
 static bool copy_helps(const struct proof *self, const struct site_set *document)
 {
@@ -315,7 +325,7 @@ static void judge(struct link *link, uint64_t now_us, struct inflow *inflow,
         hear(self, now_us, there, NULL);
         return;
     }
-    hear(self, now_us, there, fenced_of(&state, &inflow->own_life));
+    hear(self, now_us, there, fenced_here(link, inflow, &state));
     here = last_heard(self)->here;
     joins = site_set_own(&state.document)->state == SITE_JOINING;
     self->held = joins && (here == NULL || !here->takes_adds);

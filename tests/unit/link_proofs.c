@@ -79,6 +79,32 @@ Test(link_proofs, who_joins_is_copied_once_it_takes_adds)
     end();
 }
 
+/* It takes adds in a set that EU was not in, and has not fenced yet that EU was named since: that
+ * it took adds then is no proof of EU. */
+Test(link_proofs, nothing_is_copied_before_it_is_fenced_that_there_is_such_a_site)
+{
+    struct site_filter us;
+
+    begin();
+    say_joining(true);
+    us = tellers[US].states[0];
+    us.fenced.entries[0] = us.fenced.entries[US];
+    us.fenced.count = 1;
+    us.fenced.own = 0;
+    say(US, &us);
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert_eq(site_pair_counter(pair, EU, "site_copies_total"), 0);
+    cr_assert_eq(tellers[US].nevidence, 0);
+    us.fenced = us.document;
+    us.revision++;
+    say(US, &us);
+    site_pair_run(pair, 5 * SECOND);
+    cr_assert(tellers[US].evidence.compared_here.takes_adds);
+    cr_assert_eq(tellers[US].evidence.compared_here.count, 2);
+    cr_assert_eq(site_pair_counter(pair, EU, "site_copies_total"), 3);
+    end();
+}
+
 Test(link_proofs, each_coordinator_is_given_the_evidence)
 {
     begin_with_two();
