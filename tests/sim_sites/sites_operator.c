@@ -6,7 +6,7 @@
 
 #define MS UINT64_C(1000)
 
-enum { ORPHAN_US = 30000 };
+enum { ORPHAN_US = 30000, WATCH_US = 100000 };
 
 /* Asked again until it is so: answers get lost, and some are refused for now. */
 static void insist(struct site *at, struct site *other, enum site_step step)
@@ -51,6 +51,36 @@ static bool has_keys(const struct sites *sites)
     return any;
 }
 
+static void on_add(struct sim *sim, void *data, uint64_t number);
+
+static bool is_known(const struct site *other)
+{
+    const struct sites *all = other->all;
+    bool known = false;
+
+    for (uint32_t i = 0; i < all->count; i++) {
+        known = known || (i != other->number && site_entry_of(&all->items[i], other) != NULL);
+    }
+    return known;
+}
+
+/* The order itself may be lost: who had heard of it are all put back to before it. Once a newcomer
+ * takes adds they find that out by themselves; before that nobody goes by its word, and it has to
+ * be added again. */
+static void on_watch(struct sim *sim, void *data, uint64_t number)
+{
+    struct site *other = data;
+    struct sites *all = other->all;
+
+    if (site_document(&all->items[number]) != NULL && !is_known(other) &&
+        !site_sites(other)->takes_adds) {
+        sites_say(all, "nobody knows any more that %s was to be added", other->name);
+        on_add(sim, data, number);
+        return;
+    }
+    sites_after(all, WATCH_US, on_watch, other, number);
+}
+
 static void on_add(struct sim *sim, void *data, uint64_t number)
 {
     struct site *other = data;
@@ -58,7 +88,13 @@ static void on_add(struct sim *sim, void *data, uint64_t number)
     struct site *at = who_names(&all->items[number]);
 
     (void)sim;
-    if (site_entry_of(at, other) != NULL || other->off) {
+    if (other->off) {
+        return;
+    }
+    if (site_entry_of(at, other) != NULL) {
+        if (sites_settings_any_back(&all->settings)) {
+            on_watch(sim, data, number);
+        }
         return;
     }
     if (!at->off) {
