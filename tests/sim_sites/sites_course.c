@@ -374,10 +374,23 @@ static void on_copy(struct sim *sim, void *data, uint64_t number)
     sites_copy_take(&sites->items[number]);
 }
 
+/* One that counts keeps something. Where all that do lose all, nobody has all keys any more, and
+ * who only joins is not taken for one that does: it waits until the filter is dropped. */
+static bool is_kept(const struct sites *sites)
+{
+    bool kept = false;
+
+    for (uint32_t i = 0; i < sites->count; i++) {
+        kept = kept || (site_counts(&sites->items[i]) &&
+                        !(sites->settings.goes_back[i] && sites->settings.to_nothing[i]));
+    }
+    return kept;
+}
+
 /* Each has all that it is to have, and is then put back to that. */
 static bool may_go_back(const struct sites *sites)
 {
-    bool may = count_counted(sites) > 1;
+    bool may = count_counted(sites) > 1 && is_kept(sites);
 
     for (uint32_t i = 0; i < sites->count; i++) {
         const struct site *site = &sites->items[i];

@@ -202,7 +202,7 @@ bool sites_settings_any_back(const struct sites_settings *self)
     return any;
 }
 
-/* One that has something is left. */
+/* One that has something is left; of three it may be one that joins, which is waited for. */
 static void draw_second_back(struct sites_settings *self, struct sim_random *random)
 {
     uint32_t first = 0;

@@ -469,18 +469,43 @@ Test(coordinator_join, without_enough_nodes_nothing_is_made)
     cr_assert_not_null(site_stages_document(US, "urls"));
 }
 
+/* Its link, too, begins with nothing. */
+static void lose_all(uint32_t i)
+{
+    memory_store_fini(&site_stages[i].store);
+    memory_store_init(&site_stages[i].store);
+    memset(&site_stages[i].words, 0, sizeof site_stages[i].words);
+    memset(site_stages[i].heard, 0, sizeof site_stages[i].heard);
+    site_stages_restart(i);
+}
+
 /* With its old life it would be taken for one that has all keys. */
 Test(coordinator_join, one_that_has_lost_the_filter_makes_it_and_joins_anew)
 {
     join(EU, US);
-    memory_store_fini(&site_stages[US].store);
-    memory_store_init(&site_stages[US].store);
-    site_stages_restart(US);
+    lose_all(US);
     site_stages_run();
     cr_assert(set_of(US)->joins_anew && set_of(US)->takes_adds && !set_of(US)->says_absent);
     cr_assert_eq(site_stages_state(EU, US), SITE_JOINING);
     finish_join(US);
     cr_assert(set_of(US)->says_absent && !set_of(US)->joins_anew);
+}
+
+/* Nobody has all keys then, and a newcomer that takes adds is not taken for one that does. */
+Test(coordinator_join, what_all_that_counted_have_lost_is_not_brought_back_by_a_newcomer)
+{
+    join(EU, US);
+    add(EU, "ap");
+    site_stages_run();
+    cr_assert(set_of(AP)->takes_adds);
+    lose_all(EU);
+    lose_all(US);
+    site_stages_run();
+    cr_assert_null(site_stages_document(EU, "urls"));
+    cr_assert_null(site_stages_document(US, "urls"));
+    cr_assert_eq(site_stages_state(AP, AP), SITE_JOINING);
+    cr_assert_not(set_of(AP)->says_absent);
+    expect_awaited(AP, "to be copied");
 }
 
 /* Its links have found that others remember more of its nodes than these have. */
