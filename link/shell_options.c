@@ -87,7 +87,7 @@ static const struct option options[] = {
         .max = SITE_MAX_CONNECTIONS,
         .unit = "",
         .range = "1 to 16",
-        .value = "1",
+        .value = "4",
         .help = "connections to one link of another site at most, once what is to be sent is more "
                 "than one carries; the smaller number of the two sides counts",
     },
@@ -111,7 +111,7 @@ static const struct option options[] = {
         "how often another site is asked up to where all is here, while somebody "
         "waits for that"),
     DAEMON_OPTION_DURATION("site_scrub", FIELD(config.scrub_us), 0, 720 * 3600 * DAEMON_SECOND,
-                           "0s, or 1m to 720h", "0s",
+                           "0s, or 1m to 720h", "24h",
                            "how often all of a filter is compared with each other site, which is "
                            "sent what it lacks; 0s: never"),
     DAEMON_OPTION_COORDINATORS(FIELD(router.coordinators), BYTES(router.coordinators[0]),
