@@ -2,27 +2,31 @@
  *
  * Each site edits its own document alone, one step at a time:
  *
- *   anew      this site was put back to an older copy: a link has found that another site remembers
- *             more of its nodes than they have; or another one knows a newer life of it, or that it
- *             counts, or leaves, where it does not, or a site that counts or takes adds and that
- * this one has never heard of. It begins a life above every one heard of, and joins with all steps
- * below. Before all else. merge     what another site of the set has fenced, and this one does not
- * know. Before all that follows. open      a newcomer takes adds: each site of its set, itself too,
- * has fenced the very same set, the same states in it. One of them counts: by such a one it was
- * named. count     a newcomer has copied all others, begun when it took adds. One of them counts:
- * where the last one that did was removed, nobody left has all keys, and nobody will. Who joins
- * anew may be the only one that ever counted, or one of several that were put back at once: then
- * nobody need count, as long as nobody was removed. Its copies began when the others knew in which
- * life each of them is, so that nothing of former lives comes to them later. settle    since a site
- * is GONE that had not left in order, all others have been compared with this one, each begun when
- * both had fenced that. absent    a newcomer that counts, and is settled, may say "absent": each
- * other site has fenced that it counts, and a whole mark of that one, begun after this, has been
- * applied. gone      all that stay are done with a leaver, and have fenced that it leaves. Done is
- * who is settled, and has applied a whole mark of every other site that began after that one had
- * fenced the leaving: also those of other sites, as an add of theirs may have been acknowledged for
- * being at the leaver. Somebody else counts: where all leave before they have heard of each other,
- * nobody is gone, and each can be dumped.
+ * - anew: this site was put back to an older copy: a link has found that another site remembers
+ *   more of its nodes than they have; or another one knows a newer life of it, or that it counts,
+ *   or leaves, where it does not, or a site that counts or takes adds and that this one has never
+ *   heard of. It begins a life above every one heard of, and joins with all steps below. Before
+ *   all else.
+ * - merge: what another site of the set has fenced, and this one does not know. Before all that
+ *   follows.
+ * - open: a newcomer takes adds: each site of its set, itself too, has fenced the very same set,
+ *   the same states in it. One of them counts: by such a one it was named.
+ * - count: a newcomer has copied all others, begun when it took adds. One of them counts: where
+ *   the last one that did was removed, nobody left has all keys, and nobody will. Who joins anew
+ *   may be the only one that ever counted, or one of several that were put back at once: then
+ *   nobody need count, as long as nobody was removed. Its copies began when the others knew in
+ *   which life each of them is, so that nothing of former lives comes to them later.
+ * - settle: since a site is GONE that had not left in order, all others have been compared with
+ *   this one, each begun when both had fenced that.
+ * - absent: a newcomer that counts, and is settled, may say "absent": each other site has fenced
+ *   that it counts, and a whole mark of that one, begun after this, has been applied.
+ * - gone: all that stay are done with a leaver, and have fenced that it leaves. Done is who is
+ *   settled, and has applied a whole mark of every other site that began after that one had fenced
+ *   the leaving: also those of other sites, as an add of theirs may have been acknowledged for
+ *   being at the leaver. Somebody else counts: where all leave before they have heard of each
+ *   other, nobody is gone, and each can be dumped.
  *
+ * A mark is one whose source knows this site's nodes as they are: link/received/received.h.
  * Marks bring what their source took itself. What only a newcomer, or only a leaver, lacks or has
  * of a site that burnt, none of them brings: hence "settled" in the last two. Left out, each of
  * these conditions loses keys: tests/models/site_set.pml.
