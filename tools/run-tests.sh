@@ -8,8 +8,9 @@
 #     --plain PROGRAM...   from here on, programs that end with a line "N passed, N failed", and
 #                          ", N skipped" where what they need cannot be had
 #     --check NAME COMMAND one test: does the shell command exit 0?
-#     --workers N          how many programs and checks of the suites that follow run at once: 1; 0: as
-#                          many as there are cores, unless TEST_WORKERS says otherwise
+#     --workers N          how many programs and checks of the suites that follow run at once: 1; 0: half as
+#                          many again as there are cores, as they wait a good deal, unless TEST_WORKERS
+#                          says otherwise
 #     PROGRAM              a Criterion test program; a test that it leaves out says, on a line of its own,
 #                          "SKIPPED TEST: REASON", which is shown
 #
@@ -210,7 +211,7 @@ kill_all() {
 choose_workers() {
     await 1
     workers=$1
-    [ "$workers" -gt 0 ] || workers=${TEST_WORKERS:-$(nproc)}
+    [ "$workers" -gt 0 ] || workers=${TEST_WORKERS:-$((($(nproc) * 3 + 1) / 2))}
 }
 
 # show_suites: what each took, if there was more than one. Programs beside each other count each, so
