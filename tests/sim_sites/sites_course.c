@@ -233,6 +233,15 @@ static void on_drop(struct sim *sim, void *data, uint64_t number)
 
 /* ---- one site ends ---- */
 
+/* It counts until its own coordinators have written that it leaves. */
+static bool is_leaving(const struct sites *sites, const struct site *site)
+{
+    const struct site_entry *own = site_set_own(site_sites(site));
+
+    return sites->course.leaves && site->number == sites->settings.leaver && own != NULL &&
+           site_life_return(own->life.number) == 0;
+}
+
 /* ... and is to stay so. */
 static struct site *another_that_counts(struct sites *sites, const struct site *site)
 {
@@ -241,7 +250,8 @@ static struct site *another_that_counts(struct sites *sites, const struct site *
     for (uint32_t i = 0; i < sites->count; i++) {
         struct site *other = &sites->items[(first + i) % sites->count];
 
-        if (other != site && other != sites->course.doomed && site_counts(other)) {
+        if (other != site && other != sites->course.doomed && site_counts(other) &&
+            !is_leaving(sites, other)) {
             return other;
         }
     }
@@ -255,7 +265,11 @@ static void on_removal(struct sim *sim, void *data, uint64_t number)
     struct site *other = another_that_counts(sites, site);
 
     (void)sim;
-    sites_operator_remove(other, site);
+    if (other == NULL) { /* It joins anew just now. */
+        sites_after(sites, POLL_US, on_removal, sites, number);
+    } else {
+        sites_operator_remove(other, site);
+    }
 }
 
 static void burn(struct sites *sites, struct site *site)
