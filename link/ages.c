@@ -87,6 +87,14 @@ struct mark_told ages_told(const struct link *self, struct inflow *inflow,
                : (struct mark_told){0};
 }
 
+bool ages_has_since(const struct link *self, struct inflow *inflow,
+                    const struct document_entry *entry, const struct site_entry *site,
+                    const struct marks_noted *noted)
+{
+    return inflow != NULL && ages_is_about(inflow, entry, site) &&
+           inflow_has_since(inflow, begun_before(noted, inflow), time_of_answer(self));
+}
+
 static bool has_confirmed(const struct age_question *question, const struct document_entry *entry,
                           uint32_t peer)
 {

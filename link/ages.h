@@ -136,6 +136,11 @@ struct mark_told ages_told(const struct link *self, struct inflow *inflow,
                            const struct document_entry *entry, const struct site_entry *site,
                            const struct marks_noted *noted);
 
+/* The same of a question whether all of that site is here, which no bound hangs on. */
+bool ages_has_since(const struct link *self, struct inflow *inflow,
+                    const struct document_entry *entry, const struct site_entry *site,
+                    const struct marks_noted *noted);
+
 /* A mark of that filter was confirmed, or what was confirmed counts again. */
 void ages_marked(struct link *self, uint64_t filter_id);
 

@@ -58,7 +58,7 @@ static enum status judge(const struct link *self, const struct confirm_wait *wai
         return STATUS_STALE;
     }
     return are_ends_proved(wait, inflow, entry, asker) ||
-                   ages_told(self, inflow, entry, asker, &wait->noted).after
+                   ages_has_since(self, inflow, entry, asker, &wait->noted)
                ? STATUS_OK
                : STATUS_NOT_READY;
 }

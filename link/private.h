@@ -169,6 +169,11 @@ static inline uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static inline uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- channels.c ---- */
 
 /* Has the other side dialed that one, under that name? Whoever had the name before may have been

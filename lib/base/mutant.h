@@ -152,6 +152,7 @@
     X(SITE_CONFIRM_ANY_SET)    \
     X(SITE_PUT_BACK_UNHEEDED)  \
     X(SITE_UNVOUCHED)          \
+    X(SITE_LOWEST_JUDGED)      \
     X(SITE_VOUCHED_BY_ONE)     \
     X(SITE_DONE_UNVOUCHED)     \
     X(SITE_PLACE_ANY_BOOT)     \

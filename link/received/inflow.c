@@ -426,7 +426,7 @@ void inflow_on_close(struct link *self, uint64_t now_us, struct channel *channel
 
 static void open_stream(struct link *self, uint64_t now_us, struct inflow *inflow)
 {
-    struct channel *channel = channel_for(self, inflow->peer, &inflow->uid);
+    struct channel *channel = channel_in_turn(self, inflow->peer, &inflow->uid, inflow->turn);
     struct frame frame = {.kind = FRAME_SITE_OPEN};
     struct site_open *open = &frame.body.site_open;
 
@@ -612,6 +612,11 @@ static void inflow_turn(struct link *self, uint64_t now_us, struct inflow *inflo
     }
     if (pause_is_on(inflow)) {
         hold(self, inflow);
+    }
+    if (inflow->stream != 0 && marked_tries_another(self, now_us, inflow)) {
+        inflow_close(self, inflow, STATUS_UNAVAILABLE,
+                     "further sites do not say by this link that they know its site as it is");
+        inflow->turn++;
     }
     places_turn(self, now_us, inflow);
     marked_turn(self, now_us, inflow);

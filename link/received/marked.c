@@ -11,6 +11,8 @@
 #include <assert.h>
 #include <string.h>
 
+enum { UNVOUCHED_FIRST_US = 10000000, UNVOUCHED_MOST_US = 600000000 };
+
 /* ---- what is kept of answers ---- */
 
 static void forget_first(struct marked *marked)
@@ -41,9 +43,10 @@ void marked_void(struct inflow *inflow)
     struct marked *marked = &inflow->marked;
 
     marked_fini(inflow);
-    marked->applied = marked->confirming = marked->confirmed = marked->vouched = 0;
+    marked->applied = marked->confirming = marked->confirmed = 0;
     marked->reached = marked->proving = marked->proved = 0;
-    marked->unvouched = marked->confirming_us = marked->vouched_us = 0;
+    marked->confirming_us = marked->confirmed_us = 0;
+    marked->known = marked->vouching = marked->vouched = (struct mark_moment){0};
     vouched_void(inflow);
     inflow->evidence = (struct inflow_evidence){0};
 }
@@ -92,8 +95,8 @@ static void enter(struct link *self, struct inflow *inflow)
     if (marked->marks.entered && marked->marks.scope.set_hash != marked->set_hash) {
         marked_stop(inflow);
         marked->applied = marked->confirming = marked->confirmed = marked->marks.begun;
-        marked->vouched = marked->marks.begun;
-        marked->vouched_us = 0;
+        marked->confirmed_us = 0;
+        marked->known = marked->vouching = marked->vouched = (struct mark_moment){0};
         inflow->evidence.marked_us = inflow->evidence.noted_us = 0;
         inflow->evidence.known_us = 0;
     }
@@ -133,6 +136,7 @@ static bool keep_answer(struct inflow *inflow, const struct site_marked *message
         .batch = message->number,
         .ends = heap_alloc(message->nends + 1, sizeof *answered->ends),
         .nends = message->nends,
+        .vouched_set = message->vouched_set,
     };
     if (answered->ends == NULL) {
         return false;
@@ -201,6 +205,34 @@ enum status marked_judge_ends(uint32_t ngroups, uint32_t read, const struct site
     return status;
 }
 
+/* A link of the other site may not speak with a further one, while another of its links does. */
+static void note_vouched(struct link *self, struct inflow *inflow,
+                         const struct site_marked *message)
+{
+    struct marked *marked = &inflow->marked;
+
+    if (message->vouched_set != 0) {
+        marked->unvouched_us = marked->patience_us = 0;
+    } else if (marked->unvouched_us == 0) {
+        marked->unvouched_us = self->now_us;
+    }
+}
+
+bool marked_tries_another(struct link *self, uint64_t now_us, struct inflow *inflow)
+{
+    struct marked *marked = &inflow->marked;
+    bool tries = marked->unvouched_us != 0 && is_wanted(inflow, now_us) &&
+                 now_us - marked->unvouched_us >= most(marked->patience_us, UNVOUCHED_FIRST_US);
+
+    if (tries) {
+        marked->unvouched_us = 0;
+        marked->patience_us = least(2 * most(marked->patience_us, UNVOUCHED_FIRST_US),
+                                    UNVOUCHED_MOST_US);
+    }
+    return tries && channel_in_turn(self, inflow->peer, &inflow->uid, 1) !=
+                        channel_for(self, inflow->peer, &inflow->uid);
+}
+
 void inflow_on_marked(struct link *self, struct channel *channel, const struct site_marked *message)
 {
     struct inflow *inflow = inflow_of(self, channel, message->stream);
@@ -216,9 +248,7 @@ void inflow_on_marked(struct link *self, struct channel *channel, const struct s
         inflow_close(self, inflow, STATUS_NOMEM, "out of memory");
     } else if (status == STATUS_OK) {
         vouched_take(inflow, message);
-        if (!message->vouched && message->mark > inflow->marked.unvouched) {
-            inflow->marked.unvouched = message->mark;
-        }
+        note_vouched(self, inflow, message);
     }
 }
 
@@ -268,6 +298,17 @@ static uint64_t note_reached(struct inflow *inflow)
     return ++inflow->marked.reached;
 }
 
+/* By the very set that is known here: the source's may be an older one, as it was put back. */
+static bool is_vouched(const struct marked *marked, uint64_t mark)
+{
+    for (uint32_t i = 0; i < marked->nanswered; i++) {
+        if (marked->answered[i].mark == mark) {
+            return marked->answered[i].vouched_set == marked->set_hash;
+        }
+    }
+    return false;
+}
+
 /* A newer mark counts for plain checks. */
 static void look(struct inflow *inflow)
 {
@@ -277,6 +318,9 @@ static void look(struct inflow *inflow)
         marked->applied = marked->marks.newest;
         inflow->evidence.marked_us = marked->marks.newest_us;
         (void)note_reached(inflow);
+        if (is_vouched(marked, marked->applied) || MUTANT(SITE_VOUCHED_BY_ONE)) {
+            marked->known = (struct mark_moment){marked->applied, marked->marks.newest_us};
+        }
     }
 }
 
@@ -306,6 +350,7 @@ static void apply_first(struct inflow *inflow)
     (void)take_ends(inflow, marked->answered[0].ends, marked->answered[0].nends);
     inflow->evidence.copied = true;
     inflow->evidence.whole_us = inflow->from_nothing_us;
+    look(inflow);
     forget_first(marked);
 }
 
@@ -324,14 +369,13 @@ void marked_confirmed(struct inflow *inflow, const struct router_ends_told *told
     marked->proved = marked->proving;
     if (marked->confirming > marked->confirmed) {
         marked->confirmed = marked->confirming;
-        inflow->evidence.noted_us = marked->confirming_us;
+        inflow->evidence.noted_us = marked->confirmed_us = marked->confirming_us;
     }
     if (known || MUTANT(SITE_DONE_UNVOUCHED)) {
         inflow->evidence.known_us = inflow->evidence.noted_us;
     }
-    if (marked->confirming > marked->vouched && marked->confirming > marked->unvouched && known) {
-        marked->vouched = marked->confirming;
-        marked->vouched_us = marked->confirming_us;
+    if (known) {
+        marked->vouched = marked->vouching;
     }
     marked->news = inflow->self->confirmed_news = true;
 }
@@ -348,18 +392,31 @@ bool marked_is_proved(const struct inflow *inflow, uint64_t reached)
            !put_back_is(inflow->self, &inflow->uid, &inflow->own_life);
 }
 
-/* By the rule of all marks, of the newest that is confirmed, and of nodes here that the source
- * knows as they are; nothing of a site that was put back. */
-struct mark_told inflow_tell(const struct inflow *inflow, uint64_t begun, uint64_t now_us)
+/* By the rule of all marks; nothing of a site that was put back. */
+static struct mark_told tell(const struct inflow *inflow, struct mark_moment newest, uint64_t begun,
+                             uint64_t now_us)
 {
     struct marks confirmed = inflow->marked.marks;
 
     if (is_doubted(inflow) || put_back_is(inflow->self, &inflow->uid, &inflow->own_life)) {
         return (struct mark_told){0};
     }
-    confirmed.newest = inflow->marked.vouched_us > 0 ? inflow->marked.vouched : 0;
-    confirmed.newest_us = inflow->marked.vouched_us;
+    confirmed.newest = newest.begun_us > 0 ? newest.number : 0;
+    confirmed.newest_us = newest.begun_us;
     return marks_tell(&confirmed, begun, now_us);
+}
+
+struct mark_told inflow_tell(const struct inflow *inflow, uint64_t begun, uint64_t now_us)
+{
+    return tell(inflow, inflow->marked.vouched, begun, now_us);
+}
+
+bool inflow_has_since(const struct inflow *inflow, uint64_t begun, uint64_t now_us)
+{
+    const struct marked *marked = &inflow->marked;
+    const struct mark_moment newest = {marked->confirmed, marked->confirmed_us};
+
+    return tell(inflow, newest, begun, now_us).after;
 }
 
 /* The places are noted first, then nodes are asked. */
@@ -374,6 +431,7 @@ static void confirm(struct inflow *inflow)
         marked->proving = marked->reached;
         marked->confirming = marked->applied;
         marked->confirming_us = inflow->evidence.marked_us;
+        marked->vouching = marked->known;
         own_boots_confirm(inflow);
     } else {
         places_hurry(inflow);

@@ -44,6 +44,13 @@ static bool is_same(const struct router_boot *a, const struct router_boot *b)
            (a->boot == b->boot || MUTANT(SITE_MEMORY_OUTLIVES));
 }
 
+bool own_boots_differ(const struct inflow *inflow, const struct site_boot *log)
+{
+    const struct router_boot *one = find_boot((struct own_boots *)&inflow->own, log->node);
+
+    return one != NULL && (one->member.incarnation != log->incarnation || one->boot != log->boot);
+}
+
 /* False: memory is out. */
 static bool learn(struct own_boots *own, const struct router_boot *from)
 {

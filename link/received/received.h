@@ -154,6 +154,12 @@ struct answered_mark {
     uint64_t batch;
     struct site_source *ends; /* what is below is applied then */
     size_t nends;
+    uint64_t vouched_set; /* all further sites of this set know these logs; 0: they do not */
+};
+
+struct mark_moment {
+    uint64_t number;
+    uint64_t begun_us; /* 0: there is none in the present scope */
 };
 
 struct marked {
@@ -168,10 +174,15 @@ struct marked {
     uint64_t applied;       /* number of the newest that counts ... */
     uint64_t confirming;    /* ... of the one that nodes are asked for their boots for ... */
     uint64_t confirming_us; /* ... and when that was begun ... */
-    uint64_t confirmed;     /* ... and of the one that counts for more */
-    uint64_t unvouched;     /* of the newest whose logs some further site does not know ... */
-    uint64_t vouched;       /* ... and of the one that counts for bounded checks, too ... */
-    uint64_t vouched_us;    /* ... and when that was begun */
+    uint64_t confirmed;     /* ... and of the one that counts for more ... */
+    uint64_t confirmed_us;  /* ... and when that was begun */
+
+    /* The same of those that all further sites have vouched for. */
+    struct mark_moment known;    /* the newest that counts */
+    struct mark_moment vouching; /* that nodes are asked for their boots for */
+    struct mark_moment vouched;  /* that counts for bounded checks, too */
+    uint64_t unvouched_us;       /* since when none was vouched for; 0: the last one was ... */
+    uint64_t patience_us;        /* ... and after this another link of that site is tried */
 
     uint64_t reached; /* so many marks, and ends that came with questions, were found applied ... */
     uint64_t version; /* ... which these places hold ... */
@@ -221,6 +232,7 @@ struct inflow {
     uint64_t taken_keys; /* applied since the stream was opened */
     uint64_t served_us;  /* when the other site could last take what is here */
 
+    uint32_t turn;     /* which of the other site's links it is to come by */
     uint64_t stream;   /* 0: none is open, and then: */
     uint64_t open_us;  /* not before that */
     unsigned failures; /* streams that ended since a batch was applied */
@@ -338,6 +350,9 @@ MUST_USE bool own_boots_set(struct inflow *inflow, const struct router_ends_told
 /* A replica here has told its boot: it has acknowledged what came from the source. */
 void own_boots_heard(struct inflow *inflow, const struct router_boot *from);
 
+/* Is that node known in another boot than this one? */
+bool own_boots_differ(const struct inflow *inflow, const struct site_boot *log);
+
 /* Have them asked once more; marked_confirmed() follows unless one has changed. */
 void own_boots_confirm(struct inflow *inflow);
 bool own_boots_asked(const struct inflow *inflow);
@@ -356,9 +371,10 @@ void vouched_take(struct inflow *inflow, const struct site_marked *message);
 /* Does the source know all of these nodes of this site in the boots that they have told? */
 bool vouched_has_all(const struct inflow *inflow, const struct router_ends_told *told);
 
-/* Do all sites of the set but the one that is sent to know the logs whose ends are told? */
-bool vouched_by_others(struct link *self, uint64_t now_us, const struct outflow *outflow,
-                       const struct site_marked *message);
+/* If all sites of the set but the one that is sent to know the logs whose ends are told: the set's
+ * hash; else 0. */
+uint64_t vouched_by_others(struct link *self, uint64_t now_us, const struct outflow *outflow,
+                           const struct site_marked *message);
 void vouched_void(struct inflow *inflow);
 void vouched_fini(struct inflow *inflow);
 
@@ -387,9 +403,18 @@ enum status marked_judge_ends(uint32_t ngroups, uint32_t read, const struct site
 uint64_t marked_reach(struct inflow *inflow, const struct site_source *ends, size_t nends);
 bool marked_is_proved(const struct inflow *inflow, uint64_t reached);
 
-/* What a question is told that came when so many had been begun (marks_begun() of its marks), by
- * those that are noted and confirmed. */
+/* What a question within a bound is told that came when so many had been begun (marks_begun() of
+ * its marks): by those that are noted and confirmed, of nodes here that the source knows as they
+ * are, and of such there that all further sites know. */
 struct mark_told inflow_tell(const struct inflow *inflow, uint64_t begun, uint64_t now_us);
+
+/* Is all here that was acknowledged there when such a question came? By those that are noted and
+ * confirmed: who was put back asks by another set, or life, or lacks nothing that matters. */
+bool inflow_has_since(const struct inflow *inflow, uint64_t begun, uint64_t now_us);
+
+/* Has no mark been vouched for for long that somebody wanted, and is there another link of that
+ * site? At most once in ever longer times. */
+bool marked_tries_another(struct link *self, uint64_t now_us, struct inflow *inflow);
 
 void marked_turn(struct link *self, uint64_t now_us, struct inflow *inflow);
 uint64_t marked_next_us(const struct inflow *inflow);

@@ -55,85 +55,17 @@ void vouched_fill(struct link *self, const struct outflow *outflow, struct site_
 
 /* ---- heard ---- */
 
+/* Who has known a boot has judged it for good. While it looks its own places up it tells none. */
 void vouched_take(struct inflow *inflow, const struct site_marked *message)
 {
     struct vouched *vouched = &inflow->vouched;
 
-    vouched->count = 0;
     vouched->all = message->boots_all;
     if (message->nboots > 0 &&
         heap_grow(&vouched->boots, &vouched->room, message->nboots, sizeof *vouched->boots)) {
         memcpy(vouched->boots, message->boots, message->nboots * sizeof *vouched->boots);
         vouched->count = message->nboots;
     }
-}
-
-static bool has(const struct vouched *vouched, uint32_t node, uint64_t incarnation, uint64_t boot)
-{
-    for (size_t i = 0; i < vouched->count; i++) {
-        const struct site_boot *one = &vouched->boots[i];
-
-        if (one->node == node && one->incarnation == incarnation && one->boot == boot) {
-            return true;
-        }
-    }
-    return vouched->all;
-}
-
-bool vouched_has_all(const struct inflow *inflow, const struct router_ends_told *told)
-{
-    for (size_t i = 0; i < told->count; i++) {
-        const struct router_end *end = &told->ends[i];
-
-        if (!has(&inflow->vouched, end->node, end->incarnation, end->boot) &&
-            !MUTANT(SITE_UNVOUCHED)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ---- told on ---- */
-
-static bool has_logs(const struct inflow *inflow, const struct site_source *ends, size_t nends)
-{
-    for (size_t i = 0; i < nends; i++) {
-        if (!has(&inflow->vouched, ends[i].node, ends[i].incarnation, ends[i].boot)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Does that site? Where it does not it is asked for a mark, with which it tells what it knows. */
-static bool site_vouches(struct link *self, uint64_t now_us, uint64_t filter_id, uint32_t peer,
-                         const struct site_marked *message)
-{
-    struct inflow *inflow = peer < LINK_MAX_SITES ? inflow_find(self, filter_id, peer) : NULL;
-    bool vouches = inflow != NULL && has_logs(inflow, message->ends, message->nends);
-
-    if (inflow != NULL && !vouches) {
-        marked_want(inflow, now_us + WANTED_US, true);
-    }
-    return vouches;
-}
-
-bool vouched_by_others(struct link *self, uint64_t now_us, const struct outflow *outflow,
-                       const struct site_marked *message)
-{
-    const struct document_entry *entry = outflow_document(self, outflow);
-    const struct site_set *set = entry != NULL ? document_sites(&entry->document) : NULL;
-    bool all = set != NULL;
-
-    for (uint32_t i = 0; set != NULL && i < set->count; i++) {
-        const struct site_entry *site = &set->entries[i];
-        uint32_t peer = site_peer_of(self, &site->id);
-
-        if (i != set->own && site->state != SITE_GONE && peer != outflow->peer) {
-            all &= site_vouches(self, now_us, outflow->filter_id, peer, message);
-        }
-    }
-    return all || MUTANT(SITE_VOUCHED_BY_ONE);
 }
 
 void vouched_void(struct inflow *inflow)
@@ -145,4 +77,110 @@ void vouched_void(struct inflow *inflow)
 void vouched_fini(struct inflow *inflow)
 {
     heap_free(inflow->vouched.boots);
+}
+
+/* ---- whether ---- */
+
+/* Another site, as far as this link speaks with it. */
+struct voucher {
+    const struct inflow *inflow;   /* NULL: it tells nothing */
+    const struct outflow *outflow; /* NULL: it is sent nothing */
+};
+
+/* It knows none of the logs, or did when it said so: of nodes that have started since it may. */
+static bool knows_none(const struct inflow *inflow, const struct site_boot *log)
+{
+    return inflow->vouched.all && !inflow->own.suspect && !own_boots_differ(inflow, log);
+}
+
+static bool has_told(const struct inflow *inflow, const struct site_boot *log)
+{
+    for (size_t i = 0; i < inflow->vouched.count; i++) {
+        const struct site_boot *one = &inflow->vouched.boots[i];
+
+        if (one->node == log->node && one->incarnation == log->incarnation &&
+            one->boot == log->boot) {
+            return true;
+        }
+    }
+    return knows_none(inflow, log);
+}
+
+/* It says so itself, or is sent that log: then the node has judged the place that it gave. */
+static bool vouches(const struct voucher *self, const struct site_boot *log)
+{
+    return (self->inflow != NULL && has_told(self->inflow, log)) ||
+           (self->outflow != NULL && outflow_goes_on(self->outflow, log));
+}
+
+bool vouched_has_all(const struct inflow *inflow, const struct router_ends_told *told)
+{
+    const struct voucher source = {
+        .inflow = inflow,
+        .outflow = outflow_find(inflow->self, inflow->filter_id, inflow->peer, &inflow->own_life,
+                                &inflow->source_life),
+    };
+
+    for (size_t i = 0; i < told->count; i++) {
+        const struct router_end *end = &told->ends[i];
+        const struct site_boot log = {end->node, end->incarnation, end->boot};
+
+        if (!vouches(&source, &log) && !MUTANT(SITE_UNVOUCHED)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- told on ---- */
+
+static bool vouches_for(const struct voucher *self, const struct site_source *ends, size_t nends)
+{
+    for (size_t i = 0; i < nends; i++) {
+        const struct site_boot log = {ends[i].node, ends[i].incarnation, ends[i].boot};
+
+        if (!vouches(self, &log)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does that site? Where it does not it is asked for marks, with which it tells what it knows. */
+static bool site_vouches(struct link *self, uint64_t now_us, uint64_t filter_id,
+                         const struct site_entry *own, const struct site_entry *site,
+                         const struct site_marked *message)
+{
+    uint32_t peer = site_peer_of(self, &site->id);
+    bool is_spoken_to = peer < LINK_MAX_SITES;
+    struct inflow *inflow = is_spoken_to ? inflow_find(self, filter_id, peer) : NULL;
+    const struct voucher voucher = {
+        .inflow = inflow,
+        .outflow = is_spoken_to ? outflow_find(self, filter_id, peer, &own->life, &site->life)
+                                : NULL,
+    };
+    bool all = vouches_for(&voucher, message->ends, message->nends);
+
+    if (inflow != NULL && !all) {
+        marked_want(inflow, now_us + WANTED_US, now_us >= inflow->marked.wanted_until_us);
+    }
+    return all;
+}
+
+uint64_t vouched_by_others(struct link *self, uint64_t now_us, const struct outflow *outflow,
+                           const struct site_marked *message)
+{
+    const struct document_entry *entry = outflow_document(self, outflow);
+    const struct site_set *set = entry != NULL ? document_sites(&entry->document) : NULL;
+    bool all = set != NULL && site_set_own(set) != NULL;
+
+    for (uint32_t i = 0; all && i < set->count; i++) {
+        const struct site_entry *site = &set->entries[i];
+
+        if (i != set->own && site->state != SITE_GONE &&
+            !site_id_equal(&site->id, &self->config.peers[outflow->peer].id)) {
+            all = site_vouches(self, now_us, outflow->filter_id, site_set_own(set), site, message);
+        }
+    }
+    return all ? mark_set_hash(set) : 0;
 }

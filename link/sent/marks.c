@@ -221,7 +221,7 @@ static void answer_mark(struct link *self, uint64_t now_us, struct outflow *outf
     struct site_marked *message = &frame.body.site_marked;
 
     vouched_fill(self, outflow, message);
-    message->vouched = vouched_by_others(self, now_us, outflow, message);
+    message->vouched_set = vouched_by_others(self, now_us, outflow, message);
     if (channel != NULL && channel_send(self, channel, &frame)) {
         link_count(self, LINK_site_marks_total, 1);
         mark->used = false;

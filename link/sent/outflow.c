@@ -239,6 +239,36 @@ static bool find_follows(struct outflow *outflow, const struct filter_document *
     return true;
 }
 
+const struct outflow *outflow_find(const struct link *self, uint64_t filter_id, uint32_t peer,
+                                   const struct site_life *own_life,
+                                   const struct site_life *peer_life)
+{
+    const struct outflow *outflow;
+
+    TAILQ_FOREACH(outflow, &self->outflows, link)
+    {
+        if (!outflow->over && outflow->filter_id == filter_id && outflow->peer == peer &&
+            site_life_compare(&outflow->own_life, own_life) == 0 &&
+            site_life_compare(&outflow->peer_life, peer_life) == 0) {
+            return outflow;
+        }
+    }
+    return NULL;
+}
+
+bool outflow_goes_on(const struct outflow *outflow, const struct site_boot *log)
+{
+    for (size_t i = 0; i < outflow->nfollows; i++) {
+        const struct follow *follow = &outflow->follows[i];
+
+        if (!follow->fills && follow->source.node == log->node &&
+            follow->source.incarnation == log->incarnation && follow->source.boot == log->boot) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct reading *outflow_reading(struct outflow *outflow, uint32_t node)
 {
     for (size_t i = 0; i < outflow->nreadings; i++) {
@@ -263,7 +293,9 @@ static bool read_on(struct link *self, struct outflow *outflow, struct follow *f
             true; /* One place is asked from, and judged: it says nothing of this one. */
         return true;
     }
-    if (same && follow->source.offset < reading->at) {
+    if (same && reading->judges) {
+        reading->lowest = least(reading->lowest, follow->source.offset);
+    } else if (same && follow->source.offset < reading->at) {
         reading->at = follow->source.offset;
         reading->asked = false; /* The answer under way begins behind it. */
         reader_stir(reading->reader);
@@ -290,6 +322,28 @@ static void leave_readers(struct outflow *outflow)
     outflow->nreadings = 0;
 }
 
+/* A node that was put back to between two places of its log, as of two slot groups, has the lower
+ * one: so it is asked from the highest one first, and what it tells there is let pass. */
+static void have_judged(const struct outflow *outflow, struct reading *reading)
+{
+    uint64_t highest = reading->at;
+
+    for (size_t i = 0; i < outflow->nfollows; i++) {
+        const struct follow *follow = &outflow->follows[i];
+
+        if (!follow->fills && follow->source.node == reading->member.node &&
+            follow->source.offset > highest) {
+            highest = follow->source.offset;
+        }
+    }
+    reading->judges = reading->reader != NULL && highest > reading->at &&
+                      !MUTANT(SITE_LOWEST_JUDGED);
+    if (reading->judges) {
+        reading->lowest = reading->at;
+        reading->at = highest;
+    }
+}
+
 static bool start_reading(struct link *self, struct outflow *outflow)
 {
     leave_readers(outflow);
@@ -303,6 +357,9 @@ static bool start_reading(struct link *self, struct outflow *outflow)
         if (!outflow->follows[i].fills && !read_on(self, outflow, &outflow->follows[i])) {
             return false;
         }
+    }
+    for (size_t i = 0; i < outflow->nreadings; i++) {
+        have_judged(outflow, &outflow->readings[i]);
     }
     return true;
 }

@@ -138,7 +138,7 @@ static bool may_ask(const struct reading *reading, uint64_t now_us)
     return !reading->stalled && reading->again_us <= now_us;
 }
 
-/* Whose turn it is; *alone: no other place is to be read from. */
+/* Whose turn it is; *alone: no other place is to be read from, and none only to be judged. */
 static struct reading *choose(struct reader *reader, uint64_t now_us, bool *alone)
 {
     struct reading *lowest = NULL;
@@ -151,7 +151,8 @@ static struct reading *choose(struct reader *reader, uint64_t now_us, bool *alon
         if (!may_ask(reading, now_us)) {
             continue;
         }
-        if (lowest != NULL && (reading->at != lowest->at || !same_log(reading, lowest))) {
+        if (reading->judges ||
+            (lowest != NULL && (reading->at != lowest->at || !same_log(reading, lowest)))) {
             *alone = false;
         }
         lowest = lowest == NULL || reading->at < lowest->at ? reading : lowest;
@@ -353,6 +354,12 @@ static void tell(struct link *self, uint64_t now_us, struct reading *reading,
         }
         return;
     }
+    if (reading->judges) {
+        reading->judges = reading->asked = false;
+        reading->at = reading->lowest;
+        reader_stir(reading->reader);
+        return;
+    }
     reading->boot = reply->boot;
     reading->at = reply->next;
     outflow_read(self, now_us, reading, reply);
@@ -386,8 +393,8 @@ static void join_places(struct reader *reader, uint64_t now_us)
     lowest = moved->at;
     TAILQ_FOREACH(reading, &reader->readings, link)
     {
-        if (!reading->asked && may_ask(reading, now_us) && same_log(moved, reading) &&
-            reading->at >= moved->from && reading->at < lowest) {
+        if (!reading->asked && !reading->judges && may_ask(reading, now_us) &&
+            same_log(moved, reading) && reading->at >= moved->from && reading->at < lowest) {
             lowest = reading->at;
         }
     }

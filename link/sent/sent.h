@@ -38,11 +38,13 @@ struct reading {
     struct outflow *outflow;
     uint64_t filter_id;
     struct member member;
-    uint64_t boot; /* that `at` is of */
-    uint64_t at;   /* all below has been told */
-    uint64_t from; /* ... and before the last answer all below this */
-    bool asked;    /* the question under way is about it, too */
-    bool stalled;  /* it has no room for more */
+    uint64_t boot;   /* that `at` is of */
+    uint64_t at;     /* all below has been told */
+    uint64_t lowest; /* ... once `judges` is over */
+    bool judges;     /* `at` is the highest place that the asker has of this log: does the node? */
+    uint64_t from;   /* ... and before the last answer all below this */
+    bool asked;      /* the question under way is about it, too */
+    bool stalled;    /* it has no room for more */
     uint64_t again_us;
 };
 
@@ -263,6 +265,15 @@ struct put_backs {
 
 /* NULL: no such stream of that channel. */
 struct outflow *outflow_of(struct link *self, const struct channel *channel, uint64_t stream);
+
+/* NULL: none of the filter goes there by this link, in these lives. */
+const struct outflow *outflow_find(const struct link *self, uint64_t filter_id, uint32_t peer,
+                                   const struct site_life *own_life,
+                                   const struct site_life *peer_life);
+
+/* Is that log, in that boot, gone on with or copied? Then its node had all that the asker named. */
+bool outflow_goes_on(const struct outflow *outflow, const struct site_boot *log);
+
 void outflow_close(struct link *self, struct outflow *outflow, enum status status,
                    const char *cause);
 void outflow_on_open(struct link *self, uint64_t now_us, struct channel *channel,

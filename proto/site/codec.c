@@ -110,7 +110,7 @@ static const struct binding site_marked_rows[] = {
     LIST(site_marked, ends, nends, site_source, SITE_MAX_SOURCES, STATUS_TOO_LARGE),
     LIST(site_marked, boots, nboots, site_boot, DOCUMENT_MAX_NODES, STATUS_TOO_LARGE),
     ROW(site_marked, boots_all, BOOL),
-    ROW(site_marked, vouched, BOOL),
+    ROW(site_marked, vouched_set, UINT64),
 };
 BINDING_TABLE(site_marked, site_marked, NULL);
 

@@ -141,7 +141,8 @@ struct site_marked {
     size_t nboots;  /* at most DOCUMENT_MAX_NODES */
     bool boots_all; /* none is: nothing there could tell that one was put back */
 
-    bool vouched; /* every further site of the set knows the logs of `ends` in these boots */
+    uint64_t vouched_set; /* mark_set_hash() of one of which every further site knows the logs of
+                             `ends` in these boots; 0: not every one does */
 };
 
 struct site_close {

@@ -135,19 +135,27 @@ Test(link_put_back, who_has_only_started_again_is_told_as_before)
     end();
 }
 
-static void set_third(enum site_state state)
+/* By the documents of these, as bits. */
+static void set_third(enum site_state state, unsigned of)
 {
-    struct site_set *set = pair->sides[EU].document.content.sites;
     struct site_entry entry = {.id = sample_site_id(AP), .life = {1, 10 + AP}, .state = state};
 
     strcpy(entry.name, "ap");
-    if (state == SITE_GONE) {
-        set->entries[site_set_find(set, &entry.id) - set->entries].state = SITE_GONE;
-    } else {
-        cr_assert_eq(site_set_add(set, &entry), STATUS_OK);
+    for (uint32_t where = 0; where < 2; where++) {
+        struct site_set *set = pair->sides[where].document.content.sites;
+
+        if ((of >> where & 1) == 0) {
+            continue;
+        }
+
+        if (state == SITE_GONE) {
+            set->entries[site_set_find(set, &entry.id) - set->entries].state = SITE_GONE;
+        } else {
+            cr_assert_eq(site_set_add(set, &entry), STATUS_OK);
+        }
+        document_epoch_advance(&pair->sides[where].document);
+        site_pair_hand(pair, where);
     }
-    document_epoch_advance(&pair->sides[EU].document);
-    site_pair_hand(pair, EU);
 }
 
 /* It may have been told what this site has not, and know that the one that is asked was put back.
@@ -160,13 +168,16 @@ Test(link_put_back, where_a_third_site_knows_the_logs_or_not_is_asked_first)
     lose_openings = false;
     begin_with(watch);
     cr_assert(is_told_within(5 * SECOND));
-    set_third(SITE_COUNTED);
+    set_third(SITE_COUNTED, 1 << US);
+    site_pair_run(pair, 3 * SECOND);
+    cr_assert_not(is_told_within(10 * SECOND), "the other one's set is older");
+    set_third(SITE_COUNTED, 1 << EU);
     site_pair_run(pair, 3 * SECOND);
     at_us = now();
     cr_assert_not(is_told_within(10 * SECOND));
     inflow = inflow_find(us(), SITE_PAIR_FILTER, 0);
     cr_assert_gt(inflow->evidence.noted_us, at_us);
-    set_third(SITE_GONE);
+    set_third(SITE_GONE, 1 << EU | 1 << US);
     cr_assert(is_told_within(10 * SECOND));
     end();
 }
@@ -221,6 +232,61 @@ Test(link_put_back, a_place_of_a_later_epoch_than_the_document_is_judged)
     site_pair_run(pair, 3 * SECOND);
     cr_assert_eq(site_pair_counter(pair, US, "site_put_backs_total"), 1);
     end();
+}
+
+static const struct node_record *record_of(uint32_t node)
+{
+    const struct circle *circle = &pair->sides[US].circle;
+
+    for (size_t i = 0; i < CIRCLE_MAX; i++) {
+        if (circle->records[i].id == node) {
+            return &circle->records[i];
+        }
+    }
+    cr_assert_fail("no such node");
+    return NULL;
+}
+
+/* Of its log, of a slot group that it is a reader of, the `nth` from the first one on. */
+static struct site_source place_in(const struct node_record *node, uint32_t nth, uint64_t offset)
+{
+    const struct epoch_content *content = &document_of_us()->content;
+
+    for (uint32_t at = 0; at < content->ngroups * content->rule.replicas; at++) {
+        uint32_t group = at / content->rule.replicas;
+        const struct slot *slot = &content->groups[group].slots[at % content->rule.replicas];
+        const struct member *reader = slot_reader(slot);
+
+        if (reader->node == node->id && nth-- == 0) {
+            return (struct site_source){.group = group,
+                                        .node = reader->node,
+                                        .incarnation = reader->incarnation,
+                                        .boot = node->boot,
+                                        .offset = offset,
+                                        .epoch = document_of_us()->epoch};
+        }
+    }
+    cr_assert_fail("it is no reader of so many");
+    return (struct site_source){0};
+}
+
+/* It was put back to between them. */
+Test(link_put_back, of_several_places_of_a_log_the_highest_one_is_judged)
+{
+    for (uint64_t beyond = 0; beyond < 2; beyond++) {
+        const struct node_record *node;
+        struct site_source places[2];
+
+        lose_openings = false;
+        begin_of(4, watch);
+        node = record_of(1);
+        places[0] = place_in(node, 0, 8);
+        places[1] = place_in(node, 1, beyond != 0 ? 1 << 20 : 16);
+        open_from(places, 2);
+        site_pair_run(pair, 3 * SECOND);
+        cr_assert_eq(site_pair_counter(pair, US, "site_put_backs_total"), beyond);
+        end();
+    }
 }
 
 /* ---- what is told of it ---- */

@@ -293,19 +293,19 @@ Test(golden_sites, site_marked_with_boots)
                              .boots = boots,
                              .nboots = 1,
                              .boots_all = true,
-                             .vouched = true},
+                             .vouched_set = 10},
     };
 
     struct frame back;
 
     cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
     assert_bytes(buffer_span(&bytes),
-                 "08019a074e090100000000000000110200000000000000180320022801321a08"
+                 "08019a0755090100000000000000110200000000000000180320022801321a08"
                  "011002190300000000000000210400000000000000284030053a140807110800"
-                 "00000000000019090000000000000040014801");
+                 "0000000000001909000000000000004001490a00000000000000");
     cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &back), STATUS_OK);
     cr_assert_eq(back.body.site_marked.nboots, 1);
     cr_assert_eq(back.body.site_marked.boots[0].boot, 9);
     cr_assert(back.body.site_marked.boots_all);
-    cr_assert(back.body.site_marked.vouched);
+    cr_assert_eq(back.body.site_marked.vouched_set, 10);
 }
