@@ -5,13 +5,26 @@
 #include "coordinator/site/heard.h"
 #include "coordinator/site/newcomer.h"
 
+/* It would wait for ever what hangs on that, and nobody would know why. */
+static void refuse(struct coordinator *self, uint64_t now_us, const struct filter_uid *uid,
+                   const char *what, const char *fault)
+{
+    static struct log_limit limit;
+
+    coordinator_count(self, COORDINATOR_site_states_refused_total);
+    log_limited(&limit, now_us, LOG_WARN, "refused %s of filter %016llx%016llx by a link: %s", what,
+                (unsigned long long)uid->high, (unsigned long long)uid->low, fault);
+}
+
 static void take(struct coordinator *self, uint64_t now_us, const struct site_filter *told,
                  const struct site_id *own)
 {
     struct in_sites *note = in_sites_of(self, &told->uid);
+    const char *fault = site_id_equal(&told->site, own) ? "it is said of this site itself"
+                                                        : site_filter_fault(told);
 
-    if (site_filter_fault(told) != NULL || site_id_equal(&told->site, own)) {
-        coordinator_count(self, COORDINATOR_site_states_refused_total);
+    if (fault != NULL) {
+        refuse(self, now_us, &told->uid, "what another site says", fault);
     } else if (note != NULL) {
         note->news = in_sites_hear(note, told) || note->news;
     } else if (told->dropped) {
@@ -55,9 +68,10 @@ void intake_evidence(struct coordinator *self, uint64_t now_us, const char *link
 {
     for (size_t i = 0; i < count; i++) {
         struct in_sites *note = in_sites_of(self, &evidence[i].uid);
+        const char *fault = site_evidence_fault(&evidence[i]);
 
-        if (site_evidence_fault(&evidence[i]) != NULL) {
-            coordinator_count(self, COORDINATOR_site_states_refused_total);
+        if (fault != NULL) {
+            refuse(self, now_us, &evidence[i].uid, "evidence", fault);
         } else if (note != NULL) {
             note->news = in_sites_witness(note, now_us, link, &evidence[i]) || note->news;
         }
