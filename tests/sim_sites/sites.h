@@ -45,6 +45,7 @@ struct site {
     uint64_t parted_until_us; /* a part of it is cut off from the rest */
     uint64_t put_back_us;     /* what it was asked before is over; 0: never */
     bool over;                /* it has dropped what it had, and is none of them any more */
+    bool named;               /* an order to add it was obeyed somewhere */
     bool returns;             /* it is to be added again, and has not been yet */
     uint64_t outcast_us;      /* it lived when another one had it removed; 0: it was not */
     uint64_t back_us;         /* ... and has all others ask it again; 0: not yet */

@@ -92,6 +92,7 @@ static void on_add(struct sim *sim, void *data, uint64_t number)
         return;
     }
     if (site_entry_of(at, other) != NULL) {
+        other->named = true;
         if (sites_settings_any_back(&all->settings)) {
             on_watch(sim, data, number);
         }
@@ -261,13 +262,14 @@ void sites_operator_orphan(struct site *site)
 
 /* ---- remove ---- */
 
-/* Whom only that one had named: that is lost with whatever else nobody had but it. */
-static void name_again(struct site *at, const struct site *removed)
+/* Whom only the one that is removed had named: that is lost with whatever else nobody had but it.
+ */
+static void name_again(struct site *at)
 {
     for (uint32_t i = 0; i < at->all->count; i++) {
         struct site *other = &at->all->items[i];
 
-        if (site_entry_of(removed, other) != NULL && site_entry_of(at, other) == NULL) {
+        if (other->named && site_entry_of(at, other) == NULL) {
             sites_operator_add(at, other, 0);
         }
     }
@@ -280,7 +282,7 @@ static void on_remove(struct sim *sim, void *data, uint64_t number)
     const struct site_entry *entry = site_entry_of(at, other);
 
     if (entry != NULL && site_entry_gone(entry) > 0) {
-        name_again(at, other);
+        name_again(at);
         return;
     }
     insist(at, other, SITE_STEP_REMOVE);
