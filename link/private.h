@@ -25,6 +25,7 @@
  *     evidence.c  what streams have brought, as proof: evidence.h
  *   sent/       streams that are sent
  *     outflow.c   who is followed, what readers bring
+ *     judging.c   ... and whether nodes had all that the other site has of their logs
  *     section.c   ... what was gathered, on its way as batches
  *     marks.c     ... which batch all that was acknowledged is in
  *     fill.c      ... and of copies of replicas

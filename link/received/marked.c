@@ -28,6 +28,7 @@ void marked_stop(struct inflow *inflow)
     while (inflow->marked.nanswered > 0) {
         forget_first(&inflow->marked);
     }
+    inflow->marked.unvouched_us = 0;
     marks_disconnected(&inflow->marked.marks);
 }
 

@@ -171,8 +171,7 @@ const struct document_entry *outflow_document(struct link *self, const struct ou
     return document_cache_find(router_documents(self->router), outflow->filter_id);
 }
 
-/* Nobody has told that who says such a thing. */
-static bool can_be(const struct site_source *source)
+bool outflow_place_can_be(const struct site_source *source)
 {
     return source->incarnation != 0 && source->boot != 0 && source->offset % 8 == 0 &&
            source->offset <= INT64_MAX;
@@ -188,7 +187,7 @@ static const struct site_source *known(const struct site_source *sources, size_t
     for (size_t i = 0; i < nsources; i++) {
         if (sources[i].group == group && sources[i].node == reader->node &&
             sources[i].incarnation == reader->incarnation && sources[i].epoch >= slot->read_since &&
-            can_be(&sources[i])) {
+            outflow_place_can_be(&sources[i])) {
             return &sources[i];
         }
     }
@@ -258,11 +257,29 @@ const struct outflow *outflow_find(const struct link *self, uint64_t filter_id, 
 
 bool outflow_goes_on(const struct outflow *outflow, const struct site_boot *log)
 {
+    if (!judging_is_over(outflow, log->node)) {
+        return false;
+    }
     for (size_t i = 0; i < outflow->nfollows; i++) {
         const struct follow *follow = &outflow->follows[i];
 
         if (!follow->fills && follow->source.node == log->node &&
             follow->source.incarnation == log->incarnation && follow->source.boot == log->boot) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool outflow_is_ahead(const struct reading *reading)
+{
+    const struct outflow *outflow = reading->outflow;
+
+    for (size_t i = 0; i < outflow->nfollows; i++) {
+        const struct follow *follow = &outflow->follows[i];
+
+        if (!follow->fills && follow->source.node == reading->member.node &&
+            follow->source.boot == reading->boot && follow->source.offset > reading->at) {
             return true;
         }
     }
@@ -293,9 +310,7 @@ static bool read_on(struct link *self, struct outflow *outflow, struct follow *f
             true; /* One place is asked from, and judged: it says nothing of this one. */
         return true;
     }
-    if (same && reading->judges) {
-        reading->lowest = least(reading->lowest, follow->source.offset);
-    } else if (same && follow->source.offset < reading->at) {
+    if (same && follow->source.offset < reading->at) {
         reading->at = follow->source.offset;
         reading->asked = false; /* The answer under way begins behind it. */
         reader_stir(reading->reader);
@@ -322,28 +337,6 @@ static void leave_readers(struct outflow *outflow)
     outflow->nreadings = 0;
 }
 
-/* A node that was put back to between two places of its log, as of two slot groups, has the lower
- * one: so it is asked from the highest one first, and what it tells there is let pass. */
-static void have_judged(const struct outflow *outflow, struct reading *reading)
-{
-    uint64_t highest = reading->at;
-
-    for (size_t i = 0; i < outflow->nfollows; i++) {
-        const struct follow *follow = &outflow->follows[i];
-
-        if (!follow->fills && follow->source.node == reading->member.node &&
-            follow->source.offset > highest) {
-            highest = follow->source.offset;
-        }
-    }
-    reading->judges = reading->reader != NULL && highest > reading->at &&
-                      !MUTANT(SITE_LOWEST_JUDGED);
-    if (reading->judges) {
-        reading->lowest = reading->at;
-        reading->at = highest;
-    }
-}
-
 static bool start_reading(struct link *self, struct outflow *outflow)
 {
     leave_readers(outflow);
@@ -357,9 +350,6 @@ static bool start_reading(struct link *self, struct outflow *outflow)
         if (!outflow->follows[i].fills && !read_on(self, outflow, &outflow->follows[i])) {
             return false;
         }
-    }
-    for (size_t i = 0; i < outflow->nreadings; i++) {
-        have_judged(outflow, &outflow->readings[i]);
     }
     return true;
 }
@@ -478,6 +468,7 @@ struct outflow *outflow_of(struct link *self, const struct channel *channel, uin
 static void forget(struct link *self, struct outflow *outflow)
 {
     leave_readers(outflow);
+    judging_stop(outflow);
     fill_forget(outflow);
     scrub_forget(outflow);
     number_table_remove(&self->outflows_by_stream, &outflow->entry);
@@ -489,6 +480,7 @@ static void forget(struct link *self, struct outflow *outflow)
     }
     heap_free(outflow->follows);
     heap_free(outflow->readings);
+    heap_free(outflow->judges);
     heap_free(outflow->memory);
     heap_free(outflow->section.keys);
     heap_free(outflow->section.cursors);
@@ -506,6 +498,7 @@ static void retire(struct outflow *outflow)
     scrub_forget(outflow);
     section_forget_ways(outflow);
     leave_readers(outflow);
+    judging_stop(outflow);
 }
 
 static bool awaits_router(const struct outflow *outflow)
@@ -576,7 +569,8 @@ static struct outflow *make(struct link *self, const struct channel *channel,
     TAILQ_INSERT_TAIL(&self->outflows, outflow, link);
     number_table_put(&self->outflows_by_stream, &outflow->entry, outflow->stream);
     if (!find_follows(outflow, &entry->document, open->sources, open->nsources) ||
-        !start_reading(self, outflow)) {
+        !start_reading(self, outflow) ||
+        !judging_begin(self, outflow, open->sources, open->nsources)) {
         forget(self, outflow);
         return NULL;
     }

@@ -138,7 +138,7 @@ static bool may_ask(const struct reading *reading, uint64_t now_us)
     return !reading->stalled && reading->again_us <= now_us;
 }
 
-/* Whose turn it is; *alone: no other place is to be read from, and none only to be judged. */
+/* Whose turn it is: who judges first; *alone: no other place is to be read from. */
 static struct reading *choose(struct reader *reader, uint64_t now_us, bool *alone)
 {
     struct reading *lowest = NULL;
@@ -151,8 +151,11 @@ static struct reading *choose(struct reader *reader, uint64_t now_us, bool *alon
         if (!may_ask(reading, now_us)) {
             continue;
         }
-        if (reading->judges ||
-            (lowest != NULL && (reading->at != lowest->at || !same_log(reading, lowest)))) {
+        if (reading->judges) {
+            *alone = false;
+            return reading;
+        }
+        if (lowest != NULL && (reading->at != lowest->at || !same_log(reading, lowest))) {
             *alone = false;
         }
         lowest = lowest == NULL || reading->at < lowest->at ? reading : lowest;
@@ -349,15 +352,22 @@ static void tell(struct link *self, uint64_t now_us, struct reading *reading,
     }
     if (refusal != NULL) {
         reading->again_us = now_us + AGAIN_US;
-        if (refusal->compare) {
-            outflow_lost(reading);
-        }
+    }
+    if (refusal != NULL && !refusal->compare) {
         return;
     }
     if (reading->judges) {
-        reading->judges = reading->asked = false;
-        reading->at = reading->lowest;
-        reader_stir(reading->reader);
+        reader_leave(reading); /* That place it had. */
+        return;
+    }
+    if (refusal != NULL) {
+        outflow_lost(reading);
+        return;
+    }
+    if (reply->boot != reading->boot && outflow_is_ahead(reading)) {
+        outflow_close(self, reading->outflow, STATUS_STALE,
+                      "a node has started again, and of its log there are places that only the "
+                      "asker can tell");
         return;
     }
     reading->boot = reply->boot;
@@ -418,6 +428,8 @@ static void take(struct link *self, uint64_t now_us, struct reader *reader,
         if (reading->asked && reply->status == STATUS_OK) {
             reading->from = reading->at;
             tell(self, now_us, reading, reply);
+        } else if (reading->asked && reply->status == STATUS_STALE && reading->judges) {
+            reader_leave(reading); /* It is no place to go on from, and was one. */
         } else if (reading->asked && reply->status == STATUS_STALE) {
             outflow_lost(reading);
         } else if (reading->asked && reply->status == STATUS_CONFLICT) {

@@ -38,13 +38,12 @@ struct reading {
     struct outflow *outflow;
     uint64_t filter_id;
     struct member member;
-    uint64_t boot;   /* that `at` is of */
-    uint64_t at;     /* all below has been told */
-    uint64_t lowest; /* ... once `judges` is over */
-    bool judges;     /* `at` is the highest place that the asker has of this log: does the node? */
-    uint64_t from;   /* ... and before the last answer all below this */
-    bool asked;      /* the question under way is about it, too */
-    bool stalled;    /* it has no room for more */
+    uint64_t boot; /* that `at` is of */
+    uint64_t at;   /* all below has been told */
+    bool judges;   /* only whether the log had `at` is asked: judging.c */
+    uint64_t from; /* ... and before the last answer all below this */
+    bool asked;    /* the question under way is about it, too */
+    bool stalled;  /* it has no room for more */
     uint64_t again_us;
 };
 
@@ -198,6 +197,9 @@ struct outflow {
     struct reading *readings; /* one a node */
     size_t nreadings;
     size_t readings_room;
+    struct reading
+        *judges; /* places that the asker has given; those with a reader are asked about */
+    size_t njudges;
     struct fill fill;
     struct scrub scrub;
     struct offers offers;
@@ -271,8 +273,16 @@ const struct outflow *outflow_find(const struct link *self, uint64_t filter_id, 
                                    const struct site_life *own_life,
                                    const struct site_life *peer_life);
 
-/* Is that log, in that boot, gone on with or copied? Then its node had all that the asker named. */
+/* Is that log, in that boot, gone on with or copied, and had its node all places that the asker has
+ * given? */
 bool outflow_goes_on(const struct outflow *outflow, const struct site_boot *log);
+
+/* Nobody has told that who says anything else. */
+bool outflow_place_can_be(const struct site_source *place);
+
+/* Is a slot group read to beyond where the reading is? Of a node that starts again meanwhile no
+ * answer tells whether it has lost that. */
+bool outflow_is_ahead(const struct reading *reading);
 
 void outflow_close(struct link *self, struct outflow *outflow, enum status status,
                    const char *cause);
@@ -314,6 +324,16 @@ const struct document_entry *outflow_document(struct link *self, const struct ou
 
 /* Read on, or not, by how much is gathered. */
 void outflow_stall_if_full(struct outflow *outflow);
+
+/* ---- judging.c ---- */
+
+/* The stream is opened with these places. False: memory is out. */
+MUST_USE bool judging_begin(struct link *self, struct outflow *outflow,
+                            const struct site_source *places, size_t nplaces);
+
+/* Has that node answered for all of its places? */
+bool judging_is_over(const struct outflow *outflow, uint32_t node);
+void judging_stop(struct outflow *outflow);
 
 /* ---- section.c ---- */
 

@@ -289,6 +289,38 @@ Test(link_put_back, of_several_places_of_a_log_the_highest_one_is_judged)
     }
 }
 
+static void expect_judged(const struct site_source *places, size_t count)
+{
+    open_from(places, count);
+    site_pair_run(pair, 3 * SECOND);
+    cr_assert_eq(site_pair_counter(pair, US, "site_put_backs_total"), 1);
+    end();
+}
+
+/* Of an epoch from which nothing is gone on. */
+Test(link_put_back, a_place_that_is_not_gone_on_from_is_judged_all_the_same)
+{
+    struct site_source place;
+
+    lose_openings = false;
+    begin_with(watch);
+    place = lost_place(0);
+    expect_judged(&place, 1);
+}
+
+/* ... and such as is of another boot than that of the first slot group. */
+Test(link_put_back, places_of_several_boots_of_a_log_are_judged)
+{
+    struct site_source places[2];
+
+    lose_openings = false;
+    begin_of(4, watch);
+    places[0] = place_in(record_of(1), 0, 8);
+    places[1] = place_in(record_of(1), 1, 1 << 20);
+    places[1].boot = 12345;
+    expect_judged(places, 2);
+}
+
 /* ---- what is told of it ---- */
 
 static struct outflow stream_of(uint64_t filter, uint64_t life)
