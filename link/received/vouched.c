@@ -10,7 +10,8 @@
  * may have been cut off itself while those keys came to the second one. So a mark also says whether
  * all further sites have vouched for the logs whose ends it tells, and counts for bounded checks
  * only if they have. Where they have not, marks of theirs are asked for: as each boot has to be
- * vouched for once, that is soon over. */
+ * vouched for once, that is soon over. A site that is sent the logs has vouched for them as well:
+ * its places were judged before (judging.c), whatever it has applied since. */
 #include "base/mutant.h"
 #include "link/private.h"
 
