@@ -475,6 +475,21 @@ static void add_silent_site(void)
     site_pair_run(pair, 2 * SECOND);
 }
 
+/* Nobody has vouched for the logs here, which no confirmation takes, with ends or by a mark. */
+Test(link_confirms, a_mark_confirms_though_a_further_site_is_silent)
+{
+    struct site_confirm question;
+
+    begin();
+    add_silent_site();
+    question = question_of(1);
+    hand(&question);
+    run_until_said(1, 5 * SECOND);
+    cr_assert_eq(said.status, STATUS_OK);
+    cr_assert_gt(nmarks, 0);
+    end();
+}
+
 static uint32_t nconfirmed(const struct heard *one)
 {
     uint32_t count = 0;

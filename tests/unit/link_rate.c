@@ -22,14 +22,15 @@ TestSuite(link_rate, .timeout = 120);
 
 static struct site_pair *pair;
 
-static void begin(uint64_t rate)
+/* The link of that site sends no more than this. */
+static void begin(uint32_t site, uint64_t rate)
 {
     pair = calloc(1, sizeof *pair);
     cr_assert_not_null(pair);
     site_pair_init(pair, 3);
-    site_pair_link_stop(pair, EU);
+    site_pair_link_stop(pair, site);
     pair->rate = rate;
-    site_pair_link_start(pair, EU);
+    site_pair_link_start(pair, site);
 }
 
 static void end(void)
@@ -54,7 +55,7 @@ static bool hear_greetings(struct site_pair *self, uint32_t to, const struct fra
 /* By who dials, who tells the other side; each way takes so long, and a step of this network. */
 Test(link_rate, who_dials_measures_the_round_trip_and_tells_it)
 {
-    begin(0);
+    begin(EU, 0);
     pair->spy = hear_greetings;
     pair->delay_us = 40000;
     told_us = 0;
@@ -103,7 +104,7 @@ Test(link_rate, batches_wait_for_the_rate_and_none_is_lost)
     static uint64_t keys[ROUNDS * BATCH];
     uint32_t have = 0;
 
-    begin(RATE);
+    begin(EU, RATE);
     site_pair_run(pair, 4 * SECOND);
     pair->spy = watch_rate;
     make_keys(keys, ROUNDS * BATCH);
@@ -179,12 +180,7 @@ Test(link_rate, a_stream_with_too_much_to_send_leaves_others_their_share)
 {
     static uint64_t keys[10 * FOR_S * BATCH];
 
-    pair = calloc(1, sizeof *pair);
-    cr_assert_not_null(pair);
-    site_pair_init(pair, 3);
-    site_pair_link_stop(pair, US);
-    pair->rate = RATE;
-    site_pair_link_start(pair, US);
+    begin(US, RATE);
     site_pair_run(pair, 4 * SECOND);
     greet();
     open_other();

@@ -88,6 +88,9 @@ static void send_to(struct site_life own_life, bool fills)
 /* It has applied nothing since that node has started again, as where it is full. */
 Test(link_vouched, who_is_sent_the_log_has_had_its_place_judged)
 {
+    static struct reader reader;
+    struct reading judge = {.member = {NODE, INCARNATION}, .reader = &reader};
+
     send_to(inflow.own_life, false);
     cr_assert(vouched_has_all(&inflow, &told));
     follow.source.boot = BOOT - 1;
@@ -96,6 +99,11 @@ Test(link_vouched, who_is_sent_the_log_has_had_its_place_judged)
     follow.fills = true;
     cr_assert_not(vouched_has_all(&inflow, &told), "it is copied");
     follow.fills = false;
+    outflow.judges = &judge;
+    outflow.njudges = 1;
+    cr_assert_not(vouched_has_all(&inflow, &told), "of a place of it no answer has come");
+    judge.reader = NULL;
+    cr_assert(vouched_has_all(&inflow, &told));
     outflow.over = true;
     cr_assert_not(vouched_has_all(&inflow, &told), "it has ended");
 }
