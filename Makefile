@@ -386,19 +386,20 @@ built = $(patsubst tests/%.c,$(1)/tests/%,$(filter-out %_rate.c,$(wildcard tests
 RATE_TESTS := $(patsubst tests/%.c,$(REL)/tests/%,$(foreach k,unit property integration,$(wildcard tests/$(k)/*_rate.c)))
 SMOKE      := $(if $(and $(wildcard tests/integration/smoke.c),$(PROGRAMS)),tests/integration/smoke)
 
-ASAN_SUITE = --suite asan $(ASAN_ENV) $(call built,$(ASAN),unit) $(call built,$(ASAN),property) \
+# The longest first: what begins last is what all wait for.
+ASAN_SUITE = --suite asan $(ASAN_ENV) --jobs 1 $(call built,$(ASAN),integration) \
+    --suite asan $(ASAN_ENV) $(call built,$(ASAN),unit) $(call built,$(ASAN),property) \
     $(if $(SIM),--check "sim 40" "$(ASAN)/tests/sim --seeds 40") \
-    $(if $(SIM_SITES),--check "sim-sites 8" "$(ASAN)/tests/sim-sites --seeds 8") \
-    --jobs 1 $(call built,$(ASAN),integration)
+    $(if $(SIM_SITES),--check "sim-sites 8" "$(ASAN)/tests/sim-sites --seeds 8")
 # What needs the machine for itself: others beside them can hold a process up for longer than a client
-# or the torture waits.
+# waits. The tortures wait for longer, and mostly for time: they share it.
 ALONE_SUITE = --suite alone --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check "benchmark of growth" "tools/test-bench-part.sh growth $(REL)" \
     --check "benchmark of RESP" "tools/test-bench-part.sh resp $(REL)" \
-    --check "benchmark of many filters" "tools/test-bench-part.sh many $(REL)" \
-    $(if $(TORTURE),$(ASAN_ENV) --check torture "tools/test-torture.sh $(ASAN)/tests/torture") \
-    $(if $(TORTURE_SITES),$(ASAN_ENV) --check "torture of sites" "tools/test-torture-sites.sh $(ASAN)/tests/torture-sites")
+    --check "benchmark of many filters" "tools/test-bench-part.sh many $(REL)" --workers 2 \
+    $(if $(TORTURE_SITES),$(ASAN_ENV) --check "torture of sites" "tools/test-torture-sites.sh $(ASAN)/tests/torture-sites") \
+    $(if $(TORTURE),$(ASAN_ENV) --check torture "tools/test-torture.sh $(ASAN)/tests/torture")
 FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
 RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim) \
     $(if $(SIM_SITES),--plain $(REL)/tests/sim-sites)
