@@ -143,10 +143,10 @@ bool in_sites_hear(struct in_sites *self, const struct site_filter *told)
     }
     life = site_filter_life(told);
     order = site_life_compare(&life, &held->life);
-    if (order < 0) {
-        return false;
+    if (order < 0 && (held->is_fenced || !told->is_fenced)) {
+        return false; /* Else see proto/site/state.h: the newer one may never be fenced. */
     }
-    news = order > 0;
+    news = order != 0;
     if (news) {
         *held = (struct site_heard){.id = told->site, .life = life};
     }

@@ -143,6 +143,15 @@ struct site_life site_filter_life(const struct site_filter *self)
     return own != NULL ? own->life : (struct site_life){0};
 }
 
+/* What is fenced is of the document's life: see lives_fault(). */
+static int compare_lives(const struct site_filter *a, const struct site_filter *b, int order)
+{
+    const struct site_filter *newer = order > 0 ? a : b;
+    const struct site_filter *older = order > 0 ? b : a;
+
+    return older->is_fenced && !newer->is_fenced ? 0 : order;
+}
+
 /* Within a revision what is fenced only grows; a coordinator that has just started does not know it
  * yet. */
 static int compare_fenced(const struct site_filter *a, const struct site_filter *b)
@@ -157,16 +166,18 @@ static int compare_fenced(const struct site_filter *a, const struct site_filter 
 int site_filter_compare(const struct site_filter *a, const struct site_filter *b)
 {
     const struct site_life lives[] = {site_filter_life(a), site_filter_life(b)};
-    int order;
+    int order = site_life_compare(&lives[0], &lives[1]);
 
     if (a->dropped || b->dropped) {
         return (int)a->dropped - (int)b->dropped;
     }
-    order = site_life_compare(&lives[0], &lives[1]);
-    if (order == 0 && a->revision != b->revision) {
-        order = a->revision < b->revision ? -1 : 1;
+    if (order != 0) {
+        return compare_lives(a, b, order);
     }
-    return order != 0 ? order : compare_fenced(a, b);
+    if (a->revision != b->revision) {
+        return a->revision < b->revision ? -1 : 1;
+    }
+    return compare_fenced(a, b);
 }
 
 /* Random, as filters' ids are, and of the same size. */

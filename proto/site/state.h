@@ -8,8 +8,10 @@
  * brought.
  *
  * Order:   a state with a newer life of the site's own entry, and within a life one of a higher
- *          revision, says more; an older one never replaces a newer one. A tombstone is the last
- *          word. See site_filter_compare().
+ *          revision, says more; an older one never replaces a newer one. But of a life that was not
+ *          fenced nobody needs to have heard: a site that was put back to before it takes another
+ *          one, which may be older by its number. So one that is fenced replaces it all the same.
+ *          A tombstone is the last word. See site_filter_compare().
  * Errors:  what was decoded may break any rule: site_filter_fault(), site_evidence_fault() first.
  * Owner:   as codec.h says of frames.
  * Threads: none; pure.
@@ -97,7 +99,8 @@ const char *site_evidence_fault(const struct site_evidence *self);
 /* The life of the site that says it; of a tombstone none. */
 struct site_life site_filter_life(const struct site_filter *self);
 
-/* Below 0, 0, above 0: does `a` say less than `b`, the same, more? Of one filter and site. */
+/* Below 0, 0, above 0: does `a` say less than `b`, as much (either may replace the other), more? Of
+ * one filter and site. */
 int site_filter_compare(const struct site_filter *a, const struct site_filter *b);
 
 uint64_t site_secret_name(const struct filter_uid *uid);

@@ -121,8 +121,32 @@ Test(coordinator_heard, another_life_begins_anew)
     cr_assert_not(heard()->is_fenced, "what the life before had fenced it may have lost");
     cr_assert_eq(heard()->ndone, 0);
     cr_assert_eq(heard()->revision, 1);
+    told.is_fenced = false;
+    told.fenced = (struct site_set){0};
     say(&told, false);
-    cr_assert_not(heard()->is_fenced, "the life before says nothing any more");
+    next.is_fenced = true;
+    next.fenced = next.document;
+    say(&next, true);
+    told.is_fenced = true;
+    told.fenced = told.document;
+    say(&told, false);
+    cr_assert_eq(heard()->fenced.entries[0].life.number, 2,
+                 "the life before says nothing any more");
+}
+
+/* The site has lost it, before anybody else knew of it, and takes another one that is older by
+ * chance. */
+Test(coordinator_heard, a_life_that_is_not_fenced_gives_way_to_one_that_is)
+{
+    struct site_filter lost = told;
+
+    lost.document.entries[0].life.tag++;
+    lost.is_fenced = false;
+    lost.fenced = (struct site_set){0};
+    say(&lost, true);
+    say(&told, true);
+    cr_assert(heard()->is_fenced);
+    cr_assert_eq(heard()->life.tag, told.document.entries[0].life.tag);
 }
 
 Test(coordinator_heard, done_once_is_done_until_it_is_gone)

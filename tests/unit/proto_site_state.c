@@ -172,6 +172,21 @@ Test(site_state, lives_come_before_revisions)
     expect_order(&state, &other);
 }
 
+/* The newer life may be one that its site has lost, before anybody but who was told had it. */
+Test(site_state, an_older_life_that_is_fenced_replaces_one_that_is_not)
+{
+    struct site_filter newer = state;
+
+    newer.document.entries[0].life.tag++;
+    newer.is_fenced = false;
+    newer.fenced.count = 0;
+    cr_assert_eq(site_filter_compare(&state, &newer), 0);
+    cr_assert_eq(site_filter_compare(&newer, &state), 0);
+    state.is_fenced = false;
+    state.fenced.count = 0;
+    expect_order(&state, &newer);
+}
+
 Test(site_state, what_is_fenced_only_grows)
 {
     struct site_filter other = state;
