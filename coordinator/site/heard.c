@@ -2,6 +2,7 @@
 #include "coordinator/site/heard.h"
 
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "coordinator/links.h"
 
 #include <assert.h>
@@ -143,7 +144,7 @@ bool in_sites_hear(struct in_sites *self, const struct site_filter *told)
     }
     life = site_filter_life(told);
     order = site_life_compare(&life, &held->life);
-    if (order < 0 && (held->is_fenced || !told->is_fenced)) {
+    if (order < 0 && (held->is_fenced || !told->is_fenced || MUTANT(SITE_LOST_LIFE_STANDS))) {
         return false; /* Else see proto/site/state.h: the newer one may never be fenced. */
     }
     news = order != 0;

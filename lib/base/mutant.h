@@ -128,6 +128,7 @@
     X(SITE_DROP_BY_GONE)       \
     X(SITE_SET_UNFENCED)       \
     X(SITE_GONE_FORGOTTEN)     \
+    X(SITE_LOST_LIFE_STANDS)   \
     X(SITE_FILLING_ANSWERS)    \
     X(SITE_ADDS_ANY_TIME)      \
     X(SITE_EACH_ONE_SHORT)     \

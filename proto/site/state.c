@@ -149,7 +149,7 @@ static int compare_lives(const struct site_filter *a, const struct site_filter *
     const struct site_filter *newer = order > 0 ? a : b;
     const struct site_filter *older = order > 0 ? b : a;
 
-    return older->is_fenced && !newer->is_fenced ? 0 : order;
+    return older->is_fenced && !newer->is_fenced && !MUTANT(SITE_LOST_LIFE_STANDS) ? 0 : order;
 }
 
 /* Within a revision what is fenced only grows; a coordinator that has just started does not know it

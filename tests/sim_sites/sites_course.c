@@ -18,6 +18,8 @@ enum {
     JOIN_US = 2500000,
     JOIN_PATIENCE_US = 12000000, /* then things go wrong all the same */
     POLL_US = 50000,
+    AGAIN_POLL_US = 1000,
+    AGAIN_MOST_US = 100000, /* by then it may have been told, and fenced or not */
     SAME_PERMILLE = 500,
     TAIL_US = 300000,
     DOOM_US = 1500000,
@@ -365,19 +367,69 @@ static void on_doom(struct sim *sim, void *data, uint64_t number)
     }
 }
 
-static void on_back(struct sim *sim, void *data, uint64_t number)
+static void put_back(struct site *site)
 {
-    struct sites *sites = data;
-    struct site *site = &sites->items[number];
+    struct sites *sites = site->all;
     uint64_t before = sites->oracle.let_off;
 
-    (void)sim;
     sites_put_back(site);
-    sites->course.pending--;
     if (sites->oracle.let_off > before) {
         sites_coverage_fault(sites, SITES_FAULT_LOST_SINCE);
     }
     sites_fault_joining_anew(site);
+}
+
+static void on_back_again(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+
+    (void)sim;
+    sites->course.pending--;
+    if (!sites->course.calm) {
+        sites_coverage_fault(sites, SITES_FAULT_BACK_AGAIN);
+        put_back(&sites->items[number]);
+    }
+}
+
+/* It has another life by its store, which few have heard of by the time that it is lost. */
+static void on_begun(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    struct site *site = &sites->items[number];
+    const struct site_entry *own = site_set_own(site_sites(site));
+    const struct site_life *former = &sites->course.former[number];
+
+    (void)sim;
+    if (!sites->course.calm &&
+        (site->down || own == NULL || site_life_compare(&own->life, former) == 0)) {
+        sites_after(sites, AGAIN_POLL_US, on_begun, sites, number);
+    } else {
+        sites_after(sites, sim_random_below(&sites->course.random, AGAIN_MOST_US), on_back_again,
+                    sites, number);
+    }
+}
+
+static void plan_again(struct site *site)
+{
+    struct sites *sites = site->all;
+    const struct site_entry *own = site_set_own(site_sites(site));
+
+    if (sites->settings.goes_again) {
+        sites->course.former[site->number] = own != NULL ? own->life : (struct site_life){0};
+        sites->course.pending++;
+        sites_after(sites, AGAIN_POLL_US, on_begun, sites, site->number);
+    }
+}
+
+static void on_back(struct sim *sim, void *data, uint64_t number)
+{
+    struct sites *sites = data;
+    struct site *site = &sites->items[number];
+
+    (void)sim;
+    put_back(site);
+    plan_again(site);
+    sites->course.pending--;
 }
 
 static void on_copy(struct sim *sim, void *data, uint64_t number)

@@ -27,9 +27,10 @@ struct site;
 struct sites_course {
     struct sim_random random;
     enum sites_joining joining;
-    bool calm;                 /* faults are over */
-    bool leaves;               /* the site that is to leave does */
-    const struct site *doomed; /* it is to burn, or has; NULL: none */
+    bool calm;                          /* faults are over */
+    bool leaves;                        /* the site that is to leave does */
+    const struct site *doomed;          /* it is to burn, or has; NULL: none */
+    struct site_life former[SITES_MAX]; /* of each that was put back: what it went on with */
     uint32_t pending; /* sites that are to leave, burn or be put back, and have not begun to */
     uint64_t rest_us; /* since then all is quiet */
     uint32_t tries;   /* left, of final questions that others have no answer to yet */

@@ -47,6 +47,7 @@ struct sites;
     X(LOST_SINCE, "... with keys that only it had acknowledged since") \
     X(ANEW, "site that has joined anew")                               \
     X(TWO_BACK, "two sites put back at once")                          \
+    X(BACK_AGAIN, "put back again, as it had just begun another life") \
     X(ANEW_CUT, "cut off while it joined anew")                        \
     X(ANEW_LINK, "link killed or paused then, of whichever site")      \
     X(ANEW_NODE, "... node")                                           \

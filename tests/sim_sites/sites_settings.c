@@ -28,6 +28,7 @@ enum {
     END_PERMILLE = 350,
     BACK_PERMILLE = 300, /* of the others */
     NOTHING_PERMILLE = 250,
+    AGAIN_PERMILLE = 400,
     TWO_BACK_PERMILLE = 400, /* of those */
     STRUCK_PERMILLE = 600,
     RETURN_PERMILLE = 600, /* of those that leave */
@@ -256,6 +257,7 @@ static void draw_more(struct sites_settings *self, struct sim_random *random)
     if (self->drops || (self->returns && self->drops_first)) {
         spare(self);
     }
+    self->goes_again = sim_random_chance(random, AGAIN_PERMILLE) && sites_settings_any_back(self);
 }
 
 static void draw_faults(struct sites_settings *self, struct sim_random *random)

@@ -46,6 +46,7 @@ struct sites_settings {
     uint32_t burner;  /* ... whose processes die for good, and that is removed at once */
     bool goes_back[SITES_MAX];  /* ... which is put back to an older copy as a whole, two at once */
     bool to_nothing[SITES_MAX]; /* ... or to nothing */
+    bool goes_again;            /* ... and once more as soon as it has begun another life */
     bool drops;         /* the filter is dropped at all sites, and another one of its name made */
     uint64_t struck_us; /* mean time between two faults as sites join anew; 0: none */
 };
