@@ -3,31 +3,11 @@
  * what concerns all streams by the channel. */
 #include "link/private.h"
 
-#include <stdio.h>
-#include <string.h>
-
-/* An answer repeats the correlation of what it answers; who greets has put its time there, so that
- * it need not remember when it sent which of them. */
-struct frame greeting_frame(const struct link *self, bool answer, uint64_t correlation)
-{
-    struct frame frame = {
-        .correlation = correlation,
-        .kind = FRAME_SITE_HELLO,
-        .body.site_hello = {.version = SITE_LINK_VERSION,
-                            .answer = answer,
-                            .id = self->config.id,
-                            .boot = self->boot},
-    };
-
-    memcpy(frame.body.site_hello.site, self->config.site, sizeof self->config.site);
-    return frame;
-}
-
 /* By the first connection. Channel NULL: there is none yet. */
 static struct frame make(struct link *self, uint32_t peer, struct channel *channel, bool answer,
                          uint64_t correlation)
 {
-    struct frame frame = greeting_frame(self, answer, correlation);
+    struct frame frame = hello_frame(self, answer, correlation);
 
     frame.body.site_hello.paused = pause_greets(self, peer);
     strands_tell(self, channel, &frame.body.site_hello);
@@ -36,56 +16,6 @@ static struct frame make(struct link *self, uint32_t peer, struct channel *chann
         rest_tell(self, channel, &frame.body.site_hello);
     }
     return frame;
-}
-
-/* NULL, or why its greeting is refused: cause and remedy. */
-static const char *fault_of(const struct link *self, const struct site_hello *hello,
-                            const struct other_site *peer, char text[256])
-{
-    if (hello->version != SITE_LINK_VERSION) {
-        (void)snprintf(text, 256,
-                       "a link of site %s speaks version %u of what links tell each other, and "
-                       "this one %u: upgrade the older one",
-                       peer->name, hello->version, (unsigned)SITE_LINK_VERSION);
-        return text;
-    }
-    if (!site_id_equal(&hello->id, &peer->id)) {
-        (void)snprintf(text, 256,
-                       "the link that has the key of site %s tells the id of another site; give "
-                       "all links of a site the same site_key_file",
-                       peer->name);
-        return text;
-    }
-    if (strcmp(hello->site, peer->name) != 0) {
-        (void)snprintf(text, 256,
-                       "a link calls its site %s, and site_peers here calls the site with that key "
-                       "%s; a site has one name everywhere: correct one of the two",
-                       hello->site, peer->name);
-        return text;
-    }
-    if (hello->boot == self->boot) {
-        (void)snprintf(text, 256, "site_peers names this link itself as site %s; take it out",
-                       peer->name);
-        return text;
-    }
-    return NULL;
-}
-
-void greeting_refuse(struct link *self, uint64_t now_us, const struct peer *from, uint32_t link,
-                     const char *fault)
-{
-    const struct frame frame = {
-        .kind = FRAME_SITE_CLOSE,
-        .body.site_close = {.status = STATUS_INVALID, .message = fault},
-    };
-
-    link_count(self, LINK_site_refused_total, 1);
-    log_limited(&self->refused_log, now_us, LOG_WARN, "%s", fault);
-    if (link == 0) {
-        struct channel answer = {.strands[0].from = *from};
-
-        (void)channel_send(self, &answer, &frame);
-    }
 }
 
 /* NULL: nobody has greeted by it as the first. */
@@ -217,7 +147,7 @@ void greeting_heard(struct link *self, uint64_t now_us, const struct frame *fram
     uint32_t peer = self->config.npeers;
     struct frame answer;
     struct channel *place;
-    char text[256];
+    char text[HELLO_FAULT_BYTES];
     const char *fault;
 
     if (link == 0) {
@@ -229,9 +159,9 @@ void greeting_heard(struct link *self, uint64_t now_us, const struct frame *fram
         connection != hello->connection) {
         return;
     }
-    fault = fault_of(self, hello, &self->config.peers[peer], text);
+    fault = hello_fault(self, hello, &self->config.peers[peer], text);
     if (fault != NULL) {
-        greeting_refuse(self, now_us, from, link, fault);
+        hello_refuse(self, now_us, from, link, fault);
         return;
     }
     if (connection != 0) {

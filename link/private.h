@@ -4,7 +4,8 @@
  *   filters.c   which filters are in sites, and in which lives
  *   shared.c    ... and may be told to whom
  *   channels.c  who of other sites is there
- *   greetings.c ... as long as they greet
+ *   hello.c     what links say when they greet each other, and whether they may
+ *   greetings.c ... once a second, and who is there as long as they do
  *   strands.c   ... and by how many connections: spread.h
  *   alive.c     ... and that streams go on, as they tell
  *   states.c    what sites say of their filters: states.h; state_board.c: what is held of it
@@ -25,8 +26,10 @@
  *     evidence.c  what streams have brought, as proof: evidence.h
  *   sent/       streams that are sent
  *     outflow.c   who is followed, what readers bring
+ *     follows.c   ... looked up
  *     judging.c   ... and whether nodes had all that the other site has of their logs
  *     section.c   ... what was gathered, on its way as batches
+ *     under_way.c ... by which connections
  *     marks.c     ... which batch all that was acknowledged is in
  *     fill.c      ... and of copies of replicas
  *     scrub.c     ... and when all is compared once more
@@ -218,6 +221,22 @@ bool channel_send_by(struct link *self, struct channel *channel, uint32_t connec
 /* ... and nothing of it stays in this process's own buffers. */
 bool channel_send_secret(struct link *self, struct channel *channel, const struct frame *frame);
 
+/* ---- hello.c ---- */
+
+enum { HELLO_FAULT_BYTES = 256 };
+
+/* What each greeting has, and each answer to one. */
+struct frame hello_frame(const struct link *self, bool answer, uint64_t correlation);
+
+/* NULL, or why that greeting of a link of `peer` is refused: cause and remedy, perhaps in `text`.
+ */
+const char *hello_fault(const struct link *self, const struct site_hello *hello,
+                        const struct other_site *peer, char text[HELLO_FAULT_BYTES]);
+
+/* It is counted and logged. Whoever has dialed us (`link` is 0) is told, too: that is `from`. */
+void hello_refuse(struct link *self, uint64_t now_us, const struct peer *from, uint32_t link,
+                  const char *fault);
+
 /* ---- strands.c ---- */
 
 /* What a greeting says of connections. */
@@ -244,11 +263,6 @@ void strands_turn(struct link *self, uint64_t now_us);
 uint64_t strands_next_us(const struct link *self);
 
 /* ---- greetings.c ---- */
-
-/* What each greeting has, and each answer to one. */
-struct frame greeting_frame(const struct link *self, bool answer, uint64_t correlation);
-void greeting_refuse(struct link *self, uint64_t now_us, const struct peer *from, uint32_t link,
-                     const char *fault);
 
 void greetings_tick(struct link *self, uint64_t now_us);
 

@@ -79,7 +79,7 @@ void strand_forget(struct link *self, struct channel *channel, uint32_t connecti
     TAILQ_FOREACH(outflow, &self->outflows, link)
     {
         if (outflow->channel == channel->number) {
-            section_forget_way(outflow, connection);
+            under_way_forget_by(outflow, connection);
         }
     }
     channel->strands[connection] = (struct strand){0};
@@ -125,7 +125,7 @@ static uint32_t wanted(const struct link *self, struct channel *channel)
 static struct frame greeting(const struct link *self, uint32_t connection, bool in_use, bool answer,
                              uint64_t correlation)
 {
-    struct frame frame = greeting_frame(self, answer, correlation);
+    struct frame frame = hello_frame(self, answer, correlation);
 
     frame.body.site_hello.connection = connection;
     frame.body.site_hello.connections = (uint32_t)self->config.connections;
@@ -309,7 +309,7 @@ void strand_heard(struct link *self, uint64_t now_us, uint32_t peer, const struc
                        "a link of site %s wants more than the %llu connections of "
                        "site_connections here",
                        self->config.peers[peer].name, (unsigned long long)self->config.connections);
-        greeting_refuse(self, now_us, from, link, text);
+        hello_refuse(self, now_us, from, link, text);
     } else if (link != 0) {
         take_answer(self, now_us, peer, hello, link);
     } else {

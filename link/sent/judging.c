@@ -82,16 +82,6 @@ bool judging_begin(struct link *self, struct outflow *outflow, const struct site
     return joined;
 }
 
-bool judging_is_over(const struct outflow *outflow, uint32_t node)
-{
-    for (size_t i = 0; i < outflow->njudges; i++) {
-        if (outflow->judges[i].member.node == node && outflow->judges[i].reader != NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
 void judging_stop(struct outflow *outflow)
 {
     for (size_t i = 0; i < outflow->njudges; i++) {

@@ -45,16 +45,6 @@ static bool is_repeat(struct outflow *outflow, const struct site_tail_record *re
 
 /* ---- reading ---- */
 
-struct follow *outflow_follow(struct outflow *outflow, uint32_t group, uint32_t node)
-{
-    for (size_t i = 0; i < outflow->nfollows; i++) {
-        if (outflow->follows[i].source.group == group && outflow->follows[i].source.node == node) {
-            return &outflow->follows[i];
-        }
-    }
-    return NULL;
-}
-
 static bool gather_keys(struct outflow *outflow, const uint64_t *keys, size_t count)
 {
     if (count == 0) {
@@ -166,17 +156,6 @@ void outflow_read(struct link *self, uint64_t now_us, struct reading *reading,
 
 /* ---- who is followed ---- */
 
-const struct document_entry *outflow_document(struct link *self, const struct outflow *outflow)
-{
-    return document_cache_find(router_documents(self->router), outflow->filter_id);
-}
-
-bool outflow_place_can_be(const struct site_source *source)
-{
-    return source->incarnation != 0 && source->boot != 0 && source->offset % 8 == 0 &&
-           source->offset <= INT64_MAX;
-}
-
 /* What the asker has of it, if that is to be gone on from. One of an epoch that is not known here
  * is what is left of the time after an older copy: the node judges that. */
 static const struct site_source *known(const struct site_source *sources, size_t nsources,
@@ -236,54 +215,6 @@ static bool find_follows(struct outflow *outflow, const struct filter_document *
     }
     outflow->epoch = document->epoch;
     return true;
-}
-
-const struct outflow *outflow_find(const struct link *self, uint64_t filter_id, uint32_t peer,
-                                   const struct site_life *own_life,
-                                   const struct site_life *peer_life)
-{
-    const struct outflow *outflow;
-
-    TAILQ_FOREACH(outflow, &self->outflows, link)
-    {
-        if (!outflow->over && outflow->filter_id == filter_id && outflow->peer == peer &&
-            site_life_compare(&outflow->own_life, own_life) == 0 &&
-            site_life_compare(&outflow->peer_life, peer_life) == 0) {
-            return outflow;
-        }
-    }
-    return NULL;
-}
-
-bool outflow_goes_on(const struct outflow *outflow, const struct site_boot *log)
-{
-    if (!judging_is_over(outflow, log->node)) {
-        return false;
-    }
-    for (size_t i = 0; i < outflow->nfollows; i++) {
-        const struct follow *follow = &outflow->follows[i];
-
-        if (!follow->fills && follow->source.node == log->node &&
-            follow->source.incarnation == log->incarnation && follow->source.boot == log->boot) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool outflow_is_ahead(const struct reading *reading)
-{
-    const struct outflow *outflow = reading->outflow;
-
-    for (size_t i = 0; i < outflow->nfollows; i++) {
-        const struct follow *follow = &outflow->follows[i];
-
-        if (!follow->fills && follow->source.node == reading->member.node &&
-            follow->source.boot == reading->boot && follow->source.offset > reading->at) {
-            return true;
-        }
-    }
-    return false;
 }
 
 struct reading *outflow_reading(struct outflow *outflow, uint32_t node)
@@ -432,38 +363,7 @@ bool outflow_has_room(const struct outflow *outflow)
     return outflow->npending < PENDING_MAX_KEYS;
 }
 
-/* What the log of that node is still needed for: from where it is not applied, or is being copied.
- */
-uint64_t outflow_needs(const struct outflow *outflow, uint32_t node)
-{
-    uint64_t from = UINT64_MAX;
-
-    for (size_t i = 0; i < outflow->nfollows; i++) {
-        const struct follow *follow = &outflow->follows[i];
-
-        if (follow->source.node == node && !follow->fills && follow->taken < from) {
-            from = follow->taken;
-        }
-    }
-    for (uint32_t i = 0; i < outflow->fill.nsources; i++) {
-        const struct router_copy_source *source = &outflow->fill.sources[i];
-
-        if (source->member.node == node && source->end < from) {
-            from = source->end;
-        }
-    }
-    return from;
-}
-
 /* ---- life ---- */
-
-struct outflow *outflow_of(struct link *self, const struct channel *channel, uint64_t stream)
-{
-    struct number_entry *entry = number_table_find(&self->outflows_by_stream, stream);
-    struct outflow *outflow = (struct outflow *)entry;
-
-    return entry != NULL && outflow->channel == channel->number ? outflow : NULL;
-}
 
 static void forget(struct link *self, struct outflow *outflow)
 {
@@ -496,7 +396,7 @@ static void retire(struct outflow *outflow)
 {
     outflow->over = true;
     scrub_forget(outflow);
-    section_forget_ways(outflow);
+    under_way_forget(outflow);
     leave_readers(outflow);
     judging_stop(outflow);
 }

@@ -48,53 +48,7 @@ static int by_node(const void *a, const void *b)
     return left->group < right->group ? -1 : left->group > right->group;
 }
 
-/* ---- by which connections ---- */
-
-/* It is there, or nobody knows what has become of it. */
-static void uncount(struct channel *channel, struct sent_batch *sent)
-{
-    if (sent->counted && channel != NULL) {
-        assert(channel->strands[sent->by].bytes >= sent->bytes);
-        channel->strands[sent->by].bytes -= sent->bytes;
-    }
-    sent->counted = false;
-}
-
-void section_forget_ways(struct outflow *outflow)
-{
-    struct channel *channel = channel_find(outflow->self, outflow->channel);
-
-    for (size_t i = 0; i < outflow->nsent; i++) {
-        uncount(channel, &outflow->sent[i]);
-    }
-}
-
-void section_forget_way(struct outflow *outflow, uint32_t connection)
-{
-    struct channel *channel = channel_find(outflow->self, outflow->channel);
-
-    for (size_t i = 0; i < outflow->nsent; i++) {
-        if (outflow->sent[i].by == connection) {
-            uncount(channel, &outflow->sent[i]);
-        }
-    }
-}
-
-/* By which went those that are not applied: those connections that are still there, as what went by
- * others may never come. */
-static uint32_t gone_by(const struct outflow *outflow, const struct channel *channel)
-{
-    uint32_t gone = 0;
-
-    for (size_t i = 0; i < outflow->nsent; i++) {
-        uint32_t by = outflow->sent[i].by;
-
-        if (by == 0 || (by < SITE_MAX_CONNECTIONS && channel->strands[by].heard_us != 0)) {
-            gone |= UINT32_C(1) << by;
-        }
-    }
-    return gone;
-}
+/* ---- sending ---- */
 
 static struct frame batch_frame(const struct outflow *outflow, struct span bytes)
 {
@@ -118,10 +72,9 @@ static void send_kept(struct link *self, uint64_t now_us, struct outflow *outflo
     assert(outflow->nsent > 0);
     last = &outflow->sent[outflow->nsent - 1];
     assert(last->by == SITE_MAX_CONNECTIONS);
-    gone = gone_by(outflow, channel);
+    gone = under_way_by(outflow, channel);
     if (strands_send(self, channel, &frame, gone, &last->by)) {
-        channel->strands[last->by].bytes += last->bytes;
-        last->counted = true;
+        under_way_begin(channel, last);
         buffer_clear(&outflow->kept);
         /* By one connection it tells of all before; by several only that of its own. */
         outflow->said_us = (gone | UINT32_C(1) << last->by) == 1 ? now_us : outflow->said_us;
@@ -133,7 +86,7 @@ static bool send_word(struct link *self, const struct outflow *outflow)
 {
     struct channel *channel = channel_find(self, outflow->channel);
     struct frame frame = batch_frame(outflow, span_of(NULL, 0));
-    uint32_t gone = channel != NULL ? gone_by(outflow, channel) | 1 : 0;
+    uint32_t gone = channel != NULL ? under_way_by(outflow, channel) | 1 : 0;
     bool sent = false;
 
     frame.body.site_batch.connections = gone == 1 ? 0 : gone;
@@ -366,7 +319,7 @@ static void note_arrived(struct outflow *outflow, struct channel *channel,
 
         number++;
         if (sent->by < message->narrived && number <= message->arrived[sent->by]) {
-            uncount(channel, sent);
+            under_way_end(channel, sent);
         }
     }
 }
@@ -391,7 +344,7 @@ void outflow_on_applied(struct link *self, uint64_t now_us, struct channel *chan
     for (size_t i = 0; i < count; i++) {
         struct sent_batch *sent = &outflow->sent[i];
 
-        uncount(channel, sent);
+        under_way_end(channel, sent);
         outflow->flying -= sent->bytes;
         way_applied(&outflow->way, sent->bytes, now_us - sent->sent_us, sent->under_way,
                     message->room);

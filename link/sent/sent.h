@@ -263,7 +263,7 @@ struct put_backs {
     uint64_t told_us;
 };
 
-/* ---- outflow.c ---- */
+/* ---- follows.c ---- */
 
 /* NULL: no such stream of that channel. */
 struct outflow *outflow_of(struct link *self, const struct channel *channel, uint64_t stream);
@@ -273,16 +273,27 @@ const struct outflow *outflow_find(const struct link *self, uint64_t filter_id, 
                                    const struct site_life *own_life,
                                    const struct site_life *peer_life);
 
+/* NULL: no document of its filter is known. */
+const struct document_entry *outflow_document(struct link *self, const struct outflow *outflow);
+
 /* Is that log, in that boot, gone on with or copied, and had its node all places that the asker has
  * given? */
 bool outflow_goes_on(const struct outflow *outflow, const struct site_boot *log);
 
-/* Nobody has told that who says anything else. */
+/* Can that be a place in a log? No node tells any other. */
 bool outflow_place_can_be(const struct site_source *place);
 
 /* Is a slot group read to beyond where the reading is? Of a node that starts again meanwhile no
  * answer tells whether it has lost that. */
 bool outflow_is_ahead(const struct reading *reading);
+
+/* NULL: that replica is not followed. */
+struct follow *outflow_follow(struct outflow *outflow, uint32_t group, uint32_t node);
+
+/* The lowest place of that node's log that is needed; UINT64_MAX: none is. */
+uint64_t outflow_needs(const struct outflow *outflow, uint32_t node);
+
+/* ---- outflow.c ---- */
 
 void outflow_close(struct link *self, struct outflow *outflow, enum status status,
                    const char *cause);
@@ -304,9 +315,6 @@ void outflow_lost(struct reading *reading);
 /* ... and never was there: the receiver knows more than the node. The stream may be over then. */
 void outflow_is_behind(struct reading *reading);
 
-/* The lowest place of that node's log that is needed; UINT64_MAX: none is. */
-uint64_t outflow_needs(const struct outflow *outflow, uint32_t node);
-
 /* A replica could not be copied, and waits for a while. */
 void outflow_unfilled(struct outflow *outflow, uint64_t now_us, uint32_t group);
 
@@ -315,12 +323,8 @@ bool outflow_gather(struct outflow *outflow, uint64_t now_us, const uint64_t *ke
 bool outflow_has_room(const struct outflow *outflow);
 void outflow_filled(struct link *self, struct outflow *outflow, const struct site_source *source);
 
-/* NULL: that replica is not followed. */
-struct follow *outflow_follow(struct outflow *outflow, uint32_t group, uint32_t node);
-
 /* The one of that node; a new one is in no reader yet. */
 struct reading *outflow_reading(struct outflow *outflow, uint32_t node);
-const struct document_entry *outflow_document(struct link *self, const struct outflow *outflow);
 
 /* Read on, or not, by how much is gathered. */
 void outflow_stall_if_full(struct outflow *outflow);
@@ -331,9 +335,23 @@ void outflow_stall_if_full(struct outflow *outflow);
 MUST_USE bool judging_begin(struct link *self, struct outflow *outflow,
                             const struct site_source *places, size_t nplaces);
 
-/* Has that node answered for all of its places? */
-bool judging_is_over(const struct outflow *outflow, uint32_t node);
 void judging_stop(struct outflow *outflow);
+
+/* ---- under_way.c ---- */
+
+/* A batch has left by the connection that it names. */
+void under_way_begin(struct channel *channel, struct sent_batch *sent);
+
+/* It has arrived, or nobody knows what has become of it. The channel is NULL when it is gone. */
+void under_way_end(struct channel *channel, struct sent_batch *sent);
+
+/* Nothing of the stream is under way any more by any connection, or by that one. */
+void under_way_forget(struct outflow *outflow);
+void under_way_forget_by(struct outflow *outflow, uint32_t connection);
+
+/* The connections (bit i: i) by which batches have left that are not applied, as far as these
+ * connections are still there: what went by others may never come. */
+uint32_t under_way_by(const struct outflow *outflow, const struct channel *channel);
 
 /* ---- section.c ---- */
 
@@ -348,10 +366,6 @@ bool section_line_is_free(const struct link *self, uint64_t now_us);
 
 /* When a batch may leave by the rate, where one waits for that; UINT64_MAX: none does. */
 uint64_t section_next_us(const struct link *self, const struct outflow *outflow);
-
-/* None of it is under way any more by any connection, or by that one. */
-void section_forget_ways(struct outflow *outflow);
-void section_forget_way(struct outflow *outflow, uint32_t connection);
 
 /* What is due, as far as the other side has room. */
 void section_flush(struct link *self, uint64_t now_us, struct outflow *outflow);

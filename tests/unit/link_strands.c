@@ -378,7 +378,7 @@ Test(link_strands, either_link_starts_again)
 
 static struct frame hello_by(uint32_t connection)
 {
-    struct frame frame = greeting_frame(eu(), false, 77);
+    struct frame frame = hello_frame(eu(), false, 77);
 
     frame.body.site_hello.connection = connection;
     frame.body.site_hello.connections = SITE_MAX_CONNECTIONS;
