@@ -1,3 +1,4 @@
+/* Many RESP clients in one thread, by epoll: all requests grow a piece at a time, and none ends. */
 #include "bench/crowd.h"
 
 #include "base/buffer.h"

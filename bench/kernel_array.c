@@ -1,3 +1,4 @@
+/* Fills one array, by the line kernel and as a classic Bloom filter, and times loops over both. */
 #include "bench/kernel_array.h"
 
 #include "base/heap.h"

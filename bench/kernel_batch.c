@@ -1,3 +1,4 @@
+/* Makes lists of sorted keys and the cursors beside them, and times their encoding and reading. */
 #include "bench/kernel_batch.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Sorts the values that are there, and takes the middle and both ends. */
 #include "bench/median.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* A thread that sends PING after PING, and reads the server's RssAnon from /proc meanwhile. */
 #include "bench/onlooker.h"
 
 #include "runtime/hub.h"

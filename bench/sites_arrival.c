@@ -1,3 +1,4 @@
+/* Adds keys at one site and asks the other one until it has them, or for those that are missing. */
 #include "bench/sites_arrival.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* The measurements between two sites, a function a group of rows. */
 #include "bench/sites_bench.h"
 
 #include "bench/report/show.h"

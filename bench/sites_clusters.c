@@ -1,3 +1,4 @@
+/* Starts the two links anew, and changes, cuts and heals the way between them. */
 #include "bench/sites_clusters.h"
 
 #include "base/heap.h"

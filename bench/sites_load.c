@@ -1,3 +1,4 @@
+/* Runs the loop of `orbloom bench` on a thread of its own. */
 #include "bench/sites_load.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Prints rows of a Markdown table, each with its goal and whether that was met. */
 #include "bench/sites_rows.h"
 
 #include "bench/report/show.h"

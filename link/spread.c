@@ -1,3 +1,4 @@
+/* Chooses among connections by their load, and tells what by now can't come any more. */
 #include "link/spread.h"
 
 static uint64_t weight_of(const struct spread_load *load, uint32_t connection)

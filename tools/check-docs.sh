@@ -11,6 +11,7 @@
 # - Sources name no `orbloom COMMAND` in backticks that is not in that list, and no BF.NAME that is
 #   not in router/resp/command_table.c.
 # - Every example of client/examples has fewer than 100 lines and a heading in docs/examples.md.
+# - Every .c file begins with a comment that says what it is for.
 #
 # In configuration.md a table of options has a column "option" first and one named "default";
 # a default is written in backticks or plain, and as "-" or nothing where there is none. Rows
@@ -218,6 +219,20 @@ check_example() {
     fi
 }
 
+# What a file is for stands in its first line, before anybody reads on.
+check_heads() {
+    for dir in bench cli client coordinator lib link node proto router tests; do
+        if [ -d "$root/$dir" ]; then
+            find "$root/$dir" -name '*.c' -type f -exec awk '
+            FNR == 1 && !/^\/\* *[^ *]/ { print substr(FILENAME, length(root) + 2) }
+            { nextfile }' root="$root" {} +
+        fi
+    done | sort >"$samples/headless"
+    while read -r file; do
+        complain "$file: no comment at its head says what it is for"
+    done <"$samples/headless"
+}
+
 for daemon in node router link coordinator; do
     check_daemon "$daemon"
 done
@@ -227,6 +242,7 @@ for sample in "$root"/deploy/*.conf; do
     fi
 done
 check_commands
+check_heads
 if [ -x "$bin/orbloom" ]; then
     check_texts
 fi

@@ -24,7 +24,7 @@ END
 agree() {
     rm -rf "${dir:?}"/*
     mkdir -p "$dir/bin" "$dir/docs" "$dir/deploy" "$dir/client/examples"
-    seq 99 >"$dir/client/examples/short.c"
+    { echo '/* What users copy. */' && seq 98; } >"$dir/client/examples/short.c"
     echo '## short' >"$dir/docs/examples.md"
     daemon node 'listen\tendpoint\t\ttcp://*:7410\twhere\ndurability\t\tsync | os\tsync\twhen\nlog\t\t\twarn\thow much\n'
     daemon router 'listen\tendpoint\t\ttcp://*:7401\twhere\nnode\tendpoint\t\t\tone\nlog\t\t\twarn\thow much\n'
@@ -114,19 +114,25 @@ refuses "client/examples/short.c: 100 lines"
 rm "$dir/docs/examples.md"
 refuses 'docs/examples.md has no heading "## short"'
 mkdir -p "$dir/router/resp" "$dir/coordinator"
-echo '"see `orbloom sttaus`"' >"$dir/coordinator/text.c"
+echo '/* see `orbloom sttaus` */' >"$dir/coordinator/text.c"
 refuses "a text names orbloom sttaus"
 mkdir -p "$dir/router/resp"
-echo '    ROW("bf.add", ...' >"$dir/router/resp/command_table.c"
-echo '"BF.ADD, BF.ADDX"' >"$dir/router/resp/text.c"
+echo '/* ROW("bf.add", ...) */' >"$dir/router/resp/command_table.c"
+echo '/* "BF.ADD, BF.ADDX" */' >"$dir/router/resp/text.c"
 refuses "a text names bf.addx"
 mkdir -p "$dir/router/resp"
-echo '    ROW("bf.add", ...' >"$dir/router/resp/command_table.c"
-echo '"BF.ADD, or `orbloom add`"' >"$dir/router/resp/text.c"
+echo '/* ROW("bf.add", ...) */' >"$dir/router/resp/command_table.c"
+echo '/* "BF.ADD, or `orbloom add`" */' >"$dir/router/resp/text.c"
 accepts
+mkdir -p "$dir/tests/unit"
+printf '#include "base/bits.h"\n/* Late. */\n' >"$dir/tests/unit/bits.c"
+refuses "tests/unit/bits.c: no comment at its head"
+mkdir -p "$dir/lib/base"
+echo '/* */' >"$dir/lib/base/bits.c"
+refuses "lib/base/bits.c: no comment at its head"
 rm "$dir/bin/orbloom-node"
 mkdir "$dir/node"
-touch "$dir/node/main.c"
+echo '/* The shell. */' >"$dir/node/main.c"
 refuses "orbloom-node is not built"
 accepts
 

@@ -1,3 +1,4 @@
+/* Gathers the rows of one measurement, and the spread of each of their figures. */
 #include "bench/report/cells.h"
 
 #include "base/heap.h"

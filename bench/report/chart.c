@@ -1,3 +1,4 @@
+/* Draws the panels as SVG, element by element. */
 #include "bench/report/chart.h"
 
 #include "base/number.h"

@@ -1,3 +1,4 @@
+/* The table of the figures to reach; each row is one of them. */
 #include "bench/report/figures.h"
 
 #define CLUSTER(operation, keys, flying)                                       \

@@ -1,3 +1,4 @@
+/* Reads lines of JSON, and refuses those that claim a figure without proof. */
 #include "bench/report/rows.h"
 
 #include "base/heap.h"

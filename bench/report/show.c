@@ -1,3 +1,4 @@
+/* Writes figures with three digits and the unit that fits. */
 #include "bench/report/show.h"
 
 #include <math.h>

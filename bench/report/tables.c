@@ -1,3 +1,4 @@
+/* Writes one table after the other from the cells: verdicts, rates, costs, what went wrong. */
 #include "bench/report/tables.h"
 
 #include "base/number.h"

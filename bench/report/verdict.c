@@ -1,3 +1,4 @@
+/* Looks the two sides of each figure up among the cells, and compares them. */
 #include "bench/report/verdict.h"
 
 #include <assert.h>

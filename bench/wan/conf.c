@@ -1,3 +1,4 @@
+/* Copies a link's configuration, and puts the addresses of the wan into it. */
 #include "bench/wan/conf.h"
 
 #include "bench/wan/wan.h"

@@ -1,3 +1,4 @@
+/* When a packet gets out of a line, by arithmetic; which ones get lost is drawn. */
 #include "bench/wan/line.h"
 
 /* SplitMix64. */

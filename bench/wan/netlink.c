@@ -1,3 +1,4 @@
+/* Builds messages with attributes, sends them, and reads what the kernel says of each. */
 #include "bench/wan/netlink.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Reads and rewrites addresses in IPv4 headers, and amends the checksums for that. */
 #include "bench/wan/packet.h"
 
 #include <netinet/in.h>

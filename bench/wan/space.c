@@ -1,3 +1,4 @@
+/* Enters namespaces of its own, and sets devices up there. */
 #include "bench/wan/space.h"
 
 #include "bench/wan/netlink.h"

@@ -1,3 +1,4 @@
+/* More may be under way with each batch that is applied in time, and less after a slow one. */
 #include "link/sent/way.h"
 
 #include "site/batch.h"

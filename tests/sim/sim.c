@@ -1,3 +1,4 @@
+/* Makes the parts of a cluster, and steps from event to event until nothing is planned. */
 #include "tests/sim/sim.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Strikes a slot group, lets adds miss some of it, and plays the operator who accepts the loss. */
 #include "tests/sim/sim_accept.h"
 
 #include "map/quorum.h"

@@ -1,3 +1,4 @@
+/* Follows documents that give members up, and lets keys off that no reader that is left holds. */
 #include "tests/sim/sim_accepted.h"
 
 #include "map/quorum.h"

@@ -1,3 +1,4 @@
+/* Draws which router and nodes hear of nothing new, and for how long. */
 #include "tests/sim/sim_behind.h"
 
 #include "tests/sim/sim.h"

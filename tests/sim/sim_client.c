@@ -1,3 +1,4 @@
+/* Draws the operations of clients, submits them to their sessions, and tells the oracle. */
 #include "tests/sim/sim_client.h"
 
 #include "tests/sim/sim.h"

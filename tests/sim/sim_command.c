@@ -1,3 +1,4 @@
+/* Sends one operator's command at a time to the coordinators, and says so in the trace. */
 #include "tests/sim/sim_command.h"
 
 #include "tests/sim/sim.h"

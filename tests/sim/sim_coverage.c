@@ -1,3 +1,4 @@
+/* Counts, prints the tables, and says which cells that matter are zero. */
 #include "tests/sim/sim_coverage.h"
 
 #include "tests/sim/sim.h"

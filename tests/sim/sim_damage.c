@@ -1,3 +1,4 @@
+/* Cuts power, wipes disks, rolls them back, flips bits, fills and stalls them. */
 #include "tests/sim/sim_damage.h"
 
 #include "coordinator/private.h"

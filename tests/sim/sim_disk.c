@@ -1,3 +1,4 @@
+/* Lets a disk in memory take time and fail, as is drawn from the seed. */
 #include "tests/sim/sim_disk.h"
 
 #include "tests/sim/sim_random.h"

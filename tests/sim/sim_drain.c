@@ -1,3 +1,4 @@
+/* Plays the operator who drains nodes, kills some, and has spares take their places. */
 #include "tests/sim/sim_drain.h"
 
 #include "tests/sim/sim.h"

@@ -1,3 +1,4 @@
+/* Draws filters that grow, and plays the operator who asks for other sizes and rates. */
 #include "tests/sim/sim_expansion.h"
 
 #include "coordinator/plan/expansion.h"

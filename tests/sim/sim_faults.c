@@ -1,3 +1,4 @@
+/* Begins single faults, plans their ends, and brews storms of them. */
 #include "tests/sim/sim_faults.h"
 
 #include "tests/sim/sim.h"

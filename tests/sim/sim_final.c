@@ -1,3 +1,4 @@
+/* The last questions of a run, one stage after the other, each waited for. */
 #include "tests/sim/sim_final.h"
 
 #include "tests/sim/sim.h"

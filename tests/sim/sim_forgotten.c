@@ -1,3 +1,4 @@
+/* Looks through arrays and disks for keys of keysets that nobody can have put there. */
 #include "tests/sim/sim_forgotten.h"
 
 #include "node/private.h"

@@ -1,3 +1,4 @@
+/* Waits until a drop that was given up can't be obeyed any more, and looks whether it was. */
 #include "tests/sim/sim_given_up.h"
 
 #include "base/pulse.h"

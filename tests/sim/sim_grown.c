@@ -1,3 +1,4 @@
+/* Looks into documents and nodes: how much room a filter has, and what it still waits for. */
 #include "tests/sim/sim_grown.h"
 
 #include "coordinator/plan/expansion.h"

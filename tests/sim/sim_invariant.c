@@ -1,3 +1,4 @@
+/* Counts replicas that hold each acknowledged key, in arrays, on disks and among what is lost. */
 #include "tests/sim/sim_invariant.h"
 
 #include "coordinator/plan/expansion.h"

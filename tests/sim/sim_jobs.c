@@ -1,3 +1,4 @@
+/* Queues a process's jobs a lane, runs each at its instant, and tells the process later. */
 #include "tests/sim/sim_jobs.h"
 
 #include "tests/sim/sim.h"

@@ -1,3 +1,4 @@
+/* A hash set of numbers with open addressing; it only grows. */
 #include "tests/sim/sim_keys.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* Follows the keysets of a name from its create through its rebuilds, and which of them checks may
+ * read. */
 #include "tests/sim/sim_keyset.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Reads segments and runs from a disk in memory, and goes on where a file was only appended to. */
 #include "tests/sim/sim_log.h"
 
 #include "base/heap.h"

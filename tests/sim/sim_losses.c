@@ -1,3 +1,4 @@
+/* A list of destroyed lives of data, each with how it was lost; what healed leaves it. */
 #include "tests/sim/sim_losses.h"
 
 #include "tests/sim/sim.h"

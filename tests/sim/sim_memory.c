@@ -1,3 +1,4 @@
+/* Allocates by base/heap.h, and aborts the run where there is nothing. */
 #include "tests/sim/sim_memory.h"
 
 #include "base/heap.h"

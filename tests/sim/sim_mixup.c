@@ -1,3 +1,4 @@
+/* Keeps answers to pulls, and hands one of them out for a question that it does not fit. */
 #include "tests/sim/sim_mixup.h"
 
 #include "tests/sim/sim.h"

@@ -1,3 +1,4 @@
+/* Plays an operator who moves a replica by hand: fences, merges, writes the next epoch. */
 #include "tests/sim/sim_move.h"
 
 #include "node/private.h"

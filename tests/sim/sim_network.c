@@ -1,3 +1,4 @@
+/* Delivers, delays, repeats and loses messages, and breaks and cuts the links that they take. */
 #include "tests/sim/sim_network.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Plays the operators of names: each repeats its command until that is confirmed. */
 #include "tests/sim/sim_operator.h"
 
 #include "tests/sim/sim.h"

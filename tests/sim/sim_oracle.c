@@ -1,3 +1,4 @@
+/* Judges every answer by what was begun and acknowledged before it. */
 #include "tests/sim/sim_oracle.h"
 
 #include "base/heap.h"

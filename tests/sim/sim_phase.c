@@ -1,3 +1,4 @@
+/* Tells what a node is in the midst of, and notes when that begins and ends. */
 #include "tests/sim/sim_phase.h"
 
 #include "node/array/expansion_layers.h"

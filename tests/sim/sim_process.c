@@ -1,3 +1,4 @@
+/* Runs an actor in turns, with an inbox, a clock and links of its own, until it is killed. */
 #include "tests/sim/sim_process.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* A binary heap of events, by time and by the order in which they were pushed. */
 #include "tests/sim/sim_queue.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Mixes seed and stream into a state, and draws from it. */
 #include "tests/sim/sim_random.h"
 
 #include "tests/support/random.h"

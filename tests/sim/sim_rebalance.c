@@ -1,3 +1,4 @@
+/* Plays the operator who spreads slot groups over new nodes, and takes that back. */
 #include "tests/sim/sim_rebalance.h"
 
 #include "tests/sim/sim.h"

@@ -1,3 +1,4 @@
+/* Draws filters that are rebuilt, and plays the operator who begins, feeds, commits and aborts. */
 #include "tests/sim/sim_rebuild.h"
 
 #include "coordinator/plan/rebuild.h"

@@ -1,3 +1,4 @@
+/* Compares the arrays of FULL replicas, bit for bit, with what is on the node's disk. */
 #include "tests/sim/sim_remade.h"
 
 #include "node/private.h"

@@ -1,3 +1,4 @@
+/* Plays the operator who renames filters and reuses their names. */
 #include "tests/sim/sim_rename.h"
 
 #include "tests/sim/sim.h"

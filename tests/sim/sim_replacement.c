@@ -1,3 +1,4 @@
+/* The episodes of the directed scenarios, each from its first step to its last. */
 #include "tests/sim/sim_replacement.h"
 
 #include "tests/sim/sim.h"

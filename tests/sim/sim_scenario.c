@@ -1,3 +1,4 @@
+/* The table of scenarios, and what is drawn for a seed of each. */
 #include "tests/sim/sim_scenario.h"
 
 #include "router/private.h"

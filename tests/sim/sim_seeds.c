@@ -1,3 +1,4 @@
+/* Reads "A-B" and the like from the command line, and the processor time from the system. */
 #include "tests/sim/sim_seeds.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Puts frames into words, kind by kind. */
 #include "tests/sim/sim_show.h"
 
 #include "site/batch.h"

@@ -1,3 +1,5 @@
+/* Configures, creates and destroys nodes, routers, coordinators and clients as actors of a
+ * process. */
 #include "tests/sim/sim_start.h"
 
 #include "coordinator/coordinator.h"

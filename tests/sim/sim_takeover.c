@@ -1,3 +1,4 @@
+/* Cuts a node off, starts another machine under its name, and lets both live on. */
 #include "tests/sim/sim_takeover.h"
 
 #include "node/private.h"

@@ -1,3 +1,4 @@
+/* Hashes events as they come, and keeps the last lines for whoever reads them. */
 #include "tests/sim/sim_trace.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* Draws users and their rights, lets their messages through the daemons' gates, and plays their
+ * operator. */
 #include "tests/sim/sim_users.h"
 
 #include "coordinator/coordinator.h"

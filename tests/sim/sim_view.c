@@ -1,3 +1,4 @@
+/* Reads the store's documents and looks into nodes, and says what replicas are really like. */
 #include "tests/sim/sim_view.h"
 
 #include "node/private.h"

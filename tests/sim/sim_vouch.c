@@ -1,3 +1,4 @@
+/* Lists the lives that an honest operator can vouch for. */
 #include "tests/sim/sim_vouch.h"
 
 #include "tests/sim/sim.h"

@@ -1,3 +1,4 @@
+/* Draws filters with a window, and has the clock of one node jump ahead. */
 #include "tests/sim/sim_window.h"
 
 #include "map/history/window.h"

@@ -1,3 +1,4 @@
+/* Compares each document that is written with the one before it. */
 #include "tests/sim/sim_written.h"
 
 #include "base/heap.h"

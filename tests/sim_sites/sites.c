@@ -1,3 +1,4 @@
+/* Makes the sites and the network between them, and steps all of them by one clock. */
 #include "tests/sim_sites/sites.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Plans a run from the first create to the last question, and waits until all sites rest. */
 #include "tests/sim_sites/sites_course.h"
 
 #include "map/acks.h"

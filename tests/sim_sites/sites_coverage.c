@@ -1,3 +1,4 @@
+/* Counts, prints, and says what no run has reached. */
 #include "tests/sim_sites/sites_coverage.h"
 
 #include "link/counters.h"

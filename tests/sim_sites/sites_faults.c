@@ -1,3 +1,4 @@
+/* Cuts ways between sites, strikes links and what is inside of sites, and burns one. */
 #include "tests/sim_sites/sites_faults.h"
 
 #include "tests/sim/sim_damage.h"

@@ -1,3 +1,4 @@
+/* Runs the core of a link as two processes, one in either network, that live and die together. */
 #include "tests/sim_sites/sites_link.h"
 
 #include "link/private.h"

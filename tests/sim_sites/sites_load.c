@@ -1,3 +1,4 @@
+/* Draws operations at all sites, submits them, and tells the oracle. */
 #include "tests/sim_sites/sites_load.h"
 
 #include "map/acks.h"

@@ -1,3 +1,4 @@
+/* Plays operators who add, remove and drop sites, and look whether it was done. */
 #include "tests/sim_sites/sites_operator.h"
 
 #include "tests/sim/sim_command.h"

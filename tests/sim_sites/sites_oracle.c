@@ -1,3 +1,4 @@
+/* Notes what each site has acknowledged and when, and judges every answer by that. */
 #include "tests/sim_sites/sites_oracle.h"
 
 #include "map/acks.h"

@@ -1,3 +1,4 @@
+/* Copies a site's store and disks, ends its processes, and starts them on the copy. */
 #include "tests/sim_sites/sites_put_back.h"
 
 #include "tests/sim/sim_faults.h"

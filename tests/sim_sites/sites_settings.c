@@ -1,3 +1,4 @@
+/* Draws how a seed's sites are configured, and what is to happen to them. */
 #include "tests/sim_sites/sites_settings.h"
 
 #include "map/acks.h"

@@ -1,3 +1,4 @@
+/* Has a shell script run openssl, which makes all of them. */
 #include "tests/support/certificates.h"
 
 #include <criterion/criterion.h>

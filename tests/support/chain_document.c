@@ -1,3 +1,4 @@
+/* Fills documents with generations of a chain, one after the other. */
 #include "tests/support/chain_document.h"
 
 #include "coordinator/plan/expansion.h"

@@ -1,3 +1,4 @@
+/* Starts a program with its files in memory, waits for it, and looks at what it said. */
 #include "tests/support/command.h"
 
 #include <criterion/criterion.h>

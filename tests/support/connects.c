@@ -1,3 +1,4 @@
+/* The table of client libraries and the lines that each sends when it connects. */
 #include "tests/support/connects.h"
 
 #include <criterion/criterion.h>

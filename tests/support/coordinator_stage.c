@@ -1,3 +1,4 @@
+/* Plays nodes and operators to one coordinator, and keeps what it tells them. */
 #include "tests/support/coordinator_stage.h"
 
 #include "proto/admin_message.h"

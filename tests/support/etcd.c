@@ -1,3 +1,4 @@
+/* Starts etcd on ports that are free, asks it by HTTP, and ends it. */
 #include "tests/support/etcd.h"
 
 #include "tests/support/certificates.h"

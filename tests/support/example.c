@@ -1,3 +1,4 @@
+/* Runs an example in a playground, and compares what it says with what it should. */
 #include "tests/support/example.h"
 
 #include <criterion/criterion.h>

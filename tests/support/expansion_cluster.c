@@ -1,3 +1,4 @@
+/* Makes the document and the nodes' reports, and brings both from step to step of an expansion. */
 #include "tests/support/expansion_cluster.h"
 
 #include "tests/support/sample_cluster.h"

@@ -1,3 +1,4 @@
+/* Signs documents that want other generations, and steps the node through them. */
 #include "tests/support/expansion_stage.h"
 
 #include "filter/sizing.h"

@@ -1,3 +1,4 @@
+/* Keeps what an actor sends, decodes it, and hands in what the test wants it to hear. */
 #include "tests/support/fake_effects.h"
 
 #include "tests/support/random.h"

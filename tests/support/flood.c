@@ -1,3 +1,4 @@
+/* Submits batches by the C library, notes which were acknowledged, and asks for these again. */
 #include "tests/support/flood.h"
 
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* Plays clients, router and coordinator to a RESP front, and keeps what it sends to each. */
 #include "tests/support/front_stage.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Takes a message apart into its fields, bends one, and puts it together with right lengths. */
 #include "tests/support/fuzz_fields.h"
 
 #include "tests/support/random.h"

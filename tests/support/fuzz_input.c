@@ -1,3 +1,4 @@
+/* Inputs of fuzz programs: written, read back, copied and bent. */
 #include "tests/support/fuzz_loop.h"
 #include "tests/support/random.h"
 

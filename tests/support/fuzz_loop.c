@@ -1,3 +1,4 @@
+/* Runs a fuzz program's inputs one after the other, or lets libFuzzer choose them. */
 #include "tests/support/fuzz_loop.h"
 
 #include <inttypes.h>

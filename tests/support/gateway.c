@@ -1,3 +1,4 @@
+/* A thread that serves one HTTP request after the other, by itself or from the server behind it. */
 #include "tests/support/gateway.h"
 
 #include <arpa/inet.h>

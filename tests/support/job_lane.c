@@ -1,3 +1,4 @@
+/* Holds submitted jobs until the test has them run, and told. */
 #include "tests/support/job_lane.h"
 
 static void push(struct job **first, struct job **last, struct job *job)

@@ -1,3 +1,4 @@
+/* Signs the documents of a rebuild, hands them to the node, and feeds it. */
 #include "tests/support/keyset_stage.h"
 
 #include "map/history/keyset.h"

@@ -1,3 +1,4 @@
+/* One record of each type, and how it is laid out. */
 #include "tests/support/log_samples.h"
 
 #include <string.h>

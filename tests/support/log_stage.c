@@ -1,3 +1,4 @@
+/* Appends to a log on a disk in memory, and reads it back. */
 #include "tests/support/log_stage.h"
 
 #include "tests/support/log_samples.h"

@@ -1,3 +1,4 @@
+/* The operations of a disk by its seam, on files and names in memory, with faults at will. */
 #include "tests/support/memory_disk.h"
 
 #include "tests/support/plain_memory.h"

@@ -1,3 +1,4 @@
+/* Two contents of a file, as seen and as durable, and the writes between them. */
 #include "tests/support/memory_file.h"
 
 #include "tests/support/plain_memory.h"

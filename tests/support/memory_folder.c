@@ -1,3 +1,4 @@
+/* Two lists of names, as seen and as durable, and the edits between them. */
 #include "tests/support/memory_folder.h"
 
 #include "tests/support/plain_memory.h"

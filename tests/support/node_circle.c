@@ -1,3 +1,4 @@
+/* Carries frames between nodes, plays their coordinator, and keeps one clock for all. */
 #include "tests/support/node_circle.h"
 
 #include "base/heap.h"

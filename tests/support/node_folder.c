@@ -1,3 +1,4 @@
+/* Makes a folder by running a node, keeps its files, and puts them back. */
 #include "tests/support/node_folder.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Registers a node, hands it documents, asks it, and decodes what it answers. */
 #include "tests/support/node_stage.h"
 
 #include "coordinator/plan/boot.h"

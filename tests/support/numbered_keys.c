@@ -1,3 +1,4 @@
+/* Lists keys by number, and pipes them through `orbloom add` and `orbloom check`. */
 #include "tests/support/numbered_keys.h"
 
 #include "tests/support/command.h"

@@ -1,3 +1,4 @@
+/* Starts `orbloom playground`, finds its processes by their pid files, and signals them. */
 #include "tests/support/playground.h"
 
 #include <criterion/criterion.h>

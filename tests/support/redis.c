@@ -1,3 +1,4 @@
+/* Starts redis-server on a socket, and servers that only pretend to be one. */
 #include "tests/support/redis.h"
 
 #include "tests/support/command.h"

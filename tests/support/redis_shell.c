@@ -1,3 +1,5 @@
+/* Runs shell lines that find the router's socket as $S, and starts that router with other options.
+ * */
 #include "tests/support/redis_shell.h"
 
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* Dials a front by TCP or a local socket, sends bytes, and waits for just those that must come. */
 #include "tests/support/resp_peer.h"
 
 #include <criterion/criterion.h>

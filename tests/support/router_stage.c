@@ -1,3 +1,4 @@
+/* Plays clients, nodes and a coordinator to one router, and sorts what it sends. */
 #include "tests/support/router_stage.h"
 
 #include "tests/support/sample_cluster.h"

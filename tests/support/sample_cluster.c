@@ -1,3 +1,4 @@
+/* Makes keys, documents, node lists and secrets that are the same in every run. */
 #include "tests/support/sample_cluster.h"
 
 #include "base/heap.h"

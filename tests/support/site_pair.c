@@ -1,3 +1,4 @@
+/* Carries frames between two sites' links, with a delay, and keeps one clock for all. */
 #include "tests/support/site_pair.h"
 
 #include "tests/support/sample_cluster.h"

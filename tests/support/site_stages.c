@@ -1,3 +1,4 @@
+/* Plays the link that carries what coordinators of several sites say to each other. */
 #include "tests/support/site_stages.h"
 
 #include "coordinator/private.h"

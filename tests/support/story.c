@@ -1,3 +1,4 @@
+/* Appends lines to a text, and shows where it differs from the one that should be. */
 #include "tests/support/story.h"
 
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* Dials a daemon by plain TCP or ZeroMQ, and sends it whatever the test likes. */
 #include "tests/support/stranger.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* Opens a pseudo-terminal and its other end, and says which of these failed. */
 #include "tests/support/terminal.h"
 
 #include <errno.h>

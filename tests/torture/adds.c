@@ -1,3 +1,4 @@
+/* Takes numbers from the ledger, adds them, and notes which were acknowledged. */
 #include "tests/torture/adds.h"
 
 #include "client/orbloom.h"

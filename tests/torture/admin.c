@@ -1,3 +1,4 @@
+/* Asks coordinators by a channel of the client library, and waits for the one answer. */
 #include "tests/torture/admin.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Asks for expansions, drains or replacements, and waits until each has come to its end. */
 #include "tests/torture/changes.h"
 
 #include "tests/torture/journal.h"

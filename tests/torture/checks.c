@@ -1,3 +1,4 @@
+/* Keeps batches of checks in flight, and asks again for what was not answered. */
 #include "tests/torture/checks.h"
 
 #include "tests/torture/journal.h"

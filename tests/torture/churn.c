@@ -1,3 +1,4 @@
+/* Creates filters of each kind in turn, reads them back, and drops them. */
 #include "tests/torture/churn.h"
 
 #include "client/orbloom.h"

@@ -1,3 +1,4 @@
+/* Lists the processes of a cluster, writes their configurations, starts and stops them. */
 #include "tests/torture/cluster.h"
 
 #include "runtime/file.h"

@@ -1,3 +1,4 @@
+/* The table of faults and phases, and the choice of what was hit least. */
 #include "tests/torture/coverage.h"
 
 #include "tests/support/random.h"

@@ -1,3 +1,4 @@
+/* Writes keys and credentials to files, and has this process speak as their owner. */
 #include "tests/torture/credentials.h"
 
 #include "client/shell_credential.h"

@@ -1,3 +1,4 @@
+/* Starts a daemon in its folder, signals it, and waits for its end. */
 #include "tests/torture/daemon.h"
 
 #include "tests/torture/journal.h"

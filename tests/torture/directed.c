@@ -1,3 +1,4 @@
+/* Waits until logs show a phase that wants a kill, and kills. */
 #include "tests/torture/directed.h"
 
 #include "tests/support/random.h"

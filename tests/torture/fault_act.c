@@ -1,3 +1,4 @@
+/* Does and undoes each kind of fault. */
 #include "tests/torture/fault_act.h"
 
 #include "tests/support/random.h"

@@ -1,3 +1,4 @@
+/* Draws which fault comes next, where and when, within what the cluster survives. */
 #include "tests/torture/faults.h"
 
 #include "tests/support/random.h"

@@ -1,3 +1,4 @@
+/* Copies and removes folders by child processes. */
 #include "tests/torture/folder.h"
 
 #include <dirent.h>

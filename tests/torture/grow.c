@@ -1,3 +1,4 @@
+/* Draws other capacities and rates for filters, and asks coordinators for them. */
 #include "tests/torture/grow.h"
 
 #include "tests/support/random.h"

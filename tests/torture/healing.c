@@ -1,3 +1,4 @@
+/* Judges by the time that it took how much more may be asked of the cluster. */
 #include "tests/torture/healing.h"
 
 enum { CALM_AFTER_MS = 8000, EASE_AFTER_MS = 25000, EASED_PART = 20 };

@@ -1,3 +1,4 @@
+/* Writes lines with the time to the file and the terminal, from any thread. */
 #include "tests/torture/journal.h"
 
 #include <limits.h>

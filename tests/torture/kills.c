@@ -1,3 +1,4 @@
+/* Counts kills by process and phase, and prints what is still missing. */
 #include "tests/torture/kills.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* A bitmap of acknowledged keys a filter, grown as numbers are handed out. */
 #include "tests/torture/ledger.h"
 
 #include "tests/support/random.h"

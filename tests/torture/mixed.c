@@ -1,3 +1,4 @@
+/* Starts the threads of everything, and turns the loop of faults until time is up. */
 #include "tests/torture/mixed.h"
 
 #include "tests/torture/journal.h"

@@ -1,3 +1,4 @@
+/* Drains a node, waits until it is empty, brings it back, and takes the next one. */
 #include "tests/torture/move.h"
 
 #include "tests/support/random.h"

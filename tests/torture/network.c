@@ -1,3 +1,4 @@
+/* Makes the namespaces and wires of all hosts, and cuts ways by false neighbours. */
 #include "tests/torture/network.h"
 
 #include "bench/wan/space.h"

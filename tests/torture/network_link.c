@@ -1,3 +1,4 @@
+/* Makes bridges, pairs of devices and neighbours, by ioctl and netlink. */
 #include "tests/torture/network_link.h"
 
 #include "bench/wan/netlink.h"

@@ -1,3 +1,4 @@
+/* Starts `orbloom` as a child, and waits for its exit status. */
 #include "tests/torture/operator.h"
 
 #include "tests/torture/journal.h"

@@ -1,3 +1,4 @@
+/* The table of options, and what they may be. */
 #include "tests/torture/options.h"
 
 #include "base/number.h"

@@ -1,3 +1,4 @@
+/* Asks for the keys of the ledger, in passes and at random, through each router. */
 #include "tests/torture/readback.h"
 
 #include "tests/support/random.h"

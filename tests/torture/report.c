@@ -1,3 +1,4 @@
+/* Asks once more for what was lost, prints what was counted, and says what that means. */
 #include "tests/torture/report.h"
 
 #include "base/number.h"

@@ -1,3 +1,4 @@
+/* Walks through the steps of a key's replacement, with each daemon's copy of the ring. */
 #include "tests/torture/rotate.h"
 
 #include "tests/support/random.h"

@@ -1,3 +1,5 @@
+/* Looks whether a torture must stop, waits until the cluster is calm, and reads all back at the
+ * end. */
 #include "tests/torture/run.h"
 
 #include "tests/torture/journal.h"

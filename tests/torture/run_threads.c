@@ -1,3 +1,4 @@
+/* Starts a torture's threads, and ends them in order. */
 #include "tests/torture/run.h"
 
 #include <stdio.h>

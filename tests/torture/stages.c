@@ -1,3 +1,4 @@
+/* Reads the daemons' log lines for what tells where a change is. */
 #include "tests/torture/stages.h"
 
 #include <inttypes.h>

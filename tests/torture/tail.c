@@ -1,3 +1,4 @@
+/* Reads what was appended to a file, and hands out whole lines. */
 #include "tests/torture/tail.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* Counts under a lock, and keeps the first reason to end. */
 #include "tests/torture/tally.h"
 
 #include "tests/torture/journal.h"

@@ -1,3 +1,4 @@
+/* Asks coordinators and nodes again and again, and judges by their answers. */
 #include "tests/torture/watch.h"
 
 #include "client/shell_channel.h"

@@ -1,3 +1,4 @@
+/* Reads all acknowledged keys at each site, again and again until none is absent. */
 #include "tests/torture_sites/equal.h"
 
 #include "client/orbloom.h"

@@ -1,3 +1,4 @@
+/* Draws which fault comes next and where, and waits it out. */
 #include "tests/torture_sites/faults.h"
 
 #include "tests/support/random.h"

@@ -1,3 +1,4 @@
+/* Opens the wan between sites where it can be had, troubles single ways, and heals them. */
 #include "tests/torture_sites/lines.h"
 
 #include "bench/wan/space.h"

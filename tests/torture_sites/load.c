@@ -1,3 +1,4 @@
+/* Two threads of adds and checks a site, and the ledgers of what was acknowledged. */
 #include "tests/torture_sites/load.h"
 
 #include "client/orbloom.h"

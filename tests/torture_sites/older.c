@@ -1,3 +1,4 @@
+/* Copies the data of a site's processes, and starts these again on the copy, or on nothing. */
 #include "tests/torture_sites/older.h"
 
 #include "tests/torture/folder.h"

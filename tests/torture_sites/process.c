@@ -1,3 +1,4 @@
+/* Finds a playground's process by its pid file, and starts it again as a child of ours. */
 #include "tests/torture_sites/process.h"
 
 #include "tests/torture/journal.h"

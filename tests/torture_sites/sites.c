@@ -1,3 +1,4 @@
+/* Starts the playground, takes its processes over, and gives commands to its sites. */
 #include "tests/torture_sites/sites.h"
 
 #include "bench/wan/conf.h"

@@ -1,3 +1,4 @@
+/* Keeps the first failure, from whichever thread. */
 #include "tests/torture_sites/verdict.h"
 
 #include "tests/torture/journal.h"

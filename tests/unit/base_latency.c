@@ -1,3 +1,4 @@
+/* Quantiles of latencies: near what was measured, and fading with time. */
 #include "base/latency.h"
 
 #include <criterion/criterion.h>

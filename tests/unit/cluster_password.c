@@ -1,3 +1,4 @@
+/* The stored form of a password: one line, and nothing else is taken for it. */
 #include "router/resp/password.h"
 
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* Fingerprints of keys: known vectors, every byte and every secret counts. */
 #include "filter/fingerprint.h"
 
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* Lines of bits, which are fixed for good; and that keys choose among them independently. */
 #include "base/heap.h"
 #include "filter/lines.h"
 #include "filter/lines_kernel.h"

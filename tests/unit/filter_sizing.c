@@ -1,3 +1,4 @@
+/* How large an array must be: by the textbook, by what was measured, and at its bounds. */
 #include "filter/lines.h"
 #include "filter/sizing.h"
 

@@ -1,3 +1,4 @@
+/* Keys are in the slots in which Redis has them. */
 #include "resp/slot.h"
 
 #include <criterion/criterion.h>

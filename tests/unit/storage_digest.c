@@ -1,3 +1,4 @@
+/* Digests of runs: sums of their ranges, which show every missing or changed key. */
 #include "base/heap.h"
 #include "log/run_digest.h"
 #include "log/run_merge.h"

@@ -1,3 +1,4 @@
+/* Sorting, merging, and which runs are merged when. */
 #include "base/heap.h"
 #include "log/run_merge.h"
 #include "tests/support/memory_disk.h"

@@ -1,3 +1,4 @@
+/* Batches of closed segments become runs, step by step, whatever fails meanwhile. */
 #include "base/heap.h"
 #include "log/run_merge.h"
 #include "log/segment_merge.h"
