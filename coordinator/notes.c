@@ -89,7 +89,7 @@ static const struct {
     void (*fini)(void *about); /* NULL: it owns nothing */
 } kinds[NOTE_KINDS] = {
     [NOTE_FENCING] = {sizeof(struct fencing), is_not_dropped, fencing_next_us, fencing_fini},
-    [NOTE_GROWING] = {sizeof(struct growing), is_active, NULL, NULL},
+    [NOTE_EXPANDING] = {sizeof(struct expanding), is_active, NULL, NULL},
     [NOTE_ROTATING] = {sizeof(struct rotating), is_active, rotating_next_us, rotating_fini},
     [NOTE_EXPIRING] = {sizeof(struct expiring), expires, expiring_next_us, expiring_fini},
     [NOTE_LOADING] = {sizeof(struct loading), is_loading, loading_next_us, NULL},

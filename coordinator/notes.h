@@ -23,12 +23,12 @@
 enum { NOTES_TEXT_BYTES = 512 };
 
 enum note_kind {
-    NOTE_FENCING,  /* struct fencing: until the tombstone stands, whoever wrote it */
-    NOTE_GROWING,  /* struct growing: while it is ACTIVE */
-    NOTE_ROTATING, /* struct rotating: while it is ACTIVE */
-    NOTE_EXPIRING, /* struct expiring: while it is ACTIVE and expires */
-    NOTE_LOADING,  /* struct loading: while it is ACTIVE and being loaded */
-    NOTE_SITES,    /* struct in_sites: while its document is there and names sites */
+    NOTE_FENCING,   /* struct fencing: until the tombstone stands, whoever wrote it */
+    NOTE_EXPANDING, /* struct expanding: while it is ACTIVE */
+    NOTE_ROTATING,  /* struct rotating: while it is ACTIVE */
+    NOTE_EXPIRING,  /* struct expiring: while it is ACTIVE and expires */
+    NOTE_LOADING,   /* struct loading: while it is ACTIVE and being loaded */
+    NOTE_SITES,     /* struct in_sites: while its document is there and names sites */
     NOTE_KINDS
 };
 
@@ -41,7 +41,7 @@ struct fencing {
 };
 
 /* What this coordinator has seen of one filter that may grow by itself. */
-struct growing {
+struct expanding {
     struct expansion_pace pace;
     uint64_t next_us;               /* when to look again whether it is due */
     char refused[NOTES_TEXT_BYTES]; /* due, and can't: why; "": no */

@@ -127,7 +127,7 @@ static void see(const struct node *self, const struct document_entry *entry,
     sight->from = arrays_base(set)->generation.id;
     sight->has_turn = document_has_turn(document, self->life.id);
     sight->pressing = any_pressing(set, document);
-    sight->refused = set->growth_refused == document->revision;
+    sight->refused = set->expansion_refused == document->revision;
     sight->in_span = node_expansion_set(self, entry) == set;
     if (set->expansion != NULL) {
         sight->to = set->layers[1]->generation.id;

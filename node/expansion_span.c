@@ -471,7 +471,7 @@ static void give_up(struct node *self, const struct document_entry *entry)
         "the old ones serve. Check this machine's memory, then restart this node",
         entry->document.content.name, node_expansion_slice(set, slice), self->expansion.first,
         self->expansion.end - 1, MOST_WRONGS);
-    set->growth_refused = entry->document.revision;
+    set->expansion_refused = entry->document.revision;
     node_span_end(self, set);
 }
 

@@ -75,7 +75,7 @@ enum status node_create(const struct node_config *config, const struct effects *
         goto fail;
     }
     status = vote_cache_create(config->retry_memory_bytes, config->retry_memory_us,
-                               effects->random(effects->context), &self->recent);
+                               effects->random(effects->context), &self->vote_cache);
     if (status != STATUS_OK) {
         goto fail;
     }
@@ -128,7 +128,7 @@ void node_destroy(struct node **node)
         node_hosted_destroy(self->documents.by_id[i]->attachment);
     }
     document_cache_fini(&self->documents);
-    vote_cache_destroy(&self->recent);
+    vote_cache_destroy(&self->vote_cache);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->out);
     heap_free(self->words);

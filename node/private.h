@@ -107,8 +107,8 @@ struct node {
     struct reporting reporting;
     uint64_t reports_made;
 
-    struct replay_window repeats; /* batches that arrived */
-    struct vote_cache *recent;
+    struct replay_window replay_window; /* batches that arrived */
+    struct vote_cache *vote_cache;
     struct codec_arena *arena;
     struct arrivals arrivals; /* requests of routers that wait for their turn, of users */
     struct buffer out;

@@ -183,7 +183,7 @@ static bool is_remembered(struct node *self, uint64_t now_us, const struct subre
     const struct vote_cache_add add = node_vote_cache_add(subrequest, fingerprints);
     struct cached_vote first;
 
-    return vote_cache_find(self->recent, now_us, &add, &first) == RECENT_VOTE;
+    return vote_cache_find(self->vote_cache, now_us, &add, &first) == VOTE_CACHE_VOTE;
 }
 
 /* Nobody asks how it was before another site's keys came: their votes are never sure, and don't

@@ -9,7 +9,7 @@ static bool met(struct node *self, uint64_t boot, uint64_t number, uint64_t filt
 {
     const struct replay_window_key series = {boot, filter_id, epoch, group};
 
-    return replay_window_met(&self->repeats, &series, number);
+    return replay_window_met(&self->replay_window, &series, number);
 }
 
 static bool arrived_before(struct node *self, const struct subrequest *subrequest)
@@ -94,21 +94,21 @@ bool node_settle_vote(struct node *self, uint64_t now_us, const struct subreques
     if (MUTANT(RETRY_IS_NEW)) {
         return true;
     }
-    switch (vote_cache_find(self->recent, now_us, &add, &first)) {
-    case RECENT_VOTE:
+    switch (vote_cache_find(self->vote_cache, now_us, &add, &first)) {
+    case VOTE_CACHE_VOTE:
         node_count(self, NODE_remembered_total);
         unsure = !repeat_vote(&first, subrequest->count, present, absent);
         /* What was not sure then is not surer now. */
         unsure = unsure || first.unsure || !in_order(&first, subrequest, arrived);
         break;
-    case RECENT_OTHER:
+    case VOTE_CACHE_OTHER:
         unsure = true;
         break;
-    case RECENT_NONE:
-        vote_cache_keep(self->recent, now_us, &add, state == REPLICA_FULL ? &fresh : NULL);
+    case VOTE_CACHE_NONE:
+        vote_cache_keep(self->vote_cache, now_us, &add, state == REPLICA_FULL ? &fresh : NULL);
         break;
     }
-    self->counters[NODE_recent_adds_bytes] = vote_cache_bytes(self->recent);
+    self->counters[NODE_recent_adds_bytes] = vote_cache_bytes(self->vote_cache);
     self->counters[NODE_repeated_total] += unsure;
     return !unsure;
 }

@@ -161,8 +161,8 @@ static void make_room(struct vote_cache *self, size_t nwords)
     }
 }
 
-enum recent_match vote_cache_find(struct vote_cache *self, uint64_t now_us,
-                                  const struct vote_cache_add *add, struct cached_vote *vote)
+enum vote_cache_match vote_cache_find(struct vote_cache *self, uint64_t now_us,
+                                      const struct vote_cache_add *add, struct cached_vote *vote)
 {
     uint32_t hash = hash_of(self, add);
     uint32_t place;
@@ -176,16 +176,16 @@ enum recent_match vote_cache_find(struct vote_cache *self, uint64_t now_us,
             continue;
         }
         if (!record->voted || record->add.list != add->list || record->add.count != add->count) {
-            return RECENT_OTHER;
+            return VOTE_CACHE_OTHER;
         }
         vote->present = (uint64_t *)(record + 1);
         vote->absent = vote->present + bits_words(add->count);
         vote->batch[0] = record->batch[0];
         vote->batch[1] = record->batch[1];
         vote->unsure = record->unsure;
-        return RECENT_VOTE;
+        return VOTE_CACHE_VOTE;
     }
-    return RECENT_NONE;
+    return VOTE_CACHE_NONE;
 }
 
 void vote_cache_keep(struct vote_cache *self, uint64_t now_us, const struct vote_cache_add *add,

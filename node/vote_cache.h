@@ -47,10 +47,10 @@ struct cached_vote {
     bool unsure; /* ... which may not have been the very first: "present" may be its own doing */
 };
 
-enum recent_match {
-    RECENT_NONE,  /* never met, or forgotten */
-    RECENT_VOTE,  /* executed before, and this was its vote */
-    RECENT_OTHER, /* executed before, but without a vote, or as another list of fingerprints */
+enum vote_cache_match {
+    VOTE_CACHE_NONE,  /* never met, or forgotten */
+    VOTE_CACHE_VOTE,  /* executed before, and this was its vote */
+    VOTE_CACHE_OTHER, /* executed before, but without a vote, or as another list of fingerprints */
 };
 
 /* `seed`: a random number, so that nobody can choose op ids that are slow to find. */
@@ -61,8 +61,8 @@ void vote_cache_destroy(struct vote_cache **adds);
 /* A name for an immutable list of fingerprints: XXH3-64, seed 0. */
 uint64_t vote_cache_list(const uint64_t *fingerprints, uint32_t count);
 
-enum recent_match vote_cache_find(struct vote_cache *self, uint64_t now_us,
-                                  const struct vote_cache_add *add, struct cached_vote *vote);
+enum vote_cache_match vote_cache_find(struct vote_cache *self, uint64_t now_us,
+                                      const struct vote_cache_add *add, struct cached_vote *vote);
 
 /* Keep an add that vote_cache_find() did not find; `vote` NULL: it had none that counts. */
 void vote_cache_keep(struct vote_cache *self, uint64_t now_us, const struct vote_cache_add *add,

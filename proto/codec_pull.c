@@ -383,7 +383,7 @@ static enum status get_batches(struct codec_arena *arena, const void *message, v
 /* Digests, and what they are of, only where they were asked for. */
 static bool view_whole(const struct pull_reply *reply)
 {
-    if (!pull_kind_cuts(reply->kind) || reply->status != STATUS_OK) {
+    if (!pull_kind_reads_view(reply->kind) || reply->status != STATUS_OK) {
         return reply->view == 0 && reply->view_end == 0 && reply->ndigests == 0 &&
                reply->ncounts == 0;
     }

@@ -33,7 +33,7 @@ static bool fits(const struct router_compare *question, const struct epoch_conte
     return good;
 }
 
-enum status comparison_begin(struct cut_job *job, const struct document_entry *entry)
+enum status comparison_begin(struct view_job *job, const struct document_entry *entry)
 {
     const struct router_compare *question = &job->question.compare;
     struct comparison *self = &job->comparison;
@@ -84,7 +84,7 @@ static uint32_t votes_needed(const struct epoch_content *content)
 }
 
 /* The next one that has some of the ranges, and enough voters. False: there is none. */
-static bool ask_next(struct router *self, uint64_t now_us, struct cut_job *job,
+static bool ask_next(struct router *self, uint64_t now_us, struct view_job *job,
                      const struct document_entry *entry)
 {
     const struct epoch_content *content = &entry->document.content;
@@ -113,7 +113,7 @@ static bool ask_next(struct router *self, uint64_t now_us, struct cut_job *job,
 /* ---- votes ---- */
 
 /* The parts of one of the ranges that have enough of them. */
-static uint64_t equal_parts(const struct cut_job *job, size_t range, uint32_t needed)
+static uint64_t equal_parts(const struct view_job *job, size_t range, uint32_t needed)
 {
     const uint64_t *digests = job->question.compare.digests +
                               job->comparison.places[range] * PULL_PARTS;
@@ -134,7 +134,7 @@ static uint64_t equal_parts(const struct cut_job *job, size_t range, uint32_t ne
 }
 
 /* Of the slot group under way. True: all of it. */
-static bool count_votes(struct cut_job *job, const struct epoch_content *content)
+static bool count_votes(struct view_job *job, const struct epoch_content *content)
 {
     struct comparison *self = &job->comparison;
     bool all = true;
@@ -149,7 +149,7 @@ static bool count_votes(struct cut_job *job, const struct epoch_content *content
 }
 
 /* False: there is no memory for them, and then their votes are void. */
-static bool keep_boots(struct cut_job *job, const struct epoch_content *content)
+static bool keep_boots(struct view_job *job, const struct epoch_content *content)
 {
     struct comparison *self = &job->comparison;
     const struct dump_stretch *stretch = &job->stretch;
@@ -170,7 +170,7 @@ static bool keep_boots(struct cut_job *job, const struct epoch_content *content)
 }
 
 /* `all`: is equal. */
-static void finish_group(struct cut_job *job, const struct epoch_content *content, bool all)
+static void finish_group(struct view_job *job, const struct epoch_content *content, bool all)
 {
     struct comparison *self = &job->comparison;
 
@@ -184,7 +184,7 @@ static void finish_group(struct cut_job *job, const struct epoch_content *conten
     stretch_end(&job->stretch);
 }
 
-void comparison_end(struct cut_job *job, const struct document_entry *entry)
+void comparison_end(struct view_job *job, const struct document_entry *entry)
 {
     job->comparison.unsure = true;
     if (job->stretch.needed > 0) {
@@ -192,7 +192,7 @@ void comparison_end(struct cut_job *job, const struct document_entry *entry)
     }
 }
 
-bool comparison_pump(struct router *self, uint64_t now_us, struct cut_job *job,
+bool comparison_pump(struct router *self, uint64_t now_us, struct view_job *job,
                      const struct document_entry *entry)
 {
     const struct epoch_content *content = &entry->document.content;

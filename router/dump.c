@@ -30,7 +30,7 @@ enum status dumps_create(struct dumps **out)
 
 bool dumps_idle(const struct router *self)
 {
-    return self->dumps->nused == 0 && self->dumps->ncuts == 0 && !self->dumps->cut.used;
+    return self->dumps->nused == 0 && self->dumps->nviews == 0 && !self->dumps->view.used;
 }
 
 /* What the page holds is let go of, but for the memory that the next one needs, too. */
@@ -115,7 +115,7 @@ void dumps_destroy(struct router *self)
             fail(self, &dumps->jobs[i], STATUS_UNAVAILABLE, "the router stops");
         }
     }
-    cuts_fini(self);
+    views_fini(self);
     leave_page(dumps);
     buffer_fini(&dumps->out);
     fair_queue_fini(&dumps->turns);
@@ -465,7 +465,7 @@ static void expire(struct router *self, struct dump_job *job)
 
 void dumps_tick(struct router *self, uint64_t now_us)
 {
-    cuts_tick(self, now_us);
+    views_tick(self, now_us);
     if (self->dumps->nused == 0) {
         return;
     }
@@ -504,7 +504,7 @@ void dumps_on_reply(struct router *self, uint64_t now_us, const struct frame *fr
     if (reply->document.size > 0) {
         router_take_document(self, now_us, reply->document);
     }
-    if (cuts_on_reply(self, now_us, frame)) {
+    if (views_on_reply(self, now_us, frame)) {
         return;
     }
     if (dumps->job == NULL) {
@@ -524,5 +524,5 @@ void dumps_on_reply(struct router *self, uint64_t now_us, const struct frame *fr
 bool dumps_use(const struct router *self, uint64_t filter_id)
 {
     return (self->dumps->job != NULL && self->dumps->filter_id == filter_id) ||
-           cuts_use(self, filter_id);
+           views_use(self, filter_id);
 }

@@ -1,6 +1,6 @@
 /* dump.h - pages of dumps; for router only.
  *
- * One page is worked on at a time, the others wait in their order: a node keeps one cut for each
+ * One page is worked on at a time, the others wait in their order: a node keeps one view for each
  * peer. A page goes from its iterator on through stretches, each of shards next to each other that
  * are in one slot group. Of each stretch N - W + 1 FULL replicas tell all that they have, as it is
  * when they are asked: any key that was acknowledged before is in one of them. What they tell
@@ -20,7 +20,7 @@
 #include "map/dump.h"
 #include "router/private.h"
 
-enum { DUMPS_MAX = 64, CUTS_MAX = 64 };
+enum { DUMPS_MAX = 64, VIEWS_MAX = 64 };
 
 /* Asked for, and not answered yet. */
 struct dump_job {
@@ -71,7 +71,7 @@ struct dump_stretch {
 };
 
 /* A range of a copy, or ranges that are to be compared. */
-struct cut_question {
+struct view_question {
     bool compares;
     uint64_t asked_us;
     union {
@@ -93,10 +93,10 @@ struct comparison {
     size_t boots_room;
 };
 
-/* One question is worked on at a time: a node keeps one cut for each peer. */
-struct cut_job {
+/* One question is worked on at a time: a node keeps one view for each peer. */
+struct view_job {
     bool used;
-    struct cut_question question;
+    struct view_question question;
     struct dump_stretch stretch;
     struct comparison comparison;
     uint64_t epoch;
@@ -117,9 +117,9 @@ struct dumps {
     size_t nkeys;
     struct buffer out;
 
-    struct cut_question cuts[CUTS_MAX]; /* that wait, in their order */
-    uint32_t ncuts;
-    struct cut_job cut; /* under way */
+    struct view_question views[VIEWS_MAX]; /* that wait, in their order */
+    uint32_t nviews;
+    struct view_job view; /* under way */
 };
 
 MUST_USE enum status dumps_create(struct dumps **out);
@@ -132,27 +132,27 @@ bool dumps_use(const struct router *self, uint64_t filter_id);
 void dumps_settle(struct router *self, uint64_t now_us, uint64_t sync);
 void dumps_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
 
-/* ---- cuts.c: what replicas have, for a link: copies and comparisons ---- */
+/* ---- views.c: what replicas have, for a link: copies and comparisons ---- */
 
-void cuts_tick(struct router *self, uint64_t now_us);
+void views_tick(struct router *self, uint64_t now_us);
 
 /* False: an answer to none of their questions. */
-bool cuts_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
-bool cuts_use(const struct router *self, uint64_t filter_id);
-void cuts_fini(struct router *self);
+bool views_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
+bool views_use(const struct router *self, uint64_t filter_id);
+void views_fini(struct router *self);
 
 /* ---- compare.c: one comparison ---- */
 
 /* INVALID, NOMEM. Whatever it is, comparison_fini() follows. */
-MUST_USE enum status comparison_begin(struct cut_job *job, const struct document_entry *entry);
+MUST_USE enum status comparison_begin(struct view_job *job, const struct document_entry *entry);
 void comparison_fini(struct comparison *self);
 
 /* Whoever is still to be asked is. True: all that can be told is. */
-bool comparison_pump(struct router *self, uint64_t now_us, struct cut_job *job,
+bool comparison_pump(struct router *self, uint64_t now_us, struct view_job *job,
                      const struct document_entry *entry);
 
 /* There is no more time: what was told by now is all. */
-void comparison_end(struct cut_job *job, const struct document_entry *entry);
+void comparison_end(struct view_job *job, const struct document_entry *entry);
 
 /* ---- dump_ask.c: one stretch ---- */
 

@@ -59,7 +59,7 @@ const char *watch_line(const struct expansion_state *state, const struct watch_p
 
 /* ---- watching ---- */
 
-struct growth {
+struct expansion_watch {
     struct watch watch; /* first */
     const char *name;
     uint64_t filter_id;
@@ -68,7 +68,8 @@ struct growth {
     bool chained; /* it can't be taken back */
 };
 
-static void show(struct growth *self, const struct expansion_state *state, const char *awaited)
+static void show(struct expansion_watch *self, const struct expansion_state *state,
+                 const char *awaited)
 {
     uint64_t now_us = hub_now_us();
     char text[WATCH_LINE_BYTES];
@@ -89,7 +90,7 @@ static const struct filter_summary *find(const struct admin_reply *reply, uint64
 
 static void look(struct watch *watch, const struct admin_reply *reply)
 {
-    struct growth *self = (struct growth *)watch;
+    struct expansion_watch *self = (struct expansion_watch *)watch;
     const struct filter_summary *filter = find(reply, self->filter_id);
     struct expansion_state state;
     char text[EXPANSION_TEXT_BYTES];
@@ -120,7 +121,7 @@ static void look(struct watch *watch, const struct admin_reply *reply)
     }
 }
 
-static void say_left(const struct growth *self)
+static void say_left(const struct expansion_watch *self)
 {
     (void)fprintf(stderr, "left; it goes on by itself. `orbloom expand %s` shows it again%s%s%s\n",
                   self->name, self->chained ? "" : ", `orbloom expand ",
@@ -133,7 +134,7 @@ static int watch(const struct flags_common *common, const char *name, uint64_t f
                  uint32_t wanted)
 {
     const struct admin_request request = {.action = ADMIN_STATUS, .name = name};
-    struct growth self = {
+    struct expansion_watch self = {
         .watch = {.look = look}, .name = name, .filter_id = filter_id, .wanted = wanted};
 
     watch_run(&self.watch, common, &request);

@@ -24,7 +24,7 @@ static struct expansion_report view_of(uint32_t node, const struct replica_repor
         .group = report->group,
         .generation = report->generation,
         .shards_grown = report->shards_grown,
-        .growing = report->phase == PHASE_GROWING,
+        .expanding = report->phase == PHASE_GROWING,
         .keys = report->keys,
         .newest_keys = report->keys_next,
         .overflow_keys = report->overflow_keys,

@@ -102,38 +102,38 @@ static enum status advance(struct coordinator *self, uint64_t now_us,
 /* ---- by itself ---- */
 
 static void say_refused(struct coordinator *self, uint64_t now_us,
-                        const struct document_entry *entry, const struct growing *growing,
+                        const struct document_entry *entry, const struct expanding *expanding,
                         const char *before)
 {
-    if (strcmp(before, growing->refused) != 0) {
+    if (strcmp(before, expanding->refused) != 0) {
         log_limited(&self->expansion_limit, now_us, LOG_WARN,
                     "filter %s is due to grow and can't: %s", entry->document.content.name,
-                    growing->refused);
+                    expanding->refused);
     }
 }
 
 static void refuse(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
-                   const char *why, struct growing *growing)
+                   const char *why, struct expanding *expanding)
 {
     char before[COORDINATOR_MESSAGE_BYTES];
 
-    memcpy(before, growing->refused, sizeof before);
-    (void)snprintf(growing->refused, sizeof growing->refused, "%s", why);
-    growing->next_us = now_us + REFUSED_LOOK_US;
+    memcpy(before, expanding->refused, sizeof before);
+    (void)snprintf(expanding->refused, sizeof expanding->refused, "%s", why);
+    expanding->next_us = now_us + REFUSED_LOOK_US;
     coordinator_count(self, COORDINATOR_growth_refused_total);
-    say_refused(self, now_us, entry, growing, before);
+    say_refused(self, now_us, entry, expanding, before);
 }
 
 /* Not the filter's fault, and nothing is lost: it goes on when the store is back. */
 static void note_unwritten(struct coordinator *self, uint64_t now_us, enum status status,
-                           const struct document_entry *entry, struct growing *growing)
+                           const struct document_entry *entry, struct expanding *expanding)
 {
     char before[COORDINATOR_MESSAGE_BYTES];
 
-    memcpy(before, growing->refused, sizeof before);
-    records_tell(self, status, "written", growing->refused, sizeof growing->refused);
-    growing->next_us = now_us + UNWRITTEN_LOOK_US;
-    say_refused(self, now_us, entry, growing, before);
+    memcpy(before, expanding->refused, sizeof before);
+    records_tell(self, status, "written", expanding->refused, sizeof expanding->refused);
+    expanding->next_us = now_us + UNWRITTEN_LOOK_US;
+    say_refused(self, now_us, entry, expanding, before);
 }
 
 static struct expansion_answer ask_for(struct coordinator *self,
@@ -154,13 +154,14 @@ static struct expansion_answer ask_for(struct coordinator *self,
 static struct expansion_answer choose_size(struct coordinator *self,
                                            const struct filter_document *document,
                                            const struct expansion_view *view, uint64_t keys,
-                                           const struct growing *growing)
+                                           const struct expanding *expanding)
 {
     double factor = self->config.growth_factor > 0 ? self->config.growth_factor : default_factor;
     uint64_t usual = expansion_goal(document, keys, factor);
     uint64_t wanted = document_is_chain(document)
                           ? usual
-                          : expansion_burst_goal(document, keys, factor, growing->pace.burst_per_s);
+                          : expansion_burst_goal(document, keys, factor,
+                                                 expanding->pace.burst_per_s);
     struct expansion_answer answer = ask_for(self, document, view, wanted);
 
     return answer.verdict == EXPANSION_VERDICT_NO_ROOM && wanted != usual
@@ -170,7 +171,7 @@ static struct expansion_answer choose_size(struct coordinator *self,
 
 static enum status begin(struct coordinator *self, uint64_t now_us,
                          const struct document_entry *entry, struct expansion_view *view,
-                         uint64_t keys, struct growing *growing)
+                         uint64_t keys, struct expanding *expanding)
 {
     const struct filter_document *document = &entry->document;
     struct expansion_answer answer;
@@ -178,24 +179,24 @@ static enum status begin(struct coordinator *self, uint64_t now_us,
     enum status status = STATUS_OK;
 
     expansion_view_weigh(self, view);
-    answer = choose_size(self, document, view, keys, growing);
+    answer = choose_size(self, document, view, keys, expanding);
     if (answer.verdict != EXPANSION_VERDICT_BEGIN) {
         expansion_explain(self, document, &answer, why);
     } else { /* Held where its user may not have more: it goes on as it is. */
-        status = quota_allow_growth(self, document, &answer.next, why);
+        status = quota_allow_expansion(self, document, &answer.next, why);
     }
     if (answer.verdict != EXPANSION_VERDICT_BEGIN || status != STATUS_OK) {
-        refuse(self, now_us, entry, why, growing);
+        refuse(self, now_us, entry, why, expanding);
         return STATUS_OK;
     }
     status = expansion_write(self, now_us, entry, edit_begin, &answer);
     if (status == STATUS_OK) {
-        growing->refused[0] = '\0';
+        expanding->refused[0] = '\0';
         log_line(LOG_INFO,
                  "filter %s holds about %" PRIu64 " keys: it grows by itself, to %" PRIu64,
                  entry->document.content.name, keys, answer.capacity);
     } else if (status != STATUS_CONFLICT) {
-        note_unwritten(self, now_us, status, entry, growing);
+        note_unwritten(self, now_us, status, entry, expanding);
     }
     return status;
 }
@@ -203,26 +204,27 @@ static enum status begin(struct coordinator *self, uint64_t now_us,
 /* One that can't grow has time. */
 static void wake(struct coordinator *self, uint64_t filter_id)
 {
-    struct growing *growing = notes_find(&self->notes, NOTE_GROWING, filter_id);
+    struct expanding *expanding = notes_find(&self->notes, NOTE_EXPANDING, filter_id);
 
-    if (growing != NULL && growing->refused[0] == '\0') {
-        growing->next_us = 0;
+    if (expanding != NULL && expanding->refused[0] == '\0') {
+        expanding->next_us = 0;
     }
 }
 
 struct expansion_coming expansion_coming_of(const struct coordinator *self, uint64_t now_us,
                                             const struct expansion_view *view)
 {
-    const struct growing *growing = notes_find(&self->notes, NOTE_GROWING, view->document->id);
+    const struct expanding *expanding = notes_find(&self->notes, NOTE_EXPANDING,
+                                                   view->document->id);
     bool known;
     uint64_t keys = expansion_keys(view, &known);
     struct expansion_coming coming = {
         .duration_s = expansion_duration_s(view, keys, max_hosts(self)),
     };
 
-    if (growing != NULL) {
-        coming.keys_per_s = known ? expansion_pace_with(&growing->pace, now_us, keys)
-                                  : growing->pace.keys_per_s;
+    if (expanding != NULL) {
+        coming.keys_per_s = known ? expansion_pace_with(&expanding->pace, now_us, keys)
+                                  : expanding->pace.keys_per_s;
     }
     return coming;
 }
@@ -230,29 +232,29 @@ struct expansion_coming expansion_coming_of(const struct coordinator *self, uint
 static enum status look_whether_due(struct coordinator *self, uint64_t now_us,
                                     const struct document_entry *entry)
 {
-    struct growing *growing = notes_open(&self->notes, NOTE_GROWING, entry->document.id);
+    struct expanding *expanding = notes_open(&self->notes, NOTE_EXPANDING, entry->document.id);
     struct expansion_view *view;
     enum status status = STATUS_OK;
     uint64_t keys;
     bool known;
 
-    if (growing == NULL || now_us < growing->next_us) {
-        return growing == NULL ? STATUS_NOMEM : STATUS_OK;
+    if (expanding == NULL || now_us < expanding->next_us) {
+        return expanding == NULL ? STATUS_NOMEM : STATUS_OK;
     }
-    growing->next_us = now_us + DUE_LOOK_US;
+    expanding->next_us = now_us + DUE_LOOK_US;
     view = expansion_view_make(self, now_us, entry);
     if (view == NULL) {
         return STATUS_NOMEM;
     }
     keys = expansion_keys(view, &known);
     if (known) { /* Else they seem to arrive when it is merely the reports that do. */
-        expansion_pace_note(&growing->pace, now_us, keys);
+        expansion_pace_note(&expanding->pace, now_us, keys);
     }
-    if (!expansion_due(&entry->document, expansion_pressing_keys(view), growing->pace.keys_per_s,
+    if (!expansion_due(&entry->document, expansion_pressing_keys(view), expanding->pace.keys_per_s,
                        expansion_duration_s(view, keys, max_hosts(self)))) {
-        growing->refused[0] = '\0';
+        expanding->refused[0] = '\0';
     } else if (!rounds_is_moving(&entry->document)) {
-        status = begin(self, now_us, entry, view, keys, growing);
+        status = begin(self, now_us, entry, view, keys, expanding);
     }
     expansion_view_free(view);
     return status;

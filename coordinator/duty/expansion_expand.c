@@ -135,8 +135,8 @@ static enum status try_expansion(struct coordinator *self, uint64_t now_us, void
         return STATUS_OK;
     }
     if (!asked->wanted->abort) {
-        asked->verdict = quota_allow_growth(self, &asked->entry->document, &answer.next,
-                                            asked->message);
+        asked->verdict = quota_allow_expansion(self, &asked->entry->document, &answer.next,
+                                               asked->message);
     }
     if (asked->verdict != STATUS_OK) {
         return STATUS_OK;

@@ -281,14 +281,15 @@ void expansion_describe(struct coordinator *self, uint64_t now_us,
     struct filter_summary *summary = out->summary;
     char *awaited = telling_text(out);
     char *refused = telling_text(out);
-    const struct growing *growing = notes_find(&self->notes, NOTE_GROWING, entry->document.id);
+    const struct expanding *expanding = notes_find(&self->notes, NOTE_EXPANDING,
+                                                   entry->document.id);
     struct expansion_view *view;
 
     summary->growth_awaited = awaited;
     summary->growth_refused = refused;
     if (!expansion_running(&entry->document)) {
-        if (growing != NULL) {
-            (void)snprintf(refused, COORDINATOR_MESSAGE_BYTES, "%s", growing->refused);
+        if (expanding != NULL) {
+            (void)snprintf(refused, COORDINATOR_MESSAGE_BYTES, "%s", expanding->refused);
         }
         return;
     }

@@ -66,7 +66,7 @@ struct expansion_report {
     uint32_t group;
     uint32_t generation;    /* that all its shards are served from, or one of two */
     uint32_t shards_grown;  /* served from the wanted one */
-    bool growing;           /* it has arrays of both */
+    bool expanding;         /* it has arrays of both */
     bool asked;             /* it was said when asked, not by itself before */
     uint64_t keys;          /* estimate, overflow included */
     uint64_t newest_keys;   /* of a chain: of them, in the generation that adds go to */

@@ -440,7 +440,7 @@ struct expansion_progress expansion_progress(const struct expansion_view *view)
         const struct expansion_report *report = &view->reports[i];
 
         if (report->group < document->content.ngroups &&
-            (report->growing || report->generation == wanted)) {
+            (report->expanding || report->generation == wanted)) {
             sum.grown += report->shards_grown;
             sum.overflow = report->overflow_keys > sum.overflow ? report->overflow_keys
                                                                 : sum.overflow;

@@ -107,9 +107,9 @@ static enum status allow_more(const struct coordinator *self,
 }
 
 /* Of a chain what is there stays beside it; else it takes the place of that. */
-enum status quota_allow_growth(const struct coordinator *self,
-                               const struct filter_document *document,
-                               const struct generation *next, char *message)
+enum status quota_allow_expansion(const struct coordinator *self,
+                                  const struct filter_document *document,
+                                  const struct generation *next, char *message)
 {
     uint64_t now = document_shard_bytes(document);
     struct filter_document after = {.generations = {*next}, .ngenerations = 1};

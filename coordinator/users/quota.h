@@ -23,9 +23,9 @@ MUST_USE enum status quota_allow_filter(const struct coordinator *self,
                                         const struct filter_document *document, char *message);
 
 /* A filter that is there gets this generation. */
-MUST_USE enum status quota_allow_growth(const struct coordinator *self,
-                                        const struct filter_document *document,
-                                        const struct generation *next, char *message);
+MUST_USE enum status quota_allow_expansion(const struct coordinator *self,
+                                           const struct filter_document *document,
+                                           const struct generation *next, char *message);
 
 /* ... another keyset beside the one that it has. */
 MUST_USE enum status quota_allow_keyset(const struct coordinator *self,

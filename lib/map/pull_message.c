@@ -103,7 +103,7 @@ static uint64_t add_lines(uint64_t sum, const struct pull_reply *reply)
     return sum;
 }
 
-static uint64_t add_cut(uint64_t sum, const struct pull_reply *reply)
+static uint64_t add_view(uint64_t sum, const struct pull_reply *reply)
 {
     const uint64_t words[] = {reply->view, reply->view_end, reply->ndigests, reply->ncounts};
 
@@ -139,7 +139,7 @@ uint64_t pull_reply_sum(const struct pull_reply *reply)
     if (reply->kind == PULL_DIGESTS && reply->scope.generation != 0) {
         sum = add_lines(sum, reply);
     }
-    return pull_kind_cuts(reply->kind) ? add_cut(sum, reply) : sum;
+    return pull_kind_reads_view(reply->kind) ? add_view(sum, reply) : sum;
 }
 
 static bool ascend(const uint64_t *numbers, size_t count)
@@ -162,7 +162,7 @@ bool pull_prefixes_good(const struct pull_request *request)
         return request->nprefixes <= PULL_MAX_PAGES && request->view == 0 &&
                request->prefix_bits == 0 && ascend(request->prefixes, request->nprefixes);
     }
-    if (!pull_kind_cuts(request->kind)) {
+    if (!pull_kind_reads_view(request->kind)) {
         return request->nprefixes == 0 && request->view == 0 && request->prefix_bits == 0;
     }
     if (request->nprefixes > most || request->prefix_bits > longest ||

@@ -80,7 +80,7 @@ struct pull_scope {
 
 bool pull_scope_equal(const struct pull_scope *a, const struct pull_scope *b);
 
-/* Batches of one router's boot with contiguous numbers. */
+/* Batches of one producer with contiguous numbers. */
 struct pull_interval {
     uint64_t producer_id;
     uint64_t epoch;
@@ -181,7 +181,7 @@ bool pull_targets_equal(const struct pull_targets *a,
                         const struct pull_targets *b); /* NULL: none */
 
 /* Does this kind name ranges by prefixes, in a view? */
-static inline bool pull_kind_cuts(enum pull_kind kind)
+static inline bool pull_kind_reads_view(enum pull_kind kind)
 {
     return kind == PULL_DIGESTS || kind == PULL_RANGES;
 }

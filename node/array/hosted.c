@@ -505,7 +505,7 @@ void hosted_report(const struct hosted_filter *self, const struct filter_documen
         report->overflow_keys += one.overflow_keys;
         if (hosted_is_live(set)) {
             show_behind(&one, report);
-            report->complete = arrays_await_growth(set, document, group) ? 0 : report->complete;
+            report->complete = arrays_await_expansion(set, document, group) ? 0 : report->complete;
         }
         report->keys = one.keys > report->keys ? one.keys : report->keys;
     }

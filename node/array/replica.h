@@ -43,11 +43,11 @@ struct arrays {
     struct arrays *next; /* of the same filter: see hosted.h */
     uint32_t keyset;
     uint64_t slice;
-    bool read;               /* by checks */
-    bool written;            /* by adds that name no keyset */
-    bool chained;            /* by a chain: what its older generations have stays there for good */
-    uint64_t hosting;        /* tells these arrays from those before */
-    uint64_t growth_refused; /* revision of the document under which arrays were built in vain */
+    bool read;        /* by checks */
+    bool written;     /* by adds that name no keyset */
+    bool chained;     /* by a chain: what its older generations have stays there for good */
+    uint64_t hosting; /* tells these arrays from those before */
+    uint64_t expansion_refused; /* revision of the document under which arrays were built in vain */
     enum expansion_move expansion_said;   /* why nothing grows, as far as it was said */
     struct layer *layers[REPLICA_LAYERS]; /* the first serves alone, unless there are more */
     uint32_t nlayers;
@@ -204,8 +204,8 @@ MUST_USE enum status arrays_execute(struct arrays *self, const struct filter_doc
 
 /* What others had has taken the arrays being left past their capacity, so that they call nearly
  * everything present: until the wanted ones serve the replica is of no use to checks. */
-bool arrays_await_growth(const struct arrays *self, const struct filter_document *document,
-                         uint32_t group);
+bool arrays_await_expansion(const struct arrays *self, const struct filter_document *document,
+                            uint32_t group);
 
 /* Fill the report of a group. `sample_lines`: how many lines may be looked at for the
  * estimate of keys; of more than that the count of new adds is reported. */

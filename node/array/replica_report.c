@@ -38,8 +38,8 @@ static void sample(const struct arrays *self, const struct filter_document *docu
     }
 }
 
-bool arrays_await_growth(const struct arrays *self, const struct filter_document *document,
-                         uint32_t number)
+bool arrays_await_expansion(const struct arrays *self, const struct filter_document *document,
+                            uint32_t number)
 {
     const struct generation *wanted = document_generation(document);
     const struct layer *from = arrays_base(self);
@@ -69,7 +69,7 @@ static void show_progress(const struct arrays *self, const struct filter_documen
     } else if (report->state == REPLICA_JOINING) {
         report->phase = PHASE_SYNCING;
         report->progress = group->copied;
-        report->complete = arrays_await_growth(self, document, number) ? 0 : group->complete;
+        report->complete = arrays_await_expansion(self, document, number) ? 0 : group->complete;
     } else if (self->expansion != NULL) {
         report->phase = PHASE_GROWING;
         report->progress = (double)self->expansion->ngrown / (double)self->layers[1]->nhosted;

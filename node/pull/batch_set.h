@@ -6,7 +6,7 @@
  * ago of its bucket, the lowest interval of a series that has too many. Forgotten counts as
  * lacking, and is fetched once more than needed.
  *
- * Shape:   a series is one router's boot, filter, epoch, keyset, slice and slot group.
+ * Shape:   a series is of one producer, filter, epoch, keyset, slice and slot group.
  * With as many series under way as there are filters, a set that is too small for them forgets what
  * comes again and again: replicas would tell each other the same batches for ever. So it is made
  * for as many as there are.

@@ -123,7 +123,7 @@ enum status storage_begin(struct storage *self, const struct record_identity *id
 
     assert(self->writer == NULL && self->recovery == NULL);
     self->identity = *identity;
-    batch_ring_init(&self->recent, self->begin_first);
+    batch_ring_init(&self->batch_ring, self->begin_first);
     status = log_writer_create(&config, &self->writer);
     status = status == STATUS_OK ? append_identity(self, 0) : status;
     self->begin_end = status == STATUS_OK ? log_writer_end(self->writer) : UINT64_MAX;

@@ -103,7 +103,7 @@ struct storage {
     bool runs_changed;          /* some may be merged now */
 
     struct storage_sets sets;
-    struct batch_ring recent; /* batches of this boot */
+    struct batch_ring batch_ring; /* batches of this boot */
     struct storage_recovery *recovery;
     struct storage_merge *merge; /* under way, and who says what comes after it */
     void (*merge_over)(struct storage *self, uint64_t now_us);

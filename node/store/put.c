@@ -20,7 +20,7 @@ static enum status add_bits(struct storage *self, const struct record_batch *bat
     if (status == STATUS_OK) {
         record_batch_put(body - RECORD_HEADER_BYTES, batch);
         storage_arrays_note(array, *end - record_size(size));
-        batch_ring_add(&self->recent, batch, *end - record_size(size), *end);
+        batch_ring_add(&self->batch_ring, batch, *end - record_size(size), *end);
     }
     return status;
 }
@@ -42,7 +42,7 @@ enum status storage_add(struct storage *self, const struct record_batch *batch, 
 
         record_batch_put(body - RECORD_HEADER_BYTES, batch);
         storage_sets_note(&self->sets, batch, offset, self->merged);
-        batch_ring_add(&self->recent, batch, offset, *end);
+        batch_ring_add(&self->batch_ring, batch, offset, *end);
     }
     return status;
 }

@@ -523,8 +523,8 @@ bool storage_recall(struct storage *self, struct storage_read *read)
         return false; /* Told, it could not be fetched. */
     }
     read->merged = self->merged;
-    self->recent.most = self->config.steps->most[STEP_TOLD_BATCHES];
-    told = batch_ring_tell(&self->recent, read, read->to < written ? read->to : written);
+    self->batch_ring.most = self->config.steps->most[STEP_TOLD_BATCHES];
+    told = batch_ring_tell(&self->batch_ring, read, read->to < written ? read->to : written);
     if (told && !read->end) {
         steps_again(self->config.steps, STEP_TOLD_BATCHES);
     }
@@ -534,7 +534,7 @@ bool storage_recall(struct storage *self, struct storage_read *read)
 bool storage_recall_own(const struct storage *self, const struct storage_own *own, uint64_t from,
                         uint64_t to, uint64_t *next, bool *found)
 {
-    return batch_ring_own(&self->recent, own, from, to, next, found);
+    return batch_ring_own(&self->batch_ring, own, from, to, next, found);
 }
 
 bool storage_keeps(const struct storage *self, uint64_t from)
@@ -548,8 +548,8 @@ bool storage_recall_filters(struct storage *self, uint64_t from, uint64_t to, ui
     uint64_t written = storage_written(self);
 
     return self->nsegments > 0 && is_kept(self, from) &&
-           batch_ring_filters(&self->recent, from, to < written ? to : written, ids, most, count,
-                              next);
+           batch_ring_filters(&self->batch_ring, from, to < written ? to : written, ids, most,
+                              count, next);
 }
 
 void storage_reads_destroy(struct storage *storage)

@@ -36,7 +36,7 @@ enum status storage_create(const struct storage_config *config, struct storage *
     self->next_snapshot = 1;
     self->merge_over = storage_merge_work;
     self->held_from = UINT64_MAX;
-    batch_ring_init(&self->recent, UINT64_MAX);
+    batch_ring_init(&self->batch_ring, UINT64_MAX);
     self->tag = (uint32_t)config->effects->random(config->effects->context);
     status = storage_recover(self);
     if (status != STATUS_OK) {
@@ -78,7 +78,7 @@ void storage_destroy(struct storage **storage)
     storage_arrays_fini(&self->arrays);
     heap_free(self->old_snapshots);
     storage_sets_fini(&self->sets);
-    batch_ring_fini(&self->recent);
+    batch_ring_fini(&self->batch_ring);
     heap_free(self->trash);
     heap_free(self->evidence);
     heap_free(self);

@@ -284,7 +284,7 @@ static enum status begin_page(struct serve_page *page, uint64_t now_us)
     if (page->request.kind == PULL_PAGES) {
         return node_serve_lines(page, now_us, entry_of(page));
     }
-    if (pull_kind_cuts(page->request.kind)) {
+    if (pull_kind_reads_view(page->request.kind)) {
         return node_serve_view_begin(page, now_us, document);
     }
     if (page->request.kind != PULL_HEADERS) {

@@ -169,11 +169,11 @@ static void make_frame(struct fuzz *self, struct field_bytes *out)
 
     sample_frame(kind, draw(self, 5) == 0 ? SAMPLE_EMPTY : SAMPLE_FULL, frame);
     if (kind == FRAME_PULL_REQUEST && draw(self, 2) == 0) {
-        sample_cut_request(draw(self, 2) == 0 ? PULL_DIGESTS : PULL_RANGES,
-                           &frame->body.pull_request);
+        sample_view_request(draw(self, 2) == 0 ? PULL_DIGESTS : PULL_RANGES,
+                            &frame->body.pull_request);
     }
     if (kind == FRAME_PULL_REPLY && draw(self, 2) == 0) {
-        sample_cut_reply(draw(self, 2) == 0 ? PULL_DIGESTS : PULL_RANGES, &frame->body.pull_reply);
+        sample_view_reply(draw(self, 2) == 0 ? PULL_DIGESTS : PULL_RANGES, &frame->body.pull_reply);
     }
     if (kind == FRAME_ADMIN_REQUEST && frame->body.admin_request.action == ADMIN_CREATE) {
         draw_action(self, &frame->body.admin_request);

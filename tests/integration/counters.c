@@ -105,12 +105,12 @@ Test(counters, silence_is_answered_by_hedges_retries_suspicion_and_deadlines, .t
 }
 
 /* Many small requests leave in few messages. */
-Test(counters, coalescing_carries_many_segments_in_a_message, .timeout = LIMIT_S)
+Test(counters, coalescing_carries_many_subrequests_in_a_message, .timeout = LIMIT_S)
 {
     enum { KEYS = 3000 };
     char *text = malloc((size_t)KEYS * 16);
     size_t used = 0;
-    uint64_t segments;
+    uint64_t subrequests;
     uint64_t messages;
 
     cr_assert_not_null(text);
@@ -122,10 +122,10 @@ Test(counters, coalescing_carries_many_segments_in_a_message, .timeout = LIMIT_S
                 "--in-flight", "64", NULL);
     cr_assert_eq(command.exit_status, 0, "%s", command.errors);
     command_forget(&command);
-    segments = counter("router", "segments_total");
+    subrequests = counter("router", "segments_total");
     messages = counter("router", "node_requests_total");
-    cr_assert_geq(segments, 3 * KEYS, "a request a key, a segment a replica");
-    cr_assert_gt(segments, 2 * messages, "%d segments in %d messages", (int)segments,
+    cr_assert_geq(subrequests, 3 * KEYS, "a request a key, a subrequest a replica");
+    cr_assert_gt(subrequests, 2 * messages, "%d subrequests in %d messages", (int)subrequests,
                  (int)messages);
     free(text);
     playground_stop(&playground);
@@ -208,7 +208,7 @@ Test(counters, a_node_without_documents_is_given_them, .timeout = LIMIT_S)
     playground_stop(&playground);
 }
 
-/* A segment of a stranger, as a router would send it. */
+/* A subrequest of a stranger, as a router would send it. */
 static struct subrequest_reply ask_node(struct stranger *stranger, struct subrequest *subrequest)
 {
     uint64_t fingerprint = 77;

@@ -83,19 +83,19 @@ static void ask(struct vote_cache *adds, size_t place, uint64_t now_us, uint64_t
 {
     const struct kept *kept = &model[place];
     struct cached_vote vote;
-    enum recent_match match = vote_cache_find(adds, now_us, &kept->add, &vote);
+    enum vote_cache_match match = vote_cache_find(adds, now_us, &kept->add, &vote);
 
     if (now_us - kept->at_us >= max_age_us) {
-        cr_assert_eq(match, RECENT_NONE, "seed %" PRIu64 ": has aged", seed);
+        cr_assert_eq(match, VOTE_CACHE_NONE, "seed %" PRIu64 ": has aged", seed);
         return;
     }
-    if (match == RECENT_NONE) {
+    if (match == VOTE_CACHE_NONE) {
         cr_assert_not(must, "seed %" PRIu64 ": number %zu of %zu is forgotten", seed, place,
                       nmodel);
         return;
     }
-    cr_assert_eq(match, kept->voted ? RECENT_VOTE : RECENT_OTHER, "seed %" PRIu64, seed);
-    if (match == RECENT_VOTE) {
+    cr_assert_eq(match, kept->voted ? VOTE_CACHE_VOTE : VOTE_CACHE_OTHER, "seed %" PRIu64, seed);
+    if (match == VOTE_CACHE_VOTE) {
         cr_assert_eq(vote.unsure, kept->unsure);
         cr_assert_eq(vote.batch[0], place);
         for (size_t i = 0; i < ((size_t)kept->add.count + 63) / 64; i++) {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SHOW_ARENA_BYTES = 4 << 20, SHOW_TEXT_BYTES = 512, SHOW_SEGMENTS = 3 };
+enum { SHOW_ARENA_BYTES = 4 << 20, SHOW_TEXT_BYTES = 512, SHOW_SUBREQUESTS = 3 };
 
 void sim_show_init(struct sim_show *self)
 {
@@ -27,11 +27,11 @@ static const char *operation_name(enum operation operation)
     return operation == OPERATION_ADD ? "add" : "check";
 }
 
-static void show_segments(const struct node_request *request, char *text)
+static void show_subrequests(const struct node_request *request, char *text)
 {
     int used = 0;
 
-    for (size_t i = 0; i < request->nsubrequests && i < SHOW_SEGMENTS; i++) {
+    for (size_t i = 0; i < request->nsubrequests && i < SHOW_SUBREQUESTS; i++) {
         const struct subrequest *subrequest = &request->subrequests[i];
 
         used += snprintf(text + used, (size_t)(SHOW_TEXT_BYTES - used),
@@ -47,16 +47,16 @@ static void show_votes(const struct node_reply *reply, char *text)
     int used = snprintf(text, SHOW_TEXT_BYTES, "inc %04x, %zu documents; ",
                         (unsigned)(reply->incarnation & 0xffff), reply->ndocuments);
 
-    for (size_t i = 0; i < reply->nsubrequests && i < SHOW_SEGMENTS; i++) {
-        const struct subrequest_reply *segment = &reply->subrequests[i];
+    for (size_t i = 0; i < reply->nsubrequests && i < SHOW_SUBREQUESTS; i++) {
+        const struct subrequest_reply *subrequest = &reply->subrequests[i];
 
         used += snprintf(text + used, (size_t)(SHOW_TEXT_BYTES - used), "%s%s e%" PRIu64 " %s",
-                         status_code(segment->status), segment->repeated ? " repeated" : "",
-                         segment->epoch, replica_state_name(segment->state));
-        if (segment->count > 0) {
+                         status_code(subrequest->status), subrequest->repeated ? " repeated" : "",
+                         subrequest->epoch, replica_state_name(subrequest->state));
+        if (subrequest->count > 0) {
             used += snprintf(text + used, (size_t)(SHOW_TEXT_BYTES - used),
-                             " p%02" PRIx64 " a%02" PRIx64, segment->present[0],
-                             segment->absent[0]);
+                             " p%02" PRIx64 " a%02" PRIx64, subrequest->present[0],
+                             subrequest->absent[0]);
         }
         used += snprintf(text + used, (size_t)(SHOW_TEXT_BYTES - used), "; ");
     }
@@ -179,7 +179,7 @@ static void describe(struct sim_show *self, struct span bytes, char *text)
     if (codec_decode(self->arena, bytes, &frame) != STATUS_OK) {
         (void)snprintf(text, SHOW_TEXT_BYTES, "%zu bytes", bytes.size);
     } else if (frame.kind == FRAME_NODE_REQUEST) {
-        show_segments(&frame.body.node_request, text);
+        show_subrequests(&frame.body.node_request, text);
     } else if (frame.kind == FRAME_NODE_REPLY) {
         show_votes(&frame.body.node_reply, text);
     } else if (frame.kind == FRAME_CLIENT_REQUEST || frame.kind == FRAME_CLIENT_REPLY) {

@@ -18,7 +18,7 @@ enum {
     CIRCLE_LINKS = 250, /* that one opens, one after the other */
     CIRCLE_FRAMES = 1024,
     CIRCLE_MAX_KEYS = 65536,
-    CIRCLE_ROUTER = 200, /* the boot of the router that adds */
+    CIRCLE_ROUTER = 200, /* the producer_id of the router that adds */
     CIRCLE_GUEST = CIRCLE_MAX + 1,
 };
 

@@ -138,21 +138,21 @@ static void copy_answer(const struct subrequest_reply *reply, size_t ndocuments,
     memcpy(out->absent, reply->absent, nbytes);
 }
 
-void node_stage_send(struct node_stage *self, const struct subrequest *segments, size_t nsegments,
-                     const uint64_t *fingerprints, uint64_t correlation)
+void node_stage_send(struct node_stage *self, const struct subrequest *subrequests,
+                     size_t nsubrequests, const uint64_t *fingerprints, uint64_t correlation)
 {
-    struct subrequest tagged[STAGE_MAX_SEGMENTS];
+    struct subrequest tagged[STAGE_MAX_SUBREQUESTS];
     struct frame frame = {.kind = FRAME_NODE_REQUEST, .correlation = correlation};
     size_t count = 0;
 
-    cr_assert_leq(nsegments, STAGE_MAX_SEGMENTS);
-    for (size_t i = 0; i < nsegments; i++) {
-        tagged[i] = segments[i];
+    cr_assert_leq(nsubrequests, STAGE_MAX_SUBREQUESTS);
+    for (size_t i = 0; i < nsubrequests; i++) {
+        tagged[i] = subrequests[i];
         tagged[i].tag = 100 + i;
-        count += segments[i].count;
+        count += subrequests[i].count;
     }
     frame.body.node_request = (struct node_request){.subrequests = tagged,
-                                                    .nsubrequests = nsegments,
+                                                    .nsubrequests = nsubrequests,
                                                     .fingerprints = fingerprints,
                                                     .count = count};
     fake_request(&self->actor, self->now_us, ROUTER_PEER, &frame);
@@ -176,16 +176,16 @@ size_t node_stage_take(struct node_stage *self, struct node_answer *answers, uin
     return reply->nsubrequests;
 }
 
-void node_stage_ask(struct node_stage *self, const struct subrequest *segments, size_t nsegments,
-                    const uint64_t *fingerprints, struct node_answer *answers)
+void node_stage_ask(struct node_stage *self, const struct subrequest *subrequests,
+                    size_t nsubrequests, const uint64_t *fingerprints, struct node_answer *answers)
 {
     uint64_t correlation;
 
     fake_forget(&self->fake);
-    node_stage_send(self, segments, nsegments, fingerprints, 77);
-    cr_assert_eq(node_stage_take(self, answers, &correlation), nsegments, "no answer");
+    node_stage_send(self, subrequests, nsubrequests, fingerprints, 77);
+    cr_assert_eq(node_stage_take(self, answers, &correlation), nsubrequests, "no answer");
     cr_assert_eq(correlation, 77);
-    for (size_t i = 0; i < nsegments; i++) {
+    for (size_t i = 0; i < nsubrequests; i++) {
         cr_assert_eq(answers[i].subrequest.tag, 100 + i);
     }
 }

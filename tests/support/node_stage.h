@@ -1,4 +1,4 @@
-/* node_stage.h - one node on a stage: fed with documents, asked in segments, its replies read.
+/* node_stage.h - one node on a stage: fed with documents, asked in subrequests, its replies read.
  *
  * The node is number 1 of the sample cluster; its documents name its incarnation unless a test
  * says otherwise. With a disk, in memory, it is killed, cut off the power, started again:
@@ -21,7 +21,7 @@
 #include "tests/support/job_lane.h"
 #include "tests/support/memory_disk.h"
 
-enum { STAGE_MAX_KEYS = 4096, STAGE_MAX_SEGMENTS = 8, STAGE_COORDINATOR = 1 /* its link */ };
+enum { STAGE_MAX_KEYS = 4096, STAGE_MAX_SUBREQUESTS = 8, STAGE_COORDINATOR = 1 /* its link */ };
 
 enum {
     STAGE_KERNEL = 77,
@@ -86,20 +86,20 @@ void node_stage_hand_signed(struct node_stage *self, struct span bytes);
 /* Let it build until everything is ready. */
 void node_stage_build(struct node_stage *self);
 
-/* A segment for the document's epoch, of its group 0. */
+/* A subrequest for the document's epoch, of its group 0. */
 struct subrequest node_stage_subrequest(const struct filter_document *document,
                                         enum operation operation, uint32_t count);
 
-/* Send segments in one request; answers[i] is about segments[i]. */
-void node_stage_ask(struct node_stage *self, const struct subrequest *segments, size_t nsegments,
-                    const uint64_t *fingerprints, struct node_answer *answers);
+/* Send subrequests in one request; answers[i] is about subrequests[i]. */
+void node_stage_ask(struct node_stage *self, const struct subrequest *subrequests,
+                    size_t nsubrequests, const uint64_t *fingerprints, struct node_answer *answers);
 
-/* The next reply to segments that the node has sent: their answers in order; 0: none. */
+/* The next reply to subrequests that the node has sent: their answers in order; 0: none. */
 size_t node_stage_take(struct node_stage *self, struct node_answer *answers, uint64_t *correlation);
 
-/* Send segments and don't look at the answer; the tag of segments[i] is 100 + i. */
-void node_stage_send(struct node_stage *self, const struct subrequest *segments, size_t nsegments,
-                     const uint64_t *fingerprints, uint64_t correlation);
+/* Send subrequests and don't look at the answer; the tag of subrequests[i] is 100 + i. */
+void node_stage_send(struct node_stage *self, const struct subrequest *subrequests,
+                     size_t nsubrequests, const uint64_t *fingerprints, uint64_t correlation);
 
 /* Value of one of the node's counters. */
 uint64_t node_stage_counter(struct node_stage *self, const char *name);

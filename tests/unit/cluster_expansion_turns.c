@@ -219,7 +219,7 @@ Test(expansion_turns, progress_counts_shards_of_replicas)
 
     open_cluster(3);
     cluster.reports[0].shards_grown = 5;
-    cluster.reports[0].growing = true;
+    cluster.reports[0].expanding = true;
     cluster.reports[0].overflow_keys = 77;
     cluster.reports[2].shards_grown = 16; /* of the former one, before it heard of this */
     expansion_cluster_serve(&cluster, 2, wanted);

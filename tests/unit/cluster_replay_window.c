@@ -8,14 +8,14 @@ static struct replay_window table; /* Each test is a process of its own: fresh a
 static const struct replay_window_key series_a = {1, 2, 3, 4};
 static const struct replay_window_key series_b = {1, 2, 3, 5};
 
-Test(repeats, notices_a_repeat)
+Test(replay_window, notices_a_repeat)
 {
     cr_assert_not(replay_window_met(&table, &series_a, 1));
     cr_assert(replay_window_met(&table, &series_a, 1));
     cr_assert(replay_window_met(&table, &series_a, 1));
 }
 
-Test(repeats, series_do_not_mix)
+Test(replay_window, series_do_not_mix)
 {
     cr_assert_not(replay_window_met(&table, &series_a, 7));
     cr_assert_not(replay_window_met(&table, &series_b, 7));
@@ -23,7 +23,7 @@ Test(repeats, series_do_not_mix)
 }
 
 /* None of what names a series stands for another part of it, however large. */
-Test(repeats, series_that_differ_in_one_number_do_not_mix)
+Test(replay_window, series_that_differ_in_one_number_do_not_mix)
 {
     static const struct replay_window_key keys[] = {
         {1, 1, 1, 0},          {2, 1, 1, 0},          {1, 1 + (UINT64_C(1) << 32), 1, 0},
@@ -41,7 +41,7 @@ Test(repeats, series_that_differ_in_one_number_do_not_mix)
 }
 
 /* Numbers may come in any order within the window. */
-Test(repeats, order_within_the_window_does_not_matter)
+Test(replay_window, order_within_the_window_does_not_matter)
 {
     cr_assert_not(replay_window_met(&table, &series_a, REPLAY_WINDOW_NUMBERS));
     for (uint64_t n = REPLAY_WINDOW_NUMBERS - 1; n >= 1; n--) {
@@ -52,7 +52,7 @@ Test(repeats, order_within_the_window_does_not_matter)
     }
 }
 
-Test(repeats, what_is_older_than_the_window_counts_as_met)
+Test(replay_window, what_is_older_than_the_window_counts_as_met)
 {
     cr_assert_not(replay_window_met(&table, &series_a, 5));
     cr_assert_not(replay_window_met(&table, &series_a, 5 + REPLAY_WINDOW_NUMBERS));
@@ -62,7 +62,7 @@ Test(repeats, what_is_older_than_the_window_counts_as_met)
 }
 
 /* Sliding on clears the places of the numbers that fell out, and only those. */
-Test(repeats, sliding_forgets_what_falls_out_and_keeps_the_rest)
+Test(replay_window, sliding_forgets_what_falls_out_and_keeps_the_rest)
 {
     for (uint64_t n = 1; n <= 100; n++) {
         cr_assert_not(replay_window_met(&table, &series_a, n));
@@ -80,7 +80,7 @@ Test(repeats, sliding_forgets_what_falls_out_and_keeps_the_rest)
 }
 
 /* The last number that there is must not run in circles: a peer chooses it. */
-Test(repeats, the_largest_number_is_a_number_like_any_other, .timeout = 10)
+Test(replay_window, the_largest_number_is_a_number_like_any_other, .timeout = 10)
 {
     cr_assert_not(replay_window_met(&table, &series_a, UINT64_MAX - 3));
     cr_assert_not(replay_window_met(&table, &series_a, UINT64_MAX));
@@ -90,7 +90,7 @@ Test(repeats, the_largest_number_is_a_number_like_any_other, .timeout = 10)
 }
 
 /* A table that has forgotten a series can't say "new" of any series that it does not hold. */
-Test(repeats, after_an_eviction_an_unknown_series_counts_as_met)
+Test(replay_window, after_an_eviction_an_unknown_series_counts_as_met)
 {
     for (uint64_t s = 0; s < REPLAY_WINDOW_SERIES; s++) {
         const struct replay_window_key key = {.producer_id = s, .epoch = 9};
@@ -110,7 +110,7 @@ Test(repeats, after_an_eviction_an_unknown_series_counts_as_met)
 }
 
 /* Also the numbers below the one that brought a forgotten series back. */
-Test(repeats, a_series_that_comes_back_has_met_everything_before)
+Test(replay_window, a_series_that_comes_back_has_met_everything_before)
 {
     const struct replay_window_key back = {.producer_id = 0, .epoch = 9};
 
@@ -125,7 +125,7 @@ Test(repeats, a_series_that_comes_back_has_met_everything_before)
 }
 
 /* The series used longest ago goes first. */
-Test(repeats, what_is_in_use_is_not_evicted)
+Test(replay_window, what_is_in_use_is_not_evicted)
 {
     const struct replay_window_key busy = {.producer_id = 0, .epoch = 9};
 

@@ -50,12 +50,12 @@ static bool found(uint64_t n, uint32_t count, uint64_t now_us)
 {
     struct vote_cache_add add = number(n, count);
     struct cached_vote vote;
-    enum recent_match match = vote_cache_find(adds, now_us, &add, &vote);
+    enum vote_cache_match match = vote_cache_find(adds, now_us, &add, &vote);
 
-    if (match == RECENT_NONE) {
+    if (match == VOTE_CACHE_NONE) {
         return false;
     }
-    cr_assert_eq(match, RECENT_VOTE);
+    cr_assert_eq(match, VOTE_CACHE_VOTE);
     cr_assert_eq(vote.unsure, n % 2 == 1);
     cr_assert_eq(vote.batch[0], n);
     cr_assert_eq(vote.batch[1], n + 1);
@@ -100,7 +100,7 @@ Test(vote_cache, an_add_of_no_keys_needs_no_planes)
 
     open_adds(ROOM_BYTES);
     vote_cache_keep(adds, 0, &add, &vote);
-    cr_assert_eq(vote_cache_find(adds, 0, &add, &vote), RECENT_VOTE);
+    cr_assert_eq(vote_cache_find(adds, 0, &add, &vote), VOTE_CACHE_VOTE);
     close_adds();
 }
 
@@ -112,9 +112,9 @@ Test(vote_cache, a_found_vote_may_be_completed)
 
     open_adds(ROOM_BYTES);
     keep(2, 65, 0);
-    cr_assert_eq(vote_cache_find(adds, 0, &add, &vote), RECENT_VOTE);
+    cr_assert_eq(vote_cache_find(adds, 0, &add, &vote), VOTE_CACHE_VOTE);
     vote.present[1] = 42;
-    cr_assert_eq(vote_cache_find(adds, 0, &add, &vote), RECENT_VOTE);
+    cr_assert_eq(vote_cache_find(adds, 0, &add, &vote), VOTE_CACHE_VOTE);
     cr_assert_eq(vote.present[1], 42);
     cr_assert_eq(vote.absent[1], ~UINT64_C(7));
     close_adds();
@@ -133,13 +133,13 @@ Test(vote_cache, every_part_of_the_name_counts)
         uint64_t *parts[] = {&name.session[0], &name.session[1], &name.sequence, &name.filter_id,
                              &name.epoch};
 
-        cr_assert_eq(vote_cache_find(adds, 0, &name, &vote), RECENT_VOTE);
+        cr_assert_eq(vote_cache_find(adds, 0, &name, &vote), VOTE_CACHE_VOTE);
         if (i % PARTS < PARTS - 1) {
             *parts[i % PARTS] += 1 + i / PARTS;
         } else {
             name.group += 1 + i / PARTS;
         }
-        cr_assert_eq(vote_cache_find(adds, 0, &name, &vote), RECENT_NONE, "part %u", i % PARTS);
+        cr_assert_eq(vote_cache_find(adds, 0, &name, &vote), VOTE_CACHE_NONE, "part %u", i % PARTS);
     }
     close_adds();
 }
@@ -152,12 +152,12 @@ Test(vote_cache, another_list_or_no_vote_is_told_apart)
     open_adds(ROOM_BYTES);
     keep(1, 10, 0);
     add.list++;
-    cr_assert_eq(vote_cache_find(adds, 0, &add, &vote), RECENT_OTHER, "another list");
+    cr_assert_eq(vote_cache_find(adds, 0, &add, &vote), VOTE_CACHE_OTHER, "another list");
     add = number(1, 11);
-    cr_assert_eq(vote_cache_find(adds, 0, &add, &vote), RECENT_OTHER, "another count");
+    cr_assert_eq(vote_cache_find(adds, 0, &add, &vote), VOTE_CACHE_OTHER, "another count");
     add = number(2, 10);
     vote_cache_keep(adds, 0, &add, NULL);
-    cr_assert_eq(vote_cache_find(adds, 0, &add, &vote), RECENT_OTHER, "no vote");
+    cr_assert_eq(vote_cache_find(adds, 0, &add, &vote), VOTE_CACHE_OTHER, "no vote");
     close_adds();
 }
 

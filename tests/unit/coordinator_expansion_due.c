@@ -92,15 +92,16 @@ Test(coordinator_expansion_due, not_by_itself_where_adds_are_to_be_refused)
 
 Test(coordinator_expansion_due, what_its_user_may_not_have_is_held_and_shown)
 {
-    const struct growing *growing;
+    const struct expanding *expanding;
 
     user_bytes = 24000; /* What 10,000 keys take is half of it. */
     open_with(WHEN_FULL_EXPAND);
     says[1].keys = 9000;
     report_all(&stage);
-    growing = notes_find(&stage.coordinator->notes, NOTE_GROWING, FILTER);
+    expanding = notes_find(&stage.coordinator->notes, NOTE_EXPANDING, FILTER);
     cr_assert_eq(document_at(&stage)->ngenerations, 1);
-    cr_assert_not_null(strstr(growing->refused, "raise its limit `bytes`"), "%s", growing->refused);
+    cr_assert_not_null(strstr(expanding->refused, "raise its limit `bytes`"), "%s",
+                       expanding->refused);
     cr_assert_geq(coordinator_stage_counter(&stage, "growth_refused_total"), 1);
     expect_refusal(ask(20000, 0), STATUS_OVER_QUOTA, "user maker has ");
     user_bytes = 1 << 20;
@@ -109,35 +110,35 @@ Test(coordinator_expansion_due, what_its_user_may_not_have_is_held_and_shown)
         report_all(&stage);
     }
     cr_assert_eq(document_at(&stage)->ngenerations, 2);
-    cr_assert_str_eq(growing->refused, "");
+    cr_assert_str_eq(expanding->refused, "");
     close_stage();
 }
 
 Test(coordinator_expansion_due, what_does_not_fit_is_shown_and_looked_at_again)
 {
-    const struct growing *growing;
+    const struct expanding *expanding;
 
     open_with(WHEN_FULL_EXPAND);
     says[1].keys = 9000;
     says[3].used_bytes = UINT64_C(1) << 30;
     report_all(&stage);
-    growing = notes_find(&stage.coordinator->notes, NOTE_GROWING, FILTER);
+    expanding = notes_find(&stage.coordinator->notes, NOTE_EXPANDING, FILTER);
     cr_assert_eq(document_at(&stage)->ngenerations, 1);
-    cr_assert_not_null(strstr(growing->refused, "node node-3 lacks "), "%s", growing->refused);
+    cr_assert_not_null(strstr(expanding->refused, "node node-3 lacks "), "%s", expanding->refused);
     cr_assert_geq(coordinator_stage_counter(&stage, "growth_refused_total"), 1);
     says[3].used_bytes = 0;
     for (int i = 0; i < 6; i++) {
         report_all(&stage);
     }
     cr_assert_eq(document_at(&stage)->ngenerations, 2);
-    cr_assert_str_eq(growing->refused, "");
+    cr_assert_str_eq(expanding->refused, "");
     close_stage();
 }
 
 /* The doubling in memory is not looked for: max-capacity is what it was made for. */
 Test(coordinator_expansion_due, never_above_max_capacity)
 {
-    const struct growing *growing;
+    const struct expanding *expanding;
     struct admin_request create = create_request();
 
     coordinator_stage_disks = true;
@@ -163,7 +164,7 @@ Test(coordinator_expansion_due, never_above_max_capacity)
         report_all(&stage);
     }
     cr_assert_eq(document_at(&stage)->ngenerations, 1);
-    growing = notes_find(&stage.coordinator->notes, NOTE_GROWING, FILTER);
-    cr_assert_not_null(strstr(growing->refused, "max-capacity already, 12,000 keys"));
+    expanding = notes_find(&stage.coordinator->notes, NOTE_EXPANDING, FILTER);
+    cr_assert_not_null(strstr(expanding->refused, "max-capacity already, 12,000 keys"));
     close_stage();
 }

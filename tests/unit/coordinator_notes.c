@@ -24,22 +24,22 @@ Test(coordinator_notes, each_kind_has_its_own_by_ascending_ids)
 {
     for (uint64_t i = 0; i < MANY; i++) {
         uint64_t id = i * 37 % MANY + 1;
-        struct growing *growing = notes_open(&notes, NOTE_GROWING, id);
+        struct expanding *expanding = notes_open(&notes, NOTE_EXPANDING, id);
 
-        cr_assert_not_null(growing);
-        cr_assert_eq(growing->next_us, 0);
-        growing->next_us = id;
-        cr_assert_eq(notes_open(&notes, NOTE_GROWING, id), (void *)growing);
+        cr_assert_not_null(expanding);
+        cr_assert_eq(expanding->next_us, 0);
+        expanding->next_us = id;
+        cr_assert_eq(notes_open(&notes, NOTE_EXPANDING, id), (void *)expanding);
     }
-    cr_assert_eq(notes_count(&notes, NOTE_GROWING), MANY);
+    cr_assert_eq(notes_count(&notes, NOTE_EXPANDING), MANY);
     cr_assert_eq(notes_count(&notes, NOTE_LOADING), 0);
     for (size_t i = 0; i < MANY; i++) {
-        const struct note *note = notes_at(&notes, NOTE_GROWING, i);
+        const struct note *note = notes_at(&notes, NOTE_EXPANDING, i);
 
         cr_assert_eq(note->filter_id, i + 1);
-        cr_assert_eq(((const struct growing *)note->about)->next_us, i + 1);
+        cr_assert_eq(((const struct expanding *)note->about)->next_us, i + 1);
     }
-    cr_assert_null(notes_find(&notes, NOTE_GROWING, MANY + 1));
+    cr_assert_null(notes_find(&notes, NOTE_EXPANDING, MANY + 1));
     cr_assert_null(notes_find(&notes, NOTE_ROTATING, 1));
     notes_fini(&notes);
 }
@@ -61,20 +61,20 @@ Test(coordinator_notes, fences_stay_until_the_tombstone_and_the_others_while_it_
     struct rotating *rotating = notes_open(&notes, NOTE_ROTATING, A);
 
     (void)notes_open(&notes, NOTE_FENCING, A);
-    (void)notes_open(&notes, NOTE_GROWING, A);
-    (void)notes_open(&notes, NOTE_GROWING, B);
+    (void)notes_open(&notes, NOTE_EXPANDING, A);
+    (void)notes_open(&notes, NOTE_EXPANDING, B);
     counts_note(&rotating->counts, 1, 1);
     end_with(FILTER_ACTIVE);
     cr_assert_not_null(notes_find(&notes, NOTE_FENCING, A));
-    cr_assert_not_null(notes_find(&notes, NOTE_GROWING, A));
+    cr_assert_not_null(notes_find(&notes, NOTE_EXPANDING, A));
     cr_assert_not_null(notes_find(&notes, NOTE_ROTATING, A));
     end_with(FILTER_DROPPING);
     cr_assert_not_null(notes_find(&notes, NOTE_FENCING, A));
-    cr_assert_null(notes_find(&notes, NOTE_GROWING, A));
+    cr_assert_null(notes_find(&notes, NOTE_EXPANDING, A));
     cr_assert_null(notes_find(&notes, NOTE_ROTATING, A));
     end_with(FILTER_DROPPED);
     cr_assert_null(notes_find(&notes, NOTE_FENCING, A));
-    cr_assert_not_null(notes_find(&notes, NOTE_GROWING, B));
+    cr_assert_not_null(notes_find(&notes, NOTE_EXPANDING, B));
     notes_fini(&notes);
 }
 
@@ -104,16 +104,16 @@ Test(coordinator_notes, of_what_expires_and_of_what_is_being_loaded_as_long_as_i
 /* One that was opened for a filter that is done with is not kept for want of news of it. */
 Test(coordinator_notes, new_ones_are_looked_at_and_others_only_with_news)
 {
-    (void)notes_open(&notes, NOTE_GROWING, A);
-    (void)notes_open(&notes, NOTE_GROWING, MANY);
+    (void)notes_open(&notes, NOTE_EXPANDING, A);
+    (void)notes_open(&notes, NOTE_EXPANDING, MANY);
     notes_forget(&notes, &documents);
-    cr_assert_not_null(notes_find(&notes, NOTE_GROWING, A));
-    cr_assert_null(notes_find(&notes, NOTE_GROWING, MANY));
+    cr_assert_not_null(notes_find(&notes, NOTE_EXPANDING, A));
+    cr_assert_null(notes_find(&notes, NOTE_EXPANDING, MANY));
     entries[0].document.content.state = FILTER_DROPPED;
     notes_forget(&notes, &documents);
-    cr_assert_not_null(notes_find(&notes, NOTE_GROWING, A));
+    cr_assert_not_null(notes_find(&notes, NOTE_EXPANDING, A));
     notes_touch_all(&notes);
     notes_forget(&notes, &documents);
-    cr_assert_null(notes_find(&notes, NOTE_GROWING, A));
+    cr_assert_null(notes_find(&notes, NOTE_EXPANDING, A));
     notes_fini(&notes);
 }

@@ -10,7 +10,7 @@ enum { COUNT = 100, ROUTER = 7 };
 
 static struct node_stage stage;
 static struct filter_document document;
-static struct node_answer answers[STAGE_MAX_SEGMENTS];
+static struct node_answer answers[STAGE_MAX_SUBREQUESTS];
 static uint64_t keys[STAGE_MAX_KEYS];
 static uint64_t correlation;
 
@@ -183,14 +183,14 @@ Test(node_durable, every_key_is_logged_new_or_not)
 
 Test(node_durable, checks_do_not_wait_for_the_adds_of_the_same_message)
 {
-    struct subrequest segments[3];
+    struct subrequest subrequests[3];
 
     open_with(DURABILITY_SYNC);
-    segments[0] = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
-    segments[1] = node_stage_subrequest(&document, OPERATION_CHECK, COUNT);
-    segments[2] = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
-    segments[2].batch.number = 2;
-    node_stage_send(&stage, segments, 3, keys, 9);
+    subrequests[0] = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
+    subrequests[1] = node_stage_subrequest(&document, OPERATION_CHECK, COUNT);
+    subrequests[2] = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
+    subrequests[2].batch.number = 2;
+    node_stage_send(&stage, subrequests, 3, keys, 9);
     cr_assert_eq(take(), 1);
     cr_assert_eq(answers[0].subrequest.tag, 101);
     cr_assert_eq(correlation, 0, "the whole message is not answered yet");

@@ -10,7 +10,7 @@ enum { COUNT = 100 };
 
 static struct node_stage stage;
 static struct filter_document document;
-static struct node_answer answers[STAGE_MAX_SEGMENTS];
+static struct node_answer answers[STAGE_MAX_SUBREQUESTS];
 static uint64_t keys[STAGE_MAX_KEYS];
 static uint64_t correlation;
 
@@ -118,13 +118,13 @@ Test(node_ends, it_is_durable_where_adds_are_not)
 /* Checks that came along are answered at once. */
 Test(node_ends, checks_do_not_wait_for_it)
 {
-    struct subrequest segments[2];
+    struct subrequest subrequests[2];
 
     open_with(DURABILITY_SYNC);
     send(OPERATION_ADD, 1);
-    segments[0] = node_stage_subrequest(&document, OPERATION_ENDS, 0);
-    segments[1] = node_stage_subrequest(&document, OPERATION_CHECK, COUNT);
-    node_stage_send(&stage, segments, 2, keys, 9);
+    subrequests[0] = node_stage_subrequest(&document, OPERATION_ENDS, 0);
+    subrequests[1] = node_stage_subrequest(&document, OPERATION_CHECK, COUNT);
+    node_stage_send(&stage, subrequests, 2, keys, 9);
     cr_assert_eq(take(), 1);
     cr_assert_eq(answers[0].subrequest.tag, 101);
     node_stage_settle(&stage);

@@ -45,7 +45,7 @@ static void open_split(void)
     }
 }
 
-static struct subrequest segment_of(enum operation operation, uint32_t group)
+static struct subrequest subrequest_of(enum operation operation, uint32_t group)
 {
     struct subrequest subrequest = node_stage_subrequest(&document, operation, COUNT);
 
@@ -57,7 +57,7 @@ static struct subrequest segment_of(enum operation operation, uint32_t group)
 
 static void add(uint32_t group, unsigned batch)
 {
-    struct subrequest subrequest = segment_of(OPERATION_ADD, group);
+    struct subrequest subrequest = subrequest_of(OPERATION_ADD, group);
     struct node_answer answer;
 
     cr_assert(
@@ -70,7 +70,7 @@ static uint32_t count_present(uint32_t group)
     uint32_t present = 0;
 
     for (uint32_t batch = 0; batch < BATCHES; batch++) {
-        struct subrequest subrequest = segment_of(OPERATION_CHECK, group);
+        struct subrequest subrequest = subrequest_of(OPERATION_CHECK, group);
         struct node_answer answer;
 
         cr_assert(node_stage_ask_disk(&stage, &subrequest, keys[group] + batch * COUNT, &answer));
@@ -100,7 +100,7 @@ static void move(uint32_t from, uint32_t to)
 static void write_snapshot(void)
 {
     for (unsigned n = 0;; n++) {
-        struct subrequest subrequest = segment_of(OPERATION_ADD, KEPT);
+        struct subrequest subrequest = subrequest_of(OPERATION_ADD, KEPT);
 
         cr_assert_lt(n, 2000, "there is never a snapshot");
         node_stage_send(&stage, &subrequest, 1, keys[KEPT] + n % BATCHES * COUNT, 5);

@@ -89,7 +89,7 @@ Test(node_tail, what_is_old_is_told_as_what_is_young)
     (void)put((struct record_batch){.repaired = true});
     (void)put((struct record_batch){.relayed = true});
     add(0);
-    batch_ring_fini(&asked()->storage->recent);
+    batch_ring_fini(&asked()->storage->batch_ring);
     cr_assert_eq(ask_tail(&frame)->nrecords, 1);
     cr_assert_eq(tail_answer()->records[0].producer_id, CIRCLE_ROUTER);
     cr_assert_eq(tail_answer()->next, log_end());

@@ -569,7 +569,7 @@ static void bend_view(enum pull_kind kind, void (*bend)(Orbloom__V1__PullReply *
     Orbloom__V1__Frame *wire;
 
     sample_frame(FRAME_PULL_REPLY, SAMPLE_FULL, &frame);
-    sample_cut_reply(kind, &frame.body.pull_reply);
+    sample_view_reply(kind, &frame.body.pull_reply);
     buffer_clear(&bytes);
     cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
     wire = orbloom__v1__frame__unpack(NULL, bytes.size, bytes.data);
@@ -641,13 +641,13 @@ Test(proto_pull, digests_and_ranges_come_back_field_by_field)
 
     for (int kind = PULL_DIGESTS; kind <= PULL_RANGES; kind++) {
         sample_frame(FRAME_PULL_REPLY, SAMPLE_FULL, &frame);
-        sample_cut_reply((enum pull_kind)kind, &frame.body.pull_reply);
+        sample_view_reply((enum pull_kind)kind, &frame.body.pull_reply);
         buffer_clear(&bytes);
         cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
         cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &back), STATUS_OK);
         compare_frames(&frame, &back);
         sample_frame(FRAME_PULL_REQUEST, SAMPLE_FULL, &frame);
-        sample_cut_request((enum pull_kind)kind, &frame.body.pull_request);
+        sample_view_request((enum pull_kind)kind, &frame.body.pull_request);
         buffer_clear(&bytes);
         cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
         cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &back), STATUS_OK);

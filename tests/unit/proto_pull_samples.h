@@ -82,7 +82,7 @@ static inline void sample_pull_reply(enum sample_size size, struct pull_reply *o
 }
 
 /* DIGESTS of some ranges, or RANGES. */
-static inline void sample_cut_request(enum pull_kind kind, struct pull_request *out)
+static inline void sample_view_request(enum pull_kind kind, struct pull_request *out)
 {
     static const uint64_t prefixes[] = {0, 3, 200, 65535};
 
@@ -95,7 +95,7 @@ static inline void sample_cut_request(enum pull_kind kind, struct pull_request *
     out->nprefixes = sizeof prefixes / sizeof prefixes[0];
 }
 
-static inline void sample_cut_reply(enum pull_kind kind, struct pull_reply *out)
+static inline void sample_view_reply(enum pull_kind kind, struct pull_reply *out)
 {
     static const uint64_t words[] = {UINT64_MAX, 0, 2, 0x0102030405060708};
     size_t count = sizeof words / sizeof words[0];

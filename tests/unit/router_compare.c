@@ -364,7 +364,7 @@ Test(router_compare, more_than_can_wait_are_refused_at_once)
     begin(3);
     make_offer(1);
     compare();
-    for (uint32_t i = 0; i < CUTS_MAX; i++) {
+    for (uint32_t i = 0; i < VIEWS_MAX; i++) {
         router_compare(stage.router, stage.now_us, &question);
     }
     cr_assert_eq(compared.count, 0);
@@ -372,5 +372,5 @@ Test(router_compare, more_than_can_wait_are_refused_at_once)
     cr_assert_eq(compared.count, 1);
     cr_assert_eq(compared.status, STATUS_OVERLOADED);
     end();
-    cr_assert_eq(compared.count, 2 + CUTS_MAX, "all are answered");
+    cr_assert_eq(compared.count, 2 + VIEWS_MAX, "all are answered");
 }

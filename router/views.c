@@ -7,18 +7,18 @@
 #include <assert.h>
 #include <string.h>
 
-static void answer_copy(struct cut_job *job, const struct router_copied *copied)
+static void answer_copy(struct view_job *job, const struct router_copied *copied)
 {
-    const struct cut_question done = job->question;
+    const struct view_question done = job->question;
 
     stretch_end(&job->stretch);
-    *job = (struct cut_job){0};
+    *job = (struct view_job){0};
     done.copy.done(done.copy.owner, copied); /* It may ask for more at once. */
 }
 
-static void answer_comparison(struct cut_job *job, enum status status, const char *message)
+static void answer_comparison(struct view_job *job, enum status status, const char *message)
 {
-    const struct cut_question done = job->question;
+    const struct view_question done = job->question;
     struct comparison found = job->comparison;
     const struct router_compared compared = {.status = status,
                                              .message = message,
@@ -28,13 +28,13 @@ static void answer_comparison(struct cut_job *job, enum status status, const cha
                                              .nboots = status == STATUS_OK ? found.nboots : 0};
 
     stretch_end(&job->stretch);
-    *job = (struct cut_job){0};
+    *job = (struct view_job){0};
     done.compare.done(done.compare.owner, &compared);
     comparison_fini(&found);
 }
 
 /* One that was not begun, too. */
-static void fail(struct cut_job *job, uint64_t now_us, enum status status, const char *message)
+static void fail(struct view_job *job, uint64_t now_us, enum status status, const char *message)
 {
     if (job->question.compares) {
         answer_comparison(job, status, message);
@@ -44,18 +44,18 @@ static void fail(struct cut_job *job, uint64_t now_us, enum status status, const
     }
 }
 
-static uint64_t filter_of(const struct cut_question *question)
+static uint64_t filter_of(const struct view_question *question)
 {
     return question->compares ? question->compare.filter_id : question->copy.filter_id;
 }
 
-static uint64_t *deadline_of(struct cut_question *question)
+static uint64_t *deadline_of(struct view_question *question)
 {
     return question->compares ? &question->compare.deadline_us : &question->copy.deadline_us;
 }
 
 static const struct document_entry *entry_of(const struct router *self,
-                                             const struct cut_question *question)
+                                             const struct view_question *question)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, filter_of(question));
 
@@ -65,7 +65,7 @@ static const struct document_entry *entry_of(const struct router *self,
 /* What they have told is complete up to the lowest place; above it comes with the next range. */
 static void finish_copy(struct router *self, uint64_t now_us)
 {
-    struct cut_job *job = &self->dumps->cut;
+    struct view_job *job = &self->dumps->view;
     const struct document_entry *entry = entry_of(self, &job->question);
     struct router_copied copied = {
         .now_us = now_us,
@@ -101,13 +101,13 @@ static void finish_copy(struct router *self, uint64_t now_us)
     heap_free(keys);
 }
 
-static void begin(struct router *self, uint64_t now_us, const struct cut_question *question)
+static void begin(struct router *self, uint64_t now_us, const struct view_question *question)
 {
-    struct cut_job *job = &self->dumps->cut;
+    struct view_job *job = &self->dumps->view;
     const struct document_entry *entry = entry_of(self, question);
     enum status status = STATUS_OK;
 
-    *job = (struct cut_job){.used = true, .question = *question};
+    *job = (struct view_job){.used = true, .question = *question};
     *deadline_of(&job->question) += now_us - question->asked_us; /* It has not waited for nodes. */
     if (entry == NULL || entry->document.content.state != FILTER_ACTIVE) {
         fail(job, now_us, STATUS_NOT_FOUND, "the filter is not known here, or is being dropped");
@@ -129,7 +129,7 @@ static void begin(struct router *self, uint64_t now_us, const struct cut_questio
     }
 }
 
-static bool is_current(const struct cut_job *job, const struct document_entry *entry)
+static bool is_current(const struct view_job *job, const struct document_entry *entry)
 {
     return entry != NULL && entry->document.epoch == job->epoch &&
            entry->document.epoch_hash == job->epoch_hash;
@@ -137,7 +137,7 @@ static bool is_current(const struct cut_job *job, const struct document_entry *e
 
 static void go_on(struct router *self, uint64_t now_us)
 {
-    struct cut_job *job = &self->dumps->cut;
+    struct view_job *job = &self->dumps->view;
     const struct document_entry *entry = entry_of(self, &job->question);
 
     if (!is_current(job, entry)) {
@@ -157,32 +157,32 @@ static void pump(struct router *self, uint64_t now_us)
 {
     struct dumps *dumps = self->dumps;
 
-    if (dumps->cut.used) {
+    if (dumps->view.used) {
         go_on(self, now_us);
     }
-    while (!dumps->cut.used && dumps->ncuts > 0) {
-        const struct cut_question next = dumps->cuts[0];
+    while (!dumps->view.used && dumps->nviews > 0) {
+        const struct view_question next = dumps->views[0];
 
-        dumps->ncuts--;
-        memmove(dumps->cuts, dumps->cuts + 1, dumps->ncuts * sizeof dumps->cuts[0]);
+        dumps->nviews--;
+        memmove(dumps->views, dumps->views + 1, dumps->nviews * sizeof dumps->views[0]);
         begin(self, now_us, &next);
-        if (dumps->cut.used && next.compares) {
+        if (dumps->view.used && next.compares) {
             go_on(self, now_us);
         }
     }
 }
 
-static void ask(struct router *self, uint64_t now_us, const struct cut_question *question)
+static void ask(struct router *self, uint64_t now_us, const struct view_question *question)
 {
     struct dumps *dumps = self->dumps;
 
-    if (dumps->ncuts == CUTS_MAX) {
-        struct cut_job none = {.question = *question};
+    if (dumps->nviews == VIEWS_MAX) {
+        struct view_job none = {.question = *question};
 
         fail(&none, now_us, STATUS_OVERLOADED, "too many copies and comparisons wait");
         return;
     }
-    dumps->cuts[dumps->ncuts++] = *question;
+    dumps->views[dumps->nviews++] = *question;
     if (self->next_tick_us == ACTOR_NEVER) {
         self->next_tick_us = now_us + ROUTER_TICK_US;
     }
@@ -191,19 +191,19 @@ static void ask(struct router *self, uint64_t now_us, const struct cut_question 
 
 void router_copy(struct router *self, uint64_t now_us, const struct router_copy *question)
 {
-    ask(self, now_us, &(struct cut_question){.asked_us = now_us, .copy = *question});
+    ask(self, now_us, &(struct view_question){.asked_us = now_us, .copy = *question});
 }
 
 void router_compare(struct router *self, uint64_t now_us, const struct router_compare *question)
 {
     ask(self, now_us,
-        &(struct cut_question){.compares = true, .asked_us = now_us, .compare = *question});
+        &(struct view_question){.compares = true, .asked_us = now_us, .compare = *question});
 }
 
 /* Of a comparison what was found by then stands. */
 static void end_late(struct router *self, uint64_t now_us)
 {
-    struct cut_job *job = &self->dumps->cut;
+    struct view_job *job = &self->dumps->view;
     const struct document_entry *entry = entry_of(self, &job->question);
 
     if (job->question.compares && is_current(job, entry)) {
@@ -214,9 +214,9 @@ static void end_late(struct router *self, uint64_t now_us)
     }
 }
 
-void cuts_tick(struct router *self, uint64_t now_us)
+void views_tick(struct router *self, uint64_t now_us)
 {
-    struct cut_job *job = &self->dumps->cut;
+    struct view_job *job = &self->dumps->view;
 
     if (job->used && now_us >= *deadline_of(&job->question)) {
         end_late(self, now_us);
@@ -224,9 +224,9 @@ void cuts_tick(struct router *self, uint64_t now_us)
     pump(self, now_us);
 }
 
-bool cuts_on_reply(struct router *self, uint64_t now_us, const struct frame *frame)
+bool views_on_reply(struct router *self, uint64_t now_us, const struct frame *frame)
 {
-    struct cut_job *job = &self->dumps->cut;
+    struct view_job *job = &self->dumps->view;
     const struct document_entry *entry = job->used ? entry_of(self, &job->question) : NULL;
 
     if (entry == NULL || !stretch_take(self, now_us, &job->stretch, entry, &frame->body.pull_reply,
@@ -237,21 +237,21 @@ bool cuts_on_reply(struct router *self, uint64_t now_us, const struct frame *fra
     return true;
 }
 
-bool cuts_use(const struct router *self, uint64_t filter_id)
+bool views_use(const struct router *self, uint64_t filter_id)
 {
-    return self->dumps->cut.used && filter_of(&self->dumps->cut.question) == filter_id;
+    return self->dumps->view.used && filter_of(&self->dumps->view.question) == filter_id;
 }
 
-void cuts_fini(struct router *self)
+void views_fini(struct router *self)
 {
     struct dumps *dumps = self->dumps;
     static const char over[] = "the router stops";
 
-    if (dumps->cut.used) {
-        fail(&dumps->cut, 0, STATUS_UNAVAILABLE, over);
+    if (dumps->view.used) {
+        fail(&dumps->view, 0, STATUS_UNAVAILABLE, over);
     }
-    while (dumps->ncuts > 0) {
-        struct cut_job none = {.question = dumps->cuts[--dumps->ncuts]};
+    while (dumps->nviews > 0) {
+        struct view_job none = {.question = dumps->views[--dumps->nviews]};
 
         fail(&none, 0, STATUS_UNAVAILABLE, over);
     }
