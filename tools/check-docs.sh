@@ -11,6 +11,8 @@
 # - Sources name no `orbloom COMMAND` in backticks that is not in that list, and no BF.NAME that is
 #   not in router/resp/command_table.c.
 # - Every example of client/examples has fewer than 100 lines and a heading in docs/examples.md.
+# - The walks through the code in docs/architecture.md name files that are there, and in their first
+#   column functions that the file before them defines.
 # - Every .c file begins with a comment that says what it is for.
 #
 # In configuration.md a table of options has a column "option" first and one named "default";
@@ -219,6 +221,38 @@ check_example() {
     fi
 }
 
+# What rows of the walks name, a line each: "path NAME" and "function NAME PATH".
+walked() {
+    awk -F '|' '
+    /^## / { walks = /walks through the code/ }
+    walks && /^\|/ {
+        for (column = 2; column < NF; column++) {
+            n = split($column, part, "`")
+            for (i = 2; i <= n; i += 2) {
+                if (part[i] ~ /^[a-z_\/]+\/[a-z_]+[.][ch]$/) {
+                    path = part[i]
+                    print "path", path
+                } else if (column == 2) {
+                    print "function", part[i], path
+                }
+            }
+        }
+    }' "$root/docs/architecture.md"
+}
+
+check_walks() {
+    [ -e "$root/docs/architecture.md" ] || return 0
+    walked >"$samples/walked"
+    while read -r kind name path; do
+        if [ "$kind" = path ] && [ ! -e "$root/$name" ]; then
+            complain "docs/architecture.md: a walk names $name, which does not exist"
+        elif [ "$kind" = function ] && [ -e "$root/$path" ] &&
+            ! grep -E "^[a-z].*[ *]$name\(" "$root/$path" | grep -qv ';$'; then
+            complain "docs/architecture.md: a walk names $name of $path, which does not define it"
+        fi
+    done <"$samples/walked"
+}
+
 # What a file is for stands in its first line, before anybody reads on.
 check_heads() {
     for dir in bench cli client coordinator lib link node proto router tests; do
@@ -242,6 +276,7 @@ for sample in "$root"/deploy/*.conf; do
     fi
 done
 check_commands
+check_walks
 check_heads
 if [ -x "$bin/orbloom" ]; then
     check_texts

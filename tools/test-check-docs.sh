@@ -124,6 +124,26 @@ mkdir -p "$dir/router/resp"
 echo '/* ROW("bf.add", ...) */' >"$dir/router/resp/command_table.c"
 echo '/* "BF.ADD, or `orbloom add`" */' >"$dir/router/resp/text.c"
 accepts
+# walk CELLS: a row of the walks, of which router/ops.c has op_begin.
+walk() {
+    mkdir -p "$dir/router"
+    printf '%s\n' '/* Operations. */' 'static void fill(void);' 'struct op *op_begin(int count)' '{' '    take(count);' \
+        '}' >"$dir/router/ops.c"
+    printf '%s\n' '## Two walks through the code' '| where | what |' '|---|---|' "| $1 |" >"$dir/docs/architecture.md"
+}
+
+walk '`router/ops.c` `op_begin`; `router/ops.c` | `no_function` of `router/ops.c` |'
+accepts
+walk '`router/op.c` | x |'
+refuses "a walk names router/op.c, which does not exist"
+walk '`router/ops.c` | and `router/ends.c` |'
+refuses "a walk names router/ends.c, which does not exist"
+walk '`router/ops.c` `op_begin`, `op_end` | x |'
+refuses "a walk names op_end of router/ops.c, which does not define it"
+walk '`router/ops.c` `take` | x |'
+refuses "a walk names take of router/ops.c"
+walk '`router/ops.c` `fill` | x |'
+refuses "a walk names fill of router/ops.c"
 mkdir -p "$dir/tests/unit"
 printf '#include "base/bits.h"\n/* Late. */\n' >"$dir/tests/unit/bits.c"
 refuses "tests/unit/bits.c: no comment at its head"
