@@ -9,8 +9,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 16 };
-
 /* ---- kinds ---- */
 
 static bool is_not_dropped(const struct document_entry *entry)
@@ -129,27 +127,11 @@ static bool is_at(const struct notes_of_kind *all, size_t at, uint64_t filter_id
     return at < all->count && all->items[at].filter_id == filter_id;
 }
 
-static bool make_room(struct notes_of_kind *all)
-{
-    size_t room = all->room > 0 ? 2 * all->room : FIRST_ROOM;
-    struct note *grown;
-
-    if (all->count < all->room) {
-        return true;
-    }
-    grown = heap_realloc(all->items, room, sizeof *grown);
-    if (grown == NULL) {
-        return false;
-    }
-    all->items = grown;
-    all->room = room;
-    return true;
-}
-
 /* It is looked at as a touched one: it may be about a filter that is done with. */
 static void *insert(struct notes_of_kind *all, size_t at, enum note_kind kind, uint64_t filter_id)
 {
-    void *about = make_room(all) ? heap_zalloc(1, kinds[kind].size) : NULL;
+    bool room = heap_grow(&all->items, &all->room, all->count + 1, sizeof *all->items);
+    void *about = room ? heap_zalloc(1, kinds[kind].size) : NULL;
 
     if (about == NULL) {
         return NULL;

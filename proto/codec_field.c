@@ -1,6 +1,8 @@
 /* Fields that many messages share: texts, bit planes, signed documents handed along. */
 #include "proto/codec_field.h"
 
+#include "base/bits.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -170,7 +172,7 @@ static const uint64_t zeros[CODEC_MAX_KEYS / 64];
 
 ProtobufCBinaryData codec_put_plane(const uint64_t *words, size_t count)
 {
-    size_t nwords = codec_plane_words(count);
+    size_t nwords = bits_words(count);
     uint64_t any = 0;
     size_t i;
 
@@ -188,7 +190,7 @@ ProtobufCBinaryData codec_put_plane(const uint64_t *words, size_t count)
 enum status codec_get_plane(struct codec_arena *arena, ProtobufCBinaryData data, size_t count,
                             const uint64_t **out)
 {
-    size_t nwords = codec_plane_words(count);
+    size_t nwords = bits_words(count);
     uint64_t *words;
 
     assert(count <= CODEC_MAX_KEYS);

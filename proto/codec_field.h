@@ -14,11 +14,6 @@
 #include "proto/codec.h"
 #include "proto/orbloom.pb-c.h"
 
-static inline size_t codec_plane_words(size_t count)
-{
-    return (count + 63) / 64;
-}
-
 /* Enums start at 1: 0 on the wire is a field left out. */
 static inline bool codec_enum_known(int value, int last)
 {

@@ -119,24 +119,6 @@ static void begin_boot(struct heard *self, const struct sync_request *request)
     self->since = 0;
 }
 
-static bool make_room(struct heard *self, size_t more)
-{
-    size_t capacity = self->nreports + more;
-    struct replica_report *grown;
-
-    if (capacity <= self->reports_capacity) {
-        return true;
-    }
-    capacity += self->nreports / 2;
-    grown = heap_realloc(self->reports, capacity, sizeof *grown);
-    if (grown == NULL) {
-        return false;
-    }
-    self->reports = grown;
-    self->reports_capacity = capacity;
-    return true;
-}
-
 /* In place of what was known of the stretch. */
 static void splice(struct heard *self, const struct sync_request *request)
 {
@@ -178,6 +160,12 @@ static void follow_round(struct heard *self, const struct report_page *page, uin
         round->going = false;
         self->since = round->since;
     }
+}
+
+static bool make_room(struct heard *self, size_t more)
+{
+    return heap_grow(&self->reports, &self->reports_capacity, self->nreports + more,
+                     sizeof *self->reports);
 }
 
 bool heard_take_page(struct heard *self, const struct sync_request *request, uint64_t since)

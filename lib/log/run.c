@@ -94,23 +94,18 @@ struct run_writer {
     bool finished;
     enum status status; /* of the first failure: nothing is written after it */
     uint64_t nblocks;
-    uint64_t capacity; /* of the index, beside room for its checksum */
     struct run_block *index;
-    size_t used; /* fingerprints in `block` */
+    size_t index_room; /* for the blocks, and one more for the checksum of all */
+    size_t used;       /* fingerprints in `block` */
     uint64_t last;
     uint64_t block[RUN_BLOCK_KEYS];
 };
 
-static enum status grow_index(struct run_writer *self, uint64_t capacity)
+static enum status make_room(struct run_writer *self, size_t nblocks)
 {
-    struct run_block *index = heap_realloc(self->index, capacity + 1, sizeof *index);
-
-    if (index == NULL) {
-        return STATUS_NOMEM;
-    }
-    self->index = index;
-    self->capacity = capacity;
-    return STATUS_OK;
+    return heap_grow(&self->index, &self->index_room, nblocks + 1, sizeof *self->index)
+               ? STATUS_OK
+               : STATUS_NOMEM;
 }
 
 enum status run_writer_create(struct disk *disk, uint64_t cluster, const struct record_run *run,
@@ -127,7 +122,7 @@ enum status run_writer_create(struct disk *disk, uint64_t cluster, const struct 
     self->run = *run;
     self->run.count = 0;
     run_name(run->number, self->name);
-    status = grow_index(self, run_nblocks(expected) + 1);
+    status = make_room(self, run_nblocks(expected) + 1);
     if (status == STATUS_OK) {
         status = disk->create(disk->context, self->name, run_bytes(expected), &self->file);
     }
@@ -149,11 +144,8 @@ static enum status write_at(struct run_writer *self, uint64_t offset, const void
 static enum status write_block(struct run_writer *self)
 {
     size_t size = self->used * sizeof *self->block;
-    enum status status = STATUS_OK;
+    enum status status = make_room(self, self->nblocks + 1);
 
-    if (self->nblocks == self->capacity) {
-        status = grow_index(self, self->capacity * 2);
-    }
     if (status == STATUS_OK) {
         status = write_at(self, run_index_offset(self->run.count), self->block, size);
     }

@@ -104,18 +104,17 @@ static struct node_cursors_source *find_source(const struct node_cursors *self,
 static struct node_cursors_source *open_source(struct node_cursors *self, const struct member *who)
 {
     struct node_cursors_source *source = find_source(self, who);
-    struct node_cursors_source *grown;
 
     if (source != NULL) {
         return source;
     }
-    grown = heap_realloc(self->sources, self->nsources + 1, sizeof *grown);
-    if (grown == NULL) {
+    if (!heap_grow(&self->sources, &self->sources_room, self->nsources + 1,
+                   sizeof *self->sources)) {
         return NULL;
     }
-    self->sources = grown;
-    grown[self->nsources] = (struct node_cursors_source){.who = *who};
-    return &grown[self->nsources++];
+    source = &self->sources[self->nsources++];
+    *source = (struct node_cursors_source){.who = *who};
+    return source;
 }
 
 /* ---- what is kept ---- */

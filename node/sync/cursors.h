@@ -35,6 +35,7 @@ struct node_cursors {
     size_t nchains;   /* a power of two, or 0 */
     struct node_cursors_source *sources;
     uint32_t nsources;
+    size_t sources_room;
 };
 
 void node_cursors_fini(struct node_cursors *self);
