@@ -51,7 +51,7 @@ static enum status set(struct id_set *set, uint64_t id, bool left)
     return left ? id_set_add(set, id) : id_set_remove(set, id);
 }
 
-/* NULL: no record of those that there are one of. */
+/* NULL: it is none of the records that there is only one of. */
 static bool *single(struct signatures *self, const char *key)
 {
     const struct {

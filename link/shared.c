@@ -1,5 +1,5 @@
-/* What of a filter may be told to another site: of what both have, in the lives that both know, and
- * not while this one may lack some of its own. */
+/* Which filters may be sent to another site: those that both have, in the lives that both know, and
+ * not while this site may lack some of its own keys. */
 #include "link/private.h"
 #include "link/states.h"
 #include "map/history/rebuild.h"

@@ -188,8 +188,8 @@ void node_sets_destroy(struct hosted_filter *hosted);
 void node_on_node_request(struct node *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame);
 
-/* As it came. Of a user it waits for its turn, so that none of them holds up the others; what is of
- * nobody in particular is served at once. */
+/* As it came. A user's request waits for that user's turn, so that no user holds up the others; any
+ * other one is served at once. */
 void node_take_node_request(struct node *self, uint64_t now_us, const struct peer *from,
                             struct span bytes, const struct frame *frame);
 void node_serve_users(struct node *self, uint64_t now_us); /* a part of those that wait */

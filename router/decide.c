@@ -298,7 +298,7 @@ static void fail_open(struct router *self, struct part *part, size_t undecided)
     self->counters[ROUTER_keys_maybe_total] += undecided;
 }
 
-/* What of the verdict may not be told; how many keys that is. */
+/* Hides what the verdict may not tell; returns of how many keys. */
 static size_t withhold(struct router *self, const struct op *op, struct part *part)
 {
     if (op->operation == OPERATION_ADD) {
@@ -393,9 +393,9 @@ static void send_answer(struct router *self, const struct op *op,
     router_reply(self, &op->client, &answer);
 }
 
-/* Of a relayed add: what was acknowledged was acknowledged. How it was before depends on what of it
- * came first, the other site's router or this one's clients, and on which of the repeats this is.
- */
+/* A relayed add says that keys are acknowledged, and nothing more. Whether they were here before
+ * depends on who came first, the other site's router or this one's clients, and on which of the
+ * repeats this is. */
 static void forget_history(const struct part *part)
 {
     for (size_t word = 0; word < bits_words(part->count); word++) {

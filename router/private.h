@@ -584,7 +584,7 @@ struct op *op_take(struct router *self);
 void op_end(struct router *self, struct op *op);
 void ops_fini(struct router *self);
 
-/* What of an ended operation's memory its place keeps; the rest is freed. */
+/* So much memory of an ended operation is kept for the next one in its place; the rest is freed. */
 struct op_memory op_memory_keep(struct op_memory memory, uint32_t place);
 
 /* Room for op->count keys under this document; fingerprints that are there are kept. */

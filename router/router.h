@@ -124,9 +124,9 @@ struct router_relay {
 
 /* An add with all that belongs to one, but that nodes log it as another site's: so it goes no
  * further from here. No user's limits hold for it. Repeating it is harmless. Answered as an add
- * without a peer, when it is acknowledged; whether keys were new is not told: both planes say yes
- * of those that are acknowledged. NOT_READY: this router has not heard of the filter yet, or it is
- * being loaded. DROPPED: for good. */
+ * without a peer, when it is acknowledged; whether keys were new is not told: in both planes the
+ * bits of acknowledged keys are set. NOT_READY: this router has not heard of the filter yet, or it
+ * is being loaded. DROPPED: for good. */
 void router_relay(struct router *router, uint64_t now_us, const struct router_relay *relay);
 
 /* The documents that it holds, until the next event; and one more, which others have handed on. */
@@ -165,7 +165,7 @@ struct router_copy {
     void *owner;
 };
 
-/* All that the readers of those slots have from there on: of those that answer in time, one at
+/* All that the readers of those slots have from there on, as far as they answer in time: one at
  * least; of any slots all of them, or DEADLINE. For whoever compares replicas one by one; what a
  * quorum has is router_dump()'s. */
 void router_copy(struct router *router, uint64_t now_us, const struct router_copy *question);

@@ -304,7 +304,7 @@ bool sync_on_reply(struct router *self, uint64_t now_us, uint64_t correlation,
     return true;
 }
 
-/* What of it is refused is as if it had not been kept: that is no news of users. */
+/* A record that is refused counts as if it had not been kept: that is no news of users. */
 void sync_take_kept(struct router *self, uint64_t now_us, const struct sync_reply *reply)
 {
     bool users_refused = self->users_refused;

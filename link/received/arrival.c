@@ -1,4 +1,4 @@
-/* One batch that has come: what it has to be, and what of it is not acknowledged yet. */
+/* One batch that has come: what it has to be, and which of its keys are not acknowledged yet. */
 #include "link/private.h"
 #include "site/batch.h"
 

@@ -370,7 +370,7 @@ static void say_unknown(struct link *self, struct channel *channel, uint64_t str
     (void)channel_send(self, channel, &frame);
 }
 
-/* Is the next one lost, so that no gap of those that have come is ever filled? */
+/* Is the next one lost, so that the gap before those that have come is never filled? */
 static bool has_lost_one(const struct inflow *inflow, uint32_t connection,
                          const struct site_batch_message *message)
 {

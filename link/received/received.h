@@ -41,8 +41,8 @@ struct arrived_batch {
     unsigned failures;
 };
 
-/* What of an inflow this site's own nodes know. Nothing that a process alone remembers counts: it
- * may outlive the nodes' data. */
+/* How far an inflow has come, as this site's own nodes know. Nothing that a process alone remembers
+ * counts: it may outlive the nodes' data. */
 enum places_state {
     PLACES_UNREAD = 0, /* nothing is known of this site's nodes */
     PLACES_READING,    /* they are asked for their boots, and for the places then */
@@ -298,7 +298,7 @@ void inflow_close(struct link *self, struct inflow *inflow, enum status status, 
 /* It goes once the router owes it nothing. */
 void inflow_drop(struct link *self, struct inflow *inflow);
 
-/* All that the source has is copied once more, whatever of it is here: see inflow_evidence. */
+/* All that the source has is copied once more, even what is here: see inflow_evidence. */
 void inflow_copy_anew(struct link *self, struct inflow *inflow);
 
 /* A tick looks through the documents: each is wanted, then what was not is dropped: wanted.c. */

@@ -196,7 +196,7 @@ static bool keep_passed(struct outflow *outflow, struct outmark *mark)
     return mark->npassed <= SITE_MAX_SOURCES;
 }
 
-/* All that it takes is read: what of that is still gathered is in the next section. */
+/* All that it takes is read; what was read and is not sent yet goes with the next section. */
 static void await_section(struct outflow *outflow, struct outmark *mark)
 {
     mark->read = true;

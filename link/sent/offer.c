@@ -1,4 +1,4 @@
-/* What is offered of copies, so that the other site says what of it is there: that is not sent.
+/* Copies are offered first, so that the other site says which keys it has: these are not sent.
  * Ranges of a copy are gathered, and offered together; while one offer is under way the next one is
  * gathered. It says nothing that is not sent if there is no answer; and an answer counts for the
  * very offer that it names, of this stream, so that one that comes late or twice means nothing.

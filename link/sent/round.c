@@ -1,4 +1,4 @@
-/* What is offered of a stretch of a copy, and what is dropped of it. */
+/* Which digests a stretch of a copy is offered by, and which of its keys need not be sent. */
 #include "link/sent/round.h"
 
 #include "base/heap.h"

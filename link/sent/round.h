@@ -1,4 +1,4 @@
-/* round.h - a stretch of a copy of which the other site is asked first what it has of it. Pure.
+/* round.h - a stretch of a copy: the other site is asked first which keys of it are there. Pure.
  *
  *   GATHERS --round_close()--> OFFERED --round_take()--> OFFERED, finer --> LEFT --> round_clear()
  *

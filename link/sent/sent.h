@@ -132,7 +132,7 @@ struct outmark {
     size_t ends_capacity;
 };
 
-/* What of a copy is offered before it is sent: offer.c. */
+/* Stretches of a copy that are offered before they are sent: offer.c. */
 struct offers {
     bool answered;        /* by whoever has opened the stream */
     bool sized;           /* by the first keys of the slot group under way ... */
@@ -156,7 +156,7 @@ struct fill {
     bool asking;
     bool begun;     /* a range was told */
     uint32_t group; /* under way, or the last one */
-    bool told;      /* all of it is; what is offered of it is awaited */
+    bool told;      /* all of it is; answers to offers are awaited */
     uint64_t from;  /* where the next range begins */
     uint64_t epoch; /* of the first one */
     uint64_t again_us;

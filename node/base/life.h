@@ -1,4 +1,4 @@
-/* life.h - who a node is in this life of its data, and what of its start is settled.
+/* life.h - who a node is in this life of its data, and how far its start has come.
  *
  * The node writes it; its rooms read it.
  *

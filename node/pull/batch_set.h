@@ -67,8 +67,8 @@ void batch_set_add(struct batch_set *self, const struct batch_series_key *key, u
 
 bool batch_set_has(struct batch_set *self, const struct batch_series_key *key, uint64_t number);
 
-/* What of [first, last] is not in the set, ascending: BATCH_SET_RANGES + 1 ranges at most. Returns
- * how many `out` got; it has room for all. */
+/* The numbers of [first, last] that are not in the set, ascending: BATCH_SET_RANGES + 1 ranges at
+ * most. Returns how many `out` got; it has room for all. */
 size_t batch_set_lacking(struct batch_set *self, const struct batch_series_key *key, uint64_t first,
                          uint64_t last, struct number_range *out, size_t room);
 

@@ -1,5 +1,5 @@
 /* pull.h - taking over what one other node (the source) has of one slot group: a state machine
- * that says what to ask next, judges the answer, and knows what of it is safe.
+ * that says what to ask next, judges the answer, and knows which part of it is safe to count on.
  *
  *   SYNC    RUNS -> LOG -> SETTLE -> COMPLETE        to complete a replica that joins
  *   DELTA   FOLLOW <-> FETCH, and when the source's log is not kept far enough back:
@@ -133,7 +133,8 @@ void pull_asked(struct pull *self);
  * replica does not count), STATUS_MALFORMED (its numbers make no sense). */
 MUST_USE enum status pull_judge(const struct pull *self, const struct pull_reply *reply);
 
-/* Of a judged HEADERS reply: remember what of it `have` lacks. STATUS_NOMEM: nothing changed. */
+/* From a judged HEADERS reply: remember those batches that `have` lacks. STATUS_NOMEM: nothing
+ * changed. */
 MUST_USE enum status pull_take_headers(struct pull *self, uint64_t now_us,
                                        const struct pull_reply *reply, struct batch_set *have);
 

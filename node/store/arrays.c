@@ -1,4 +1,4 @@
-/* Sets of filters without key log: what of the log each still needs, and which snapshot counts. */
+/* Sets of filters without key log: from where on each needs the log, and which snapshot counts. */
 #include "base/heap.h"
 #include "node/store/private.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* In no run; what of it is in a snapshot, the log says elsewhere. */
+/* Bits were added at that offset: no run has them, and other records say which snapshot does. */
 static enum status note_array(struct storage_recovery *self, const struct storage_set *set,
                               uint64_t offset)
 {

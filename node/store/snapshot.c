@@ -209,7 +209,7 @@ static bool publish(struct storage *storage, uint64_t now_us)
 
 /* ---- which one ---- */
 
-/* What of the log is kept for a set's sake; it may be as much as what a snapshot writes. */
+/* How much of the log is kept for a set's sake; it may be as much as what a snapshot writes. */
 static bool is_due(const struct storage *storage, const struct storage_array *array,
                    struct storage_image *image)
 {

@@ -232,7 +232,7 @@ struct storage_load {
     bool end;       /* nothing is left */
 };
 
-/* What of the log is needed of a set, and its snapshot's number (0: none). False: the log has
+/* Which part of the log a set needs, and its snapshot's number (0: none). False: the log has
  * nothing of it. */
 bool storage_array(const struct storage *self, const struct storage_set *set,
                    struct record_snapshot *out);

@@ -87,8 +87,8 @@ static void note_age(struct exchange *self, uint64_t now_us)
     log_age_note(&self->age, now_us, storage_end(self->storage), self->config.gossip_delay_us);
 }
 
-/* ---- which filters are looked at: those whose time has come, and of those that wait for what has
- * come as many as can make use of it. All others cost nothing. ---- */
+/* ---- which filters are looked at: those whose time has come, and when something has come, as many
+ * of the filters that wait for it as can make use of it. All others cost nothing. ---- */
 
 /* One look: when the next is due, and what else it waits for. */
 static void look_at(struct exchange *self, uint64_t now_us, size_t at)

@@ -163,7 +163,7 @@ static void append_new(struct looks *self, const struct document_cache *document
     }
 }
 
-/* Some have come or gone in between: what is known of those that stay is kept. */
+/* Some have come or gone in between: what is known about the others is kept. */
 static enum status merge(struct looks *self, const struct document_cache *documents)
 {
     struct looks merged = {0};

@@ -39,7 +39,7 @@ struct look {
 };
 
 struct look_queue {
-    uint64_t *ids; /* a ring; of those that have gone some may still be in it */
+    uint64_t *ids; /* a ring; filters that have gone may still be in it */
     size_t first;
     size_t count;
     size_t room;

@@ -554,8 +554,8 @@ void node_repair_on_reply(struct exchange *self, uint64_t now_us, const struct p
     }
     if (status == STATUS_OK && reply->kind == PULL_RANGES) {
         repair_question(&repair->machine, &question);
-        /* The answer's fingerprints go with its frame; what of them lacks here stays with the view.
-         */
+        /* The answer's fingerprints go with its frame; those that are missing here stay with the
+         * view. */
         status = storage_view_subtract(repair->view, question.prefix_bits, question.prefixes,
                                        question.nprefixes, reply->fingerprints, reply->count);
         if (status == STATUS_OK) {

@@ -1,5 +1,5 @@
-/* tail_taken.h - how far other sites have this node's log, as links tell: what of it is to be kept
- * for them.
+/* tail_taken.h - how far other sites have read this node's log, as links tell. What they have not
+ * read is kept for them.
  *
  * Kept in memory only. After a start nothing is known until a link tells, and nothing is kept for
  * sites beyond what is kept anyway.

@@ -89,7 +89,7 @@ struct disk *memory_disk_seam(struct memory_disk *self);
 
 /* ---- what happens to it ---- */
 
-/* Power fails: `random` draws what of the unsynced survives. No file is open any more. */
+/* Power fails: `random` draws which unsynced parts survive. No file is open any more. */
 void memory_disk_crash(struct memory_disk *self, uint64_t *random);
 
 /* kill -9: files are closed, all that was written stays, synced or not; no fault is left. */

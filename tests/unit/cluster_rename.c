@@ -1,4 +1,5 @@
-/* Other names for filters: what of it changes a document, and whose a name is that several have. */
+/* Other names for filters: which renames change a document, and whose a name is that several have.
+ */
 #include "map/document_cache.h"
 #include "map/rename.h"
 #include "tests/support/sample_cluster.h"

@@ -251,7 +251,7 @@ Test(link_ends, nothing_is_confirmed_before_nodes_there_have_said_what_it_takes)
 
 /* ---- when they are of no use ---- */
 
-/* What of it has come may be lost; the mark is of the stream that follows. */
+/* What has come may be lost; the mark is of the stream that follows. */
 Test(link_ends, with_their_stream_they_end_and_a_mark_is_begun)
 {
     uint64_t keys[KEYS];

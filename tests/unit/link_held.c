@@ -1,4 +1,4 @@
-/* What of a copy is not sent, as the other site has it: two sites of real nodes with their links,
+/* Keys of a copy that the other site has are not sent: two sites of real nodes with their links,
  * and a network that loses, repeats and forges what they offer and answer. Whatever it does, all
  * that is at one site gets to the other. */
 #include "link/private.h"

@@ -1,5 +1,5 @@
-/* What of the log is kept for other sites: what the slowest has not taken, up to site_retain; and
- * from a place that is not kept nobody goes on. */
+/* How much of the log is kept for other sites: what the slowest has not taken, up to site_retain;
+ * and from a place that is not kept nobody goes on. */
 #include "base/heap.h"
 #include "map/site_tail.h"
 #include "node/private.h"

@@ -1,4 +1,4 @@
-/* What of a document that bears the right MAC is refused all the same? */
+/* Which documents are refused although they bear the right MAC? */
 #include "proto/codec.h"
 #include "proto/intake.h"
 #include "proto/orbloom.pb-c.h"

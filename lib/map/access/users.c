@@ -293,7 +293,7 @@ static bool keys_alike(const struct user_list *self, const void **room)
     return alike(room, count, by_key);
 }
 
-/* What of one user can't be of another; `room` for all of them, and for all of their keys. */
+/* No two users have the same of these; `room` for all of them, and for all of their keys. */
 static const char *rule_one_user(const struct user_list *self, const void **room)
 {
     if (ids_alike(self, room)) {
