@@ -145,7 +145,8 @@ static bool enough_hold(const struct coordinator *self, const struct filter_docu
     return true;
 }
 
-/* One swap of the store, while it is put together. */
+/* One swap of the store, while it is put together. Filters of which another coordinator has removed
+ * all have no key in it, and count all the same. */
 struct removal {
     struct store_swap swaps[STORE_MAX_KEYS];
     char keys[STORE_MAX_KEYS][STORE_KEY_BYTES];
@@ -154,6 +155,11 @@ struct removal {
     uint64_t ids[STORE_MAX_KEYS]; /* filters that are out of the store with it */
     size_t nids;
 };
+
+static bool has_room(const struct removal *removal)
+{
+    return removal->nkeys + KEYS_OF_FILTER <= STORE_MAX_KEYS && removal->nids < STORE_MAX_KEYS;
+}
 
 static bool has_key(const struct removal *removal, const char *key)
 {
@@ -169,6 +175,7 @@ static void add_key(struct removal *removal, const char *key, uint64_t version)
 {
     size_t at = removal->nkeys++;
 
+    assert(at < STORE_MAX_KEYS && version != 0);
     (void)snprintf(removal->keys[at], STORE_KEY_BYTES, "%s", key);
     removal->swaps[at] = (struct store_swap){
         .key = removal->keys[at], .expected = version, .remove = true};
@@ -211,8 +218,10 @@ static enum status remove_name(struct coordinator *self, struct removal *removal
 static enum status remove_filter(struct coordinator *self, struct removal *removal,
                                  const struct filter_document *document)
 {
-    enum status status = remove_key(self, removal, "filter", document->id);
+    enum status status;
 
+    assert(has_room(removal));
+    status = remove_key(self, removal, "filter", document->id);
     status = status == STATUS_OK ? remove_key(self, removal, "secret", document->id) : status;
     status = status == STATUS_OK ? remove_name(self, removal, document->content.name, document->id)
                                  : status;
@@ -314,7 +323,7 @@ static bool remove_some(struct coordinator *self)
             continue;
         }
         status = remove_filter(self, &removal, &entry->document);
-        more = removal.nkeys + KEYS_OF_FILTER > STORE_MAX_KEYS;
+        more = !has_room(&removal);
     }
     if (status == STATUS_OK && removal.nids > 0) {
         status = end_removal(self, &removal);

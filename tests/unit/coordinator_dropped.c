@@ -10,7 +10,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { FIRST = 1, SECOND_US = 1000000, REVISION = 1 };
+enum { FIRST = 1, SECOND_US = 1000000, REVISION = 1, MANY = STORE_MAX_KEYS + 6 };
 
 static struct memory_store store;
 static struct coordinator_stage stage;
@@ -55,18 +55,23 @@ static void drop_it(void)
 
 /* The node tells which revision of the record it holds, of which only its coordinator knows more.
  */
-static void hold(uint32_t n, uint64_t revision)
+static void hold_at(struct coordinator_stage *at, uint32_t n, uint64_t revision)
 {
     const struct held_document held = {
         .filter_id = DROPPED_RECORD_ID,
         .revision = revision,
-        .hash = stage.coordinator->documents.dropped_hash,
+        .hash = at->coordinator->documents.dropped_hash,
     };
     struct sync_request request = coordinator_stage_node(n);
 
     request.held = &held;
     request.nheld = request.held_count = revision > 0;
-    cr_assert_eq(coordinator_stage_sync(&stage, n, &request).status, STATUS_OK);
+    cr_assert_eq(coordinator_stage_sync(at, n, &request).status, STATUS_OK);
+}
+
+static void hold(uint32_t n, uint64_t revision)
+{
+    hold_at(&stage, n, revision);
 }
 
 static void record_first(void)
@@ -202,6 +207,43 @@ Test(coordinator_dropped, another_coordinator_goes_on_where_this_one_ended)
     hold(3, REVISION);
     coordinator_stage_pass(&stage, SECOND_US);
     cr_assert_not(stored("filter/1"));
+    close_stage();
+}
+
+static void make_and_drop(uint64_t id)
+{
+    const struct admin_request create = coordinator_stage_create();
+
+    coordinator_stage_command(&stage, 1, &create);
+    coordinator_stage_report(&stage, 3, id, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    stage.nfences = 0;
+    drop_it();
+}
+
+/* It has nothing left to remove of more filters than one swap could have keys of. */
+Test(coordinator_dropped, another_coordinator_that_was_first_may_have_removed_any_number)
+{
+    struct coordinator_stage other;
+
+    open_stage();
+    for (uint64_t id = FIRST; id <= MANY; id++) {
+        make_and_drop(id);
+    }
+    coordinator_stage_pass(&stage, 2 * SECOND_US);
+    coordinator_stage_init(&other, &store.store);
+    coordinator_stage_report(&other, 3, 0, 0, REPLICA_NONE);
+    cr_assert_eq(other.coordinator->documents.ngone, MANY);
+    hold(1, REVISION);
+    hold(2, REVISION);
+    coordinator_stage_pass(&stage, 10 * SECOND_US);
+    cr_assert_eq(coordinator_stage_counter(&stage, "filters_forgotten_total"), MANY);
+    hold_at(&other, 1, REVISION);
+    hold_at(&other, 2, REVISION);
+    coordinator_stage_pass(&other, 10 * SECOND_US);
+    cr_assert_eq(other.coordinator->documents.ngone, 0);
+    cr_assert_eq(coordinator_stage_counter(&other, "filters_forgotten_total"), 0);
+    coordinator_stage_fini(&other);
     close_stage();
 }
 
