@@ -70,6 +70,7 @@ static void wait(struct coordinator *self, uint64_t now_us, struct waiter *waite
     const char *late = laggard(self, &entry->document);
     char message[COORDINATOR_MESSAGE_BYTES];
 
+    assert(waiter->kind == WAITER_CREATE);
     if (late == NULL) {
         waiters_finish(self, waiter, STATUS_OK, "");
     } else if (now_us >= waiter->deadline_us) {

@@ -54,6 +54,7 @@ static void look(struct coordinator *self, uint64_t now_us, struct document_entr
 {
     struct fencing *fencing = fences_open(self, &entry->document);
 
+    assert(concerns(entry));
     if (fencing == NULL) {
         return; /* Out of memory: tried again at the next event. */
     }
@@ -95,6 +96,7 @@ static void wait(struct coordinator *self, uint64_t now_us, struct waiter *waite
 {
     const struct document_entry *entry = waiters_entry(self, waiter);
 
+    assert(waiter->kind == WAITER_DROP);
     if (entry->document.content.state == FILTER_DROPPED) {
         waiters_finish(self, waiter, STATUS_OK, "");
     } else if (now_us >= waiter->deadline_us) {

@@ -270,6 +270,7 @@ void expansion_wait(struct coordinator *self, uint64_t now_us, struct waiter *wa
     bool late = now_us >= waiter->deadline_us;
     enum status status;
 
+    assert(waiter->kind == WAITER_EXPAND && waiter->inquiry != NULL);
     if (!waiter->inquiry->news && !late) {
         inquiry_ask(self, now_us, waiter->inquiry, &asked.entry->document);
         return;

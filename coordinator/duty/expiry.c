@@ -98,6 +98,7 @@ static void look(struct coordinator *self, uint64_t now_us, struct document_entr
     uint64_t left_us;
     uint64_t wait_us;
 
+    assert(concerns(entry));
     if (expiring == NULL) {
         return; /* Out of memory: tried again at the next event. */
     }

@@ -193,6 +193,7 @@ static void look(struct coordinator *self, uint64_t now_us, struct document_entr
     uint64_t timeout_us = self->config.load_timeout_us;
     uint64_t next_us = timeout_us > 0 ? now_us + timeout_us : ACTOR_NEVER;
 
+    assert(concerns(entry));
     if (loading == NULL) {
         return; /* Out of memory: tried again at the next event. */
     }

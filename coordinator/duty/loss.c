@@ -288,6 +288,7 @@ static enum status write(struct coordinator *self, uint64_t now_us,
     uint64_t epoch = entry->document.epoch + 1;
     enum status status;
 
+    assert(acceptance->ngroups > 0); /* A loss of nothing would still say "accepted". */
     tell(self, &entry->document, acceptance);
     if (acceptance->request->dry_run) {
         return STATUS_OK;

@@ -519,6 +519,7 @@ static bool check_waiter(struct coordinator *self, uint64_t now_us, struct waite
 
 static void wait(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
+    assert(waiter->kind == WAITER_REBUILD);
     if (check_waiter(self, now_us, waiter)) {
         (void)check_waiter(self, now_us, waiter);
     }

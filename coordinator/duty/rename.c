@@ -61,6 +61,7 @@ static void look(struct coordinator *self, uint64_t now_us, struct document_entr
                                    quorum_fences(&entry->document.content.rule)) ==
                       entry->document.content.ngroups;
 
+    assert(concerns(entry));
     if (fencing == NULL) {
         return; /* Out of memory: tried again at the next event. */
     }
@@ -77,6 +78,7 @@ static void wait(struct coordinator *self, uint64_t now_us, struct waiter *waite
 {
     const struct document_entry *entry = waiters_entry(self, waiter);
 
+    assert(waiter->kind == WAITER_RENAME);
     if (entry->document.content.state != FILTER_ACTIVE) {
         waiters_finish(self, waiter, STATUS_DROPPED, "the filter was dropped meanwhile");
     } else if (!rename_is_open(&entry->document)) {

@@ -190,6 +190,7 @@ static void look(struct coordinator *self, uint64_t now_us, struct document_entr
     const struct filter_document *document = &entry->document;
     struct in_sites *note = notes_open(&self->notes, NOTE_SITES, document->id);
 
+    assert(concerns(entry));
     if (note == NULL) {
         return; /* Out of memory: tried again at the next event. */
     }

@@ -10,6 +10,7 @@
 #include "map/acks.h"
 #include "proto/admin_message.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -183,6 +184,7 @@ static enum status begin_set(struct coordinator *self, struct command *command)
 {
     struct site_set *next = &command->next;
 
+    assert(next->count == 0);
     if (newcomers_has(self, &command->entry->document.content.uid)) {
         return coordinator_refuse(
             command->message, STATUS_CONFLICT,

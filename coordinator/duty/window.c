@@ -95,8 +95,10 @@ static void edit(struct filter_document *document, const void *context)
 static void rotate(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
                    struct rotating *rotating)
 {
-    enum status status = records_edit_filter(self, now_us, entry, edit, NULL);
+    enum status status;
 
+    assert(rotating->fenced); /* Else nodes may not have begun to count for the present slice. */
+    status = records_edit_filter(self, now_us, entry, edit, NULL);
     if (status == STATUS_OK) {
         coordinator_count(self, COORDINATOR_rotations_written_total);
         log_line(LOG_INFO, "filter %s: slice %" PRIu64 " begins (epoch %" PRIu64 ")",
@@ -118,6 +120,7 @@ static void look(struct coordinator *self, uint64_t now_us, struct document_entr
     struct rotating *rotating = open(self, document);
     uint64_t left_us;
 
+    assert(concerns(entry));
     if (rotating == NULL || rounds_is_moving(document)) {
         return; /* Evidence for replacing replicas is of the present epoch. */
     }

@@ -5,6 +5,7 @@
 #include "base/mutant.h"
 #include "coordinator/plan/change.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool is_alive(const struct loss_view *view, const struct node_record *record)
@@ -91,6 +92,7 @@ void loss_judge(const struct filter_document *document, const struct loss_view *
     bool copies = !is_moved(group, rule->replicas); /* Once reads have moved nothing is copied. */
     struct tally tally = {0};
 
+    assert(number < document->content.ngroups);
     *out = (struct loss_answer){0};
     look(view, group, rule->replicas, &tally, out);
     out->loses = tally.hold < sources;
@@ -109,6 +111,8 @@ void loss_give_up(struct filter_document *document, uint32_t number, uint8_t gon
     struct slot_group *group = &document->content.groups[number];
     uint32_t count = 0;
 
+    assert(number < document->content.ngroups);
+    assert(gone != 0 && gone >> document->content.rule.replicas == 0);
     memset(group->lost, 0, sizeof group->lost);
     for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         if ((gone >> i & 1) != 0) {

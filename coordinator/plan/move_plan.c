@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "map/history/window.h"
 
+#include <assert.h>
 #include <string.h>
 
 void move_plan_fini(struct move_plan *self)
@@ -280,6 +281,7 @@ static void plan_slot(struct planning *self, uint32_t group, uint32_t slot, uint
     struct move_node *node;
     struct cost cost = {0};
 
+    assert(leaves(self, leaver)); /* So it is one of the nodes. */
     if (self->document->durability == DURABILITY_MEMORY) {
         note_lack(self, MOVE_LACK_LOG, group, leaver);
         return;
@@ -320,6 +322,7 @@ static void plan_group(struct planning *self, uint32_t group)
         }
         any |= targets->nodes[i] != 0;
     }
+    assert(self->budget > 0 || moves || !any);
     self->budget -= any && !moves ? 1 : 0;
 }
 

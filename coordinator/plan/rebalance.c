@@ -2,6 +2,7 @@
  * further move that gains most. */
 #include "coordinator/plan/rebalance.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Differences below this share are noise. */
@@ -178,6 +179,7 @@ bool rebalance_next(const struct filter_document *const *documents, size_t ndocu
 {
     struct search self = {.nodes = nodes, .nnodes = nnodes, .done = done, .ndone = ndone};
 
+    assert(nnodes <= DOCUMENT_MAX_NODES);
     for (size_t i = 0; i < ndocuments; i++) {
         look_ahead(&self, documents[i]);
     }
@@ -187,5 +189,6 @@ bool rebalance_next(const struct filter_document *const *documents, size_t ndocu
             try_document(&self, documents[i], out);
         }
     }
+    assert(self.best <= 0 || out->to != out->from); /* Where it is, it gains nothing. */
     return self.best > 0;
 }

@@ -7,6 +7,7 @@
 #include "map/history/keyset.h"
 #include "map/reader.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- filters ---- */
@@ -89,8 +90,10 @@ struct restore_decision restore_decide(const struct restore_filter *filter,
                                        const struct member *asked, size_t nasked)
 {
     struct restore_decision decision = {.newest = newest_of(filter)};
-    const struct filter_document *document = &decision.newest->document;
+    const struct filter_document *document;
 
+    assert(decision.newest != NULL); /* Nodes hold it, or the store has it. */
+    document = &decision.newest->document;
     decision.state = document->content.state;
     if (decision.state == FILTER_DROPPED && !is_ambiguous(filter)) {
         decision.action = decision.newest == filter->stored ? RESTORE_KEEP : RESTORE_COPY;
@@ -113,6 +116,7 @@ struct restore_decision restore_decide(const struct restore_filter *filter,
 
 void restore_renew(struct filter_document *document, const struct restore_decision *decision)
 {
+    assert(decision->action == RESTORE_RENEW);
     document->content.state = decision->state;
     document->revision = decision->revision - 1;
     document->epoch = decision->epoch - 1;

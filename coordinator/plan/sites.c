@@ -491,6 +491,7 @@ static void gone(const struct sites_view *view, const struct site_entry *leaving
     struct others others = {.view = view};
     const struct site_entry *other;
 
+    assert(leaving->state == SITE_LEAVING);
     out->step = SITES_GONE;
     out->leaver = leaving->id;
     out->next.entries[leaving - view->document->entries].state = SITE_GONE;

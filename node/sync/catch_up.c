@@ -12,6 +12,7 @@
 #include "base/mutant.h"
 #include "node/sync/exchange.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 void node_set_doubted(struct hosted_filter *hosted, bool doubted)
@@ -78,6 +79,7 @@ static void settle(struct exchange *self, struct document_entry *entry)
 {
     struct hosted_filter *hosted = entry->attachment;
 
+    assert(hosted->doubted);
     node_set_doubted(hosted, false);
     hosted->caught_up = storage_end(self->storage);
     self->changes++;

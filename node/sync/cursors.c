@@ -4,6 +4,8 @@
 
 #include "base/heap.h"
 
+#include <assert.h>
+
 enum { FIRST_CAPACITY = 16 };
 
 void node_cursors_fini(struct node_cursors *self)
@@ -41,6 +43,7 @@ static uint32_t *way_to(struct node_cursors *self, uint32_t at)
     uint32_t *way = chain_of(self, self->items[at].cursor.filter_id);
 
     while (*way != at) {
+        assert(*way != NODE_CURSORS_NONE); /* Each item is in the chain of its filter. */
         way = &self->items[*way].next;
     }
     return way;
@@ -51,6 +54,7 @@ static void remove_item(struct node_cursors *self, uint32_t at)
 {
     uint32_t last = (uint32_t)--self->count;
 
+    assert(at <= last);
     *way_to(self, at) = self->items[at].next;
     if (at != last) {
         *way_to(self, last) = at;
@@ -145,6 +149,7 @@ static enum status store(struct node_cursors *self, const struct record_cursor *
     if (self->count == self->capacity && grow(self) != STATUS_OK) {
         return STATUS_NOMEM;
     }
+    assert(self->count < self->capacity && self->nchains == self->capacity);
     self->items[self->count].cursor = *cursor;
     link_item(self, (uint32_t)self->count++);
     return STATUS_OK;

@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { FIRST_ROOM = 64, PEER_QUEUES = LOOK_NWAITS - LOOK_WAITS_PEER };
@@ -209,6 +210,7 @@ enum status looks_follow(struct looks *self, const struct document_cache *docume
         }
     }
     if (status == STATUS_OK) {
+        assert(self->count == documents->count);
         self->inserted = documents->inserted;
         self->removed = documents->removed;
     }
@@ -228,6 +230,7 @@ void looks_now(struct looks *self, uint64_t filter_id)
 
 void looks_by(struct looks *self, size_t at, uint64_t due_us)
 {
+    assert(at < self->count);
     if (due_us < self->items[at].due_us) {
         set(self, at, due_us);
     }

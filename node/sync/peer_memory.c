@@ -2,12 +2,14 @@
 #include "node/sync/exchange.h"
 #include "proto/boot_seal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 void node_remember(struct exchange *self, const struct pull_reply *reply)
 {
     uint64_t floor = node_cursors_highest(&self->cursors, &reply->source);
 
+    assert(reply->status == STATUS_OK); /* A refusal tells nothing of a log. */
     if (boot_memory_note(&self->memory, &reply->source, reply->boot, reply->durable, floor) !=
         STATUS_OK) {
         log_line(LOG_WARN, "out of memory: this node does not remember how far node %u was",
@@ -65,6 +67,7 @@ static bool confirm(struct exchange *self, const struct node_record *record,
     struct boot_entry entry;
     struct record_peer peer;
 
+    assert(record != NULL && record->incarnation == question->incarnation);
     if (!boot_memory_confirms(&self->memory, record, question, &entry)) {
         return true;
     }

@@ -8,6 +8,7 @@
 #include "node/sync/exchange.h"
 #include "proto/boot_seal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -147,6 +148,7 @@ static uint64_t ask_all(struct exchange *self, uint64_t now_us)
     bool confirm = wants_confirmation(self, now_us);
     uint64_t next_us = ACTOR_NEVER;
 
+    assert(has_past(self)); /* There is a boot before this one to be remembered. */
     for (uint32_t i = 0; i < self->nmeetings; i++) {
         struct meeting *meeting = &self->meetings[i];
         bool done = confirm ? meeting->confirmed : meeting->fits;

@@ -3,6 +3,7 @@
 #include "base/mutant.h"
 #include "node/sync/exchange.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -103,6 +104,7 @@ static double best_of(double progress[QUORUM_MAX_REPLICAS], uint32_t needed)
 {
     double sum = 0;
 
+    assert(needed > 0 && needed <= QUORUM_MAX_REPLICAS);
     for (uint32_t n = 0; n < needed; n++) {
         uint32_t best = 0;
 
@@ -126,6 +128,7 @@ static uint32_t judge_group(struct exchange *self, struct hosted_filter *hosted,
     uint32_t used = gather(items, hosted->pulls->count - at, progress, complete);
     uint32_t sources = 0;
 
+    assert(at + used <= hosted->pulls->count && used > 0);
     if (items[0].pull.purpose == PULL_SYNC) {
         for (uint32_t i = 0; i < QUORUM_MAX_REPLICAS; i++) {
             sources += complete[i];
@@ -319,6 +322,7 @@ static bool has_turn(const struct filter_pulls *pulls, uint32_t index)
     bool failing[QUORUM_MAX_REPLICAS] = {false};
     uint32_t healthy = 0;
 
+    assert(index < pulls->count && item->rank < QUORUM_MAX_REPLICAS);
     if (item->pull.purpose != PULL_SYNC) {
         return item->pull.phase != PULL_PHASE_FETCH || !others_fetch(pulls, index);
     }

@@ -9,6 +9,8 @@
 #include "base/mutant.h"
 #include "node/sync/exchange.h"
 
+#include <assert.h>
+
 enum {
     ANSWER_BYTES = PULL_MAX_FILTERS * 8 + 1024,
     USED_US = 120000000, /* beyond the longest time between two looks at all */
@@ -85,6 +87,7 @@ void node_watch_begin(struct exchange *self, uint64_t now_us, const struct pull_
 
 static void put_off(struct exchange *self, uint64_t now_us, struct peer_watch *watch)
 {
+    assert(watch->failures <= RETRY_DOUBLINGS);
     watch->due_us = now_us + (self->config.gossip_delay_us << watch->failures);
     watch->failures += watch->failures < RETRY_DOUBLINGS;
 }
@@ -105,6 +108,7 @@ static void ask(struct exchange *self, uint64_t now_us, struct node_peer *peer)
     enum status status;
     size_t sent = 0;
 
+    assert(watch->serial != 0);
     frame.body.pull_request = (struct pull_request){
         .kind = PULL_FILTERS,
         .source = {.node = peer->node, .incarnation = watch->incarnation},
@@ -243,6 +247,7 @@ void node_watch_on_reply(struct exchange *self, uint64_t now_us, const struct pe
         end(self, now_us, peer);
         return;
     }
+    assert(reply->next >= watch->position); /* What was told before is not asked for again. */
     node_remember(self, reply);
     if (MUTANT(WATCH_FIRST)) {
         watch->position = reply->next;
