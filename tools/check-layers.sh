@@ -6,6 +6,8 @@
 #   cli uses client; tests may use anything; bench may use the libraries, proto, client and cli
 #   of the map: document.h <- access and history, which do not know of each other
 #   of the node: base <- store <- array <- sync      base <- pull <- array      tail <- sync      all of them <- node itself
+#   of the coordinator: plan and store know nothing of it; duty uses the other rooms but view, and nobody uses duty
+#   of the link: sent and received meet in link/private.h alone      of the cli: users <- show <- commands
 #
 # A daemon's and the client's cores (all but main.c, shell_* and coordinator/store/{sqlite,etcd}) do not
 # use runtime. Some system headers belong to one place; the table is below.
@@ -42,10 +44,15 @@ function allow(layer, others, i, n, names) {
         allowed[layer, names[i]] = 1
     }
 }
-function room(name, others, i, n, names) {
+# A folder of a layer, and the folders of it that this one may include; "house": what is in none.
+function room(name, others, i, n, names, layer_) {
+    layer_ = name
+    sub(/\/.*/, "", layer_)
+    has_rooms[layer_] = 1
     n = split(others, names, " ")
+    open_to[name, name] = 1
     for (i = 1; i <= n; i++) {
-        open_to[name, names[i]] = 1
+        open_to[name, names[i] == "house" ? layer_ : layer_ "/" names[i]] = 1
     }
 }
 BEGIN {
@@ -67,17 +74,40 @@ BEGIN {
     allow("bench", libraries " client cli bench")
 
     # The rooms of the node, none of which knows of the house around it.
-    room("base", "base")
-    room("store", "base store")
-    room("pull", "base pull")
-    room("array", "base store pull array")
-    room("tail", "tail")
-    room("sync", "base store pull array tail sync")
+    room("node/base", "")
+    room("node/store", "base")
+    room("node/pull", "base")
+    room("node/array", "base store pull")
+    room("node/tail", "")
+    room("node/sync", "base store pull array tail")
 
-    # ... and those of the map, which are about its documents.
-    room("access", "access")
-    room("history", "history")
+    # ... those of the map, which are about its documents.
+    room("map/access", "")
+    room("map/history", "")
     open_header["map"] = "map/document.h"
+
+    # ... and those of coordinators: decisions and stores are for themselves, the others work on
+    # what the house keeps.
+    room("coordinator/plan", "")
+    room("coordinator/store", "")
+    room("coordinator/users", "house")
+    room("coordinator/restore", "house plan")
+    room("coordinator/ask", "house nodes")
+    room("coordinator/nodes", "house ask plan")
+    room("coordinator/make", "house nodes plan users")
+    room("coordinator/site", "house make plan")
+    room("coordinator/view", "house nodes site users")
+    room("coordinator/duty", "house ask make nodes plan restore site users")
+
+    # Both halves of a link know of each other by what the house promises.
+    room("link/sent", "house")
+    room("link/received", "house")
+
+    room("cli/users", "house")
+    room("cli/show", "house users")
+    room("cli/commands", "house show users")
+    room("cli/bench", "house")
+    room("cli/playground", "house")
 
     # A system header and the files that may include it, as patterns of paths.
     owner["zmq"] = "^lib/runtime/"
@@ -119,20 +149,19 @@ function library_of(header) {
     return header
 }
 
-# "node/sync/serve.c" is of the room sync, "lib/map/access/seal.h" and "map/access/seal.h" are of
-# access, "node/node.c" of none.
+# "node/sync/serve.c" is of the room node/sync, "lib/map/access/seal.h" and "map/access/seal.h" are
+# of map/access, and "node/node.c" of the house, node.
 function room_of(path, parts) {
     sub(/^lib\//, "", path)
-    return path ~ /^(node|map)\// && split(path, parts, "/") > 2 ? parts[2] : ""
+    return split(path, parts, "/") > 2 ? parts[1] "/" parts[2] : parts[1]
 }
 
-# No room knows of the house around it, but for what is open to all.
-function check_rooms(header, from, to) {
+# A room includes what it is open to, and of its house what is open to all.
+function check_rooms(header, from) {
     from = room_of(file)
-    to = room_of(header)
-    if (from != "" && layer_of(header) == layer && header != open_header[layer] &&
-        !((from, to) in open_to)) {
-        complain(layer "/" from " must not include \"" header "\"")
+    if (layer in has_rooms && from != layer && layer_of(header) == layer && header != open_header[layer] &&
+        !((from, room_of(header)) in open_to)) {
+        complain(from " must not include \"" header "\"")
     }
 }
 

@@ -5,7 +5,7 @@
 #include "base/heap.h"
 #include "base/number.h"
 #include "cli/cmd.h"
-#include "cli/commands/plan_answer.h"
+#include "cli/show/plan_answer.h"
 #include "cli/show/plan_table.h"
 #include "map/quorum.h"
 

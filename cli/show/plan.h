@@ -5,7 +5,7 @@
 #ifndef ORBLOOM_CLI_SHOW_PLAN_H
 #define ORBLOOM_CLI_SHOW_PLAN_H
 
-#include "cli/commands/plan_answer.h"
+#include "cli/show/plan_answer.h"
 
 #include <stdio.h>
 

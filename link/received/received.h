@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/number_table.h"
 #include "link/link.h"
-#include "link/sent/pace.h"
+#include "link/pace.h"
 #include "map/document.h"
 #include "proto/codec.h"
 #include "site/batch.h"

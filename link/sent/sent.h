@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "base/number_table.h"
 #include "link/link.h"
-#include "link/sent/pace.h"
+#include "link/pace.h"
 #include "link/sent/round.h"
 #include "link/sent/way.h"
 #include "map/document_cache.h"

@@ -1,7 +1,7 @@
 /* The figures of `orbloom plan`: those of the textbook, those of the library's own sizing, and
  * each in its row and column. */
-#include "cli/commands/plan_answer.h"
 #include "cli/show/plan.h"
+#include "cli/show/plan_answer.h"
 #include "cli/show/plan_table.h"
 
 #include <criterion/criterion.h>

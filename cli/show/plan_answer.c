@@ -1,5 +1,5 @@
 /* Runs both sizings for one wish, and shares shards out among nodes as placement would at best. */
-#include "cli/commands/plan_answer.h"
+#include "cli/show/plan_answer.h"
 
 enum { BITS_A_BYTE = 8, LANES = 8 };
 

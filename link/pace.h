@@ -1,6 +1,6 @@
 /* pace.h - how fast batches go by. */
-#ifndef ORBLOOM_LINK_SENT_PACE_H
-#define ORBLOOM_LINK_SENT_PACE_H
+#ifndef ORBLOOM_LINK_PACE_H
+#define ORBLOOM_LINK_PACE_H
 
 #include <stdint.h>
 

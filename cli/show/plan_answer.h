@@ -3,8 +3,8 @@
  * Errors:  STATUS_INVALID where sizing.h says so; *answer is undefined then.
  * Threads: any; no state.
  */
-#ifndef ORBLOOM_CLI_COMMANDS_PLAN_ANSWER_H
-#define ORBLOOM_CLI_COMMANDS_PLAN_ANSWER_H
+#ifndef ORBLOOM_CLI_SHOW_PLAN_ANSWER_H
+#define ORBLOOM_CLI_SHOW_PLAN_ANSWER_H
 
 #include "filter/sizing.h"
 
