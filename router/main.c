@@ -15,28 +15,14 @@ static struct hub_streams *streams;
 static struct tls_source tls;
 static struct audit_file *audit;
 
-/* file_parse_fn */
-static enum status parse_password(void *password, struct span text, char *reason, size_t size)
-{
-    (void)reason;
-    (void)size;
-    return password_read(password, text);
-}
-
 /* Whether there is one, router_options_finish() has seen. */
 static enum status read_password(struct router_settings *settings)
 {
-    static const struct file_secret secret = {
-        .what = "the resp_password_file",
-        .form = "it must hold one line of 1 to 512 bytes",
-        .remedy = "make one with: (umask 077; openssl rand -hex 32 > FILE)",
-    };
-
     if (!settings->resp.guarded) {
         return STATUS_OK;
     }
-    return file_read_secret(&secret, settings->resp_password_file, parse_password,
-                            &settings->resp.password);
+    return file_read_password("the resp_password_file", settings->resp_password_file,
+                              &settings->resp.password);
 }
 
 /* At the start, and once more on each SIGHUP: it may have been moved. */

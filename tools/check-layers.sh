@@ -116,7 +116,7 @@ BEGIN {
     owner["signal"] = "^(lib/runtime/|cli/playground/|cli/commands/interrupt[.]c$)"
     owner["time"] = "^(lib/runtime/|lib/base/log[.]c$|cli/bench/process_usage[.]c$)"
     owner["protobuf-c"] = "^proto/"
-    owner["sodium"] = "^(lib/(filter|map|runtime)|router/resp)/"
+    owner["sodium"] = "^lib/((filter|map|runtime)/|base/password[.]c$)"
     owner["xxhash"] = "^(lib/(filter|map|log|site)|node)/"
     owner["hiredis"] = "^(cli/bench/re(dis|ply)|client/examples/resp_)"
     owner["jansson"] = "^(bench|coordinator/store/etcd)/"

@@ -389,3 +389,22 @@ enum status file_read_secret(const struct file_secret *secret, const char *path,
     }
     return status;
 }
+
+/* file_parse_fn */
+static enum status parse_password(void *password, struct span text, char *reason, size_t size)
+{
+    (void)reason;
+    (void)size;
+    return password_read(password, text);
+}
+
+enum status file_read_password(const char *what, const char *path, struct password *password)
+{
+    const struct file_secret secret = {
+        .what = what,
+        .form = "it must hold one line of 1 to 512 bytes",
+        .remedy = "make one with: (umask 077; openssl rand -hex 32 > FILE)",
+    };
+
+    return file_read_secret(&secret, path, parse_password, password);
+}

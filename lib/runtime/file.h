@@ -7,6 +7,7 @@
 #define ORBLOOM_RUNTIME_FILE_H
 
 #include "base/buffer.h"
+#include "base/password.h"
 #include "base/status.h"
 
 /* Append the whole file to `out`, within its maximum. */
@@ -51,7 +52,12 @@ enum { FILE_REASON_BYTES = 512 };
 MUST_USE enum status file_read_secret(const struct file_secret *secret, const char *path,
                                       file_parse_fn parse, void *context);
 
-/* The same for a library, which logs nothing: what would be logged is in `why`. */
+/* ... a password, in "the resp_password_file". Not OK: `password` is as it was. */
+MUST_USE enum status file_read_password(const char *what, const char *path,
+                                        struct password *password);
+
+/* The same as file_read_secret() for a library, which logs nothing: what would be logged is in
+ * `why`. */
 MUST_USE enum status file_read_secret_quietly(const struct file_secret *secret, const char *path,
                                               file_parse_fn parse, void *context,
                                               char why[FILE_REASON_BYTES]);

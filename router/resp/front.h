@@ -25,8 +25,8 @@
 #include "base/actor.h"
 #include "base/audit_log.h"
 #include "base/counter.h"
+#include "base/password.h"
 #include "map/access/users.h"
-#include "router/resp/password.h"
 #include "router/router.h"
 
 enum { FRONT_HOST_BYTES = 64 };

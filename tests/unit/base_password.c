@@ -1,5 +1,5 @@
 /* The stored form of a password: one line, and nothing else is taken for it. */
-#include "router/resp/password.h"
+#include "base/password.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

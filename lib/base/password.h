@@ -5,8 +5,8 @@
  * Errors:  STATUS_MALFORMED.
  * Threads: any; pure.
  */
-#ifndef ORBLOOM_ROUTER_RESP_PASSWORD_H
-#define ORBLOOM_ROUTER_RESP_PASSWORD_H
+#ifndef ORBLOOM_BASE_PASSWORD_H
+#define ORBLOOM_BASE_PASSWORD_H
 
 #include "base/span.h"
 #include "base/status.h"

@@ -1,5 +1,5 @@
 /* Reads the password from its file, and compares hashes in constant time. */
-#include "router/resp/password.h"
+#include "base/password.h"
 
 #include <assert.h>
 #include <sodium.h>
