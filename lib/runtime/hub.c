@@ -1,7 +1,6 @@
 /* The loop itself: when to serve, when to look for events, when to sleep and until when. */
 #include "runtime/hub.h"
 
-#include "base/heap.h"
 #include "runtime/hub_internal.h"
 
 #include <assert.h>
@@ -215,54 +214,26 @@ void hub_run_once(struct hub *hub, uint64_t timeout_us)
 /* ---- one along with another ---- */
 
 /* Its loop has events: they make its sockets dirty, and waits() sees that. */
-static void on_ride(uv_poll_t *ride, int status, int events)
+static void on_ride(void *context)
 {
-    struct hub *rider = ride->data;
+    struct hub *rider = context;
 
-    (void)status;
-    (void)events;
     (void)uv_run(&rider->loop, UV_RUN_NOWAIT);
-}
-
-static void released(uv_handle_t *ride)
-{
-    heap_free(ride);
-}
-
-static void end_ride(struct hub *hub)
-{
-    hub->rider = NULL;
-    if (hub->ride != NULL) {
-        uv_close((uv_handle_t *)hub->ride, released);
-        hub->ride = NULL;
-    }
 }
 
 enum status hub_ride(struct hub *hub, struct hub *rider)
 {
-    uv_poll_t *ride;
+    enum status status;
 
     if (rider == NULL) {
-        end_ride(hub);
+        hub->rider = NULL;
+        hub_watch_close(&hub->ride);
         return STATUS_OK;
     }
     assert(hub->rider == NULL && rider != hub && rider->rider == NULL && rider->actor.self != NULL);
-    ride = heap_zalloc(1, sizeof *ride);
-    if (ride == NULL) {
-        return STATUS_NOMEM;
-    }
-    if (uv_poll_init(&hub->loop, ride, uv_backend_fd(&rider->loop)) != 0) {
-        heap_free(ride);
-        return STATUS_IO;
-    }
-    ride->data = rider;
-    hub->ride = ride;
-    hub->rider = rider;
-    if (uv_poll_start(ride, UV_READABLE, on_ride) != 0) {
-        end_ride(hub);
-        return STATUS_IO;
-    }
-    return STATUS_OK;
+    status = hub_watch_open(hub, uv_backend_fd(&rider->loop), on_ride, rider, &hub->ride);
+    hub->rider = status == STATUS_OK ? rider : NULL;
+    return status;
 }
 
 void hub_stop(struct hub *hub)
@@ -301,6 +272,18 @@ const struct effects *hub_effects(struct hub *hub)
 const char *hub_endpoint(const struct hub *hub)
 {
     return hub->endpoint;
+}
+
+uint64_t hub_silent_us(const struct hub *hub)
+{
+    uint64_t now_us = hub_now_us();
+
+    return hub->pulse.last_us != 0 && now_us > hub->pulse.last_us ? now_us - hub->pulse.last_us : 0;
+}
+
+uint64_t hub_busy_us(const struct hub *hub, enum job_lane lane)
+{
+    return hub_lanes_busy_us(&hub->lanes, lane, hub_now_us());
 }
 
 uint64_t hub_counter(const struct hub *hub, unsigned counter)

@@ -85,6 +85,11 @@ void hub_set_spin(struct hub *hub, uint64_t spin_us);
 /* What happened so far; HUB_COUNTER_... */
 uint64_t hub_counter(const struct hub *hub, unsigned counter);
 
+/* How long ago the loop began its last turn. For how long that lane has been at one job; 0: it is
+ * at none. */
+uint64_t hub_silent_us(const struct hub *hub);
+uint64_t hub_busy_us(const struct hub *hub, enum job_lane lane);
+
 /* Run until hub_stop(), a signal, or the actor says that it is over. */
 void hub_run(struct hub *hub);
 

@@ -11,9 +11,11 @@
 
 #include "base/log.h"
 #include "base/pulse.h"
+#include "runtime/address.h"
 #include "runtime/hub.h"
 #include "runtime/hub_inbox.h"
 #include "runtime/hub_lanes.h"
+#include "runtime/hub_watch.h"
 
 #include <sys/queue.h>
 #include <uv.h>
@@ -21,7 +23,7 @@
 enum {
     HUB_MAX_LINKS = 2048,
     HUB_MAX_WATCHES = 64,
-    HUB_ENDPOINT_BYTES = 320,
+    HUB_ENDPOINT_BYTES = ADDRESS_BYTES,
     HUB_ADDRESS_BYTES = 64,
     HUB_NSIGNALS = 3,
     HUB_KNOWN_PEERS = 256, /* a power of two */
@@ -125,9 +127,9 @@ struct hub {
     struct effects effects;
     uint64_t counters[HUB_NCOUNTERS];
     struct log_limit dropped_log;
-    uint64_t replied_us; /* the last time; 0: never */
-    struct hub *rider;   /* NULL: none */
-    uv_poll_t *ride;     /* of its loop's descriptor; on the heap, as libuv lets go of it later */
+    uint64_t replied_us;    /* the last time; 0: never */
+    struct hub *rider;      /* NULL: none */
+    struct hub_watch *ride; /* ... of its loop's descriptor */
     char endpoint[HUB_ENDPOINT_BYTES];
 };
 

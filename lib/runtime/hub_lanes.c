@@ -3,6 +3,7 @@
 #include "runtime/hub_lanes.h"
 
 #include "base/log.h"
+#include "runtime/hub.h"
 #include "runtime/hub_thread.h"
 
 #include <assert.h>
@@ -85,7 +86,9 @@ static void *run_lane(void *context)
     struct job *job;
 
     while ((job = await_job(self)) != NULL) {
+        atomic_store_explicit(&self->since_us, hub_now_us(), memory_order_relaxed);
         job->run(job);
+        atomic_store_explicit(&self->since_us, 0, memory_order_relaxed);
         finish(self->lanes, job);
     }
     return NULL;
@@ -134,6 +137,15 @@ void hub_lanes_submit(struct hub_lanes *self, enum job_lane lane, struct job *jo
     queue_push(&chosen->queue, job);
     (void)pthread_mutex_unlock(&chosen->mutex);
     (void)pthread_cond_signal(&chosen->filled); /* The lane need not wait for the mutex then. */
+}
+
+uint64_t hub_lanes_busy_us(const struct hub_lanes *self, enum job_lane lane, uint64_t now_us)
+{
+    uint64_t since_us;
+
+    assert(lane < JOB_NLANES);
+    since_us = atomic_load_explicit(&self->lanes[lane].since_us, memory_order_relaxed);
+    return since_us != 0 && now_us > since_us ? now_us - since_us : 0;
 }
 
 bool hub_lanes_deliver(struct hub_lanes *self, uint64_t now_us)

@@ -34,6 +34,7 @@ struct hub_lane {
     pthread_cond_t filled;
     struct job_queue queue;
     bool stopping;
+    atomic_uint_fast64_t since_us; /* it has been at its job; 0: it waits for one */
 };
 
 struct hub_lanes {
@@ -60,6 +61,9 @@ static inline bool hub_lanes_ready(struct hub_lanes *self)
 {
     return atomic_load_explicit(&self->ready, memory_order_acquire);
 }
+
+/* For how long a lane's thread has been at the job under way; 0: none is. */
+uint64_t hub_lanes_busy_us(const struct hub_lanes *self, enum job_lane lane, uint64_t now_us);
 
 /* Call done() of what has run. True if there was any. */
 bool hub_lanes_deliver(struct hub_lanes *self, uint64_t now_us);

@@ -3,6 +3,7 @@
 #include "runtime/hub_streams.h"
 
 #include "base/heap.h"
+#include "runtime/address.h"
 #include "runtime/hub_streams_internal.h"
 
 #include <assert.h>
@@ -447,46 +448,13 @@ static void accept_again(struct hub_streams *streams)
 
 /* ---- where clients find them ---- */
 
-static bool resolve(const char *endpoint, struct sockaddr_storage *address)
-{
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-    struct addrinfo *found = NULL;
-    char host[HUB_ENDPOINT_BYTES];
-    const char *text = strstr(endpoint, "://") != NULL ? strstr(endpoint, "://") + 3 : endpoint;
-    const char *colon = strrchr(text, ':');
-    size_t size = colon != NULL ? (size_t)(colon - text) : 0;
-
-    if (colon == NULL || size >= sizeof host) {
-        return false;
-    }
-    if (size > 2 && text[0] == '[') { /* [::1] */
-        text++;
-        size -= 2;
-    }
-    memcpy(host, text, size);
-    host[size] = '\0';
-    if (getaddrinfo(strcmp(host, "*") == 0 ? NULL : host,
-                    strcmp(colon, ":*") == 0 ? "0" : colon + 1, &hints, &found) != 0) {
-        return false;
-    }
-    memcpy(address, found->ai_addr, found->ai_addrlen);
-    freeaddrinfo(found);
-    return true;
-}
-
 static void tell_endpoint(const uv_tcp_t *listener, char endpoint[HUB_ENDPOINT_BYTES])
 {
     struct sockaddr_storage address;
-    char host[NI_MAXHOST];
-    char port[NI_MAXSERV];
     int length = sizeof address;
 
-    if (uv_tcp_getsockname(listener, (struct sockaddr *)&address, &length) == 0 &&
-        getnameinfo((struct sockaddr *)&address, (socklen_t)length, host, sizeof host, port,
-                    sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
-        (void)snprintf(endpoint, HUB_ENDPOINT_BYTES,
-                       address.ss_family == AF_INET6 ? "tcp://[%.200s]:%.5s" : "tcp://%.200s:%.5s",
-                       host, port);
+    if (uv_tcp_getsockname(listener, (struct sockaddr *)&address, &length) == 0) {
+        address_tell(&address, (socklen_t)length, endpoint);
     }
 }
 
@@ -497,7 +465,7 @@ static int listen_tcp(struct hub_streams *streams, const char *endpoint, size_t 
     struct sockaddr_storage address;
     int error;
 
-    if (!resolve(endpoint, &address)) {
+    if (address_resolve(endpoint, &address) == 0) {
         return UV_EADDRNOTAVAIL;
     }
     error = uv_tcp_init(&streams->hub->loop, &listener->tcp);

@@ -250,6 +250,26 @@ Test(runtime_hub_lanes, stopping_forgets_all_but_the_job_under_way)
     cr_assert_eq(wrong, 0);
 }
 
+/* Whoever watches the process sees that a job does not come to its end. */
+Test(runtime_hub_lanes, how_long_a_job_takes_is_seen_from_the_loop)
+{
+    struct hub_lanes lanes;
+    struct work work = {.job = {.run = run_until_stopped, .done = done}, .lanes = &lanes};
+    uint64_t busy_us = 0;
+
+    hub_lanes_init(&lanes, wake_nobody, NULL);
+    cr_assert_eq(hub_lanes_busy_us(&lanes, JOB_COMMIT, UINT64_MAX), 0);
+    hub_lanes_submit(&lanes, JOB_COMMIT, &work.job);
+    while (busy_us < 2000) {
+        busy_us = hub_lanes_busy_us(&lanes, JOB_COMMIT, hub_now_us());
+    }
+    cr_assert_leq(busy_us, PROBE_DEADLINE_US);
+    cr_assert_eq(hub_lanes_busy_us(&lanes, JOB_BACKGROUND, UINT64_MAX), 0);
+    hub_lanes_stop(&lanes);
+    cr_assert_eq(hub_lanes_busy_us(&lanes, JOB_COMMIT, UINT64_MAX), 0);
+    cr_assert(work.ran);
+}
+
 /* A hub may be destroyed with jobs in its lanes. */
 Test(runtime_hub_lanes, a_hub_stops_its_lanes_itself)
 {
