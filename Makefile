@@ -30,7 +30,7 @@ endif
 
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
-LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson libssl libcrypto
+LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson libssl libcrypto libmicrohttpd
 BARE_GOALS := test test-clients fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp bench-sites deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
@@ -198,6 +198,7 @@ endef
 PURE_LIBS   = $(call libs,libprotobuf-c libsodium libxxhash)
 DAEMON_LIBS = $(call libs,libzmq libconfig libuv libprotobuf-c libsodium libxxhash)
 TEST_LIBS   = $(call libs,criterion $(LIBRARIES))
+SERVER_LIBS = $(DAEMON_LIBS) $(call libs,libmicrohttpd)
 BENCH_LIBS  = $(DAEMON_LIBS) $(call libs,hiredis jansson)
 
 PROGRAMS := $(foreach d,$(DAEMONS),$(if $(wildcard $(d)/main.c),$(BUILD)/bin/orbloom-$(d))) \
@@ -209,10 +210,10 @@ $(BUILD)/bin/orbloom-$(1): $(call objects,$(1)/main.c) \
 	$$(link)
 endef
 $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
-$(BUILD)/bin/orbloom-node: LINK_LIBS = $(DAEMON_LIBS)
-$(BUILD)/bin/orbloom-link: LINK_LIBS = $(DAEMON_LIBS)
-$(BUILD)/bin/orbloom-router: LINK_LIBS = $(DAEMON_LIBS) $(call libs,libssl libcrypto)
-$(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3 libcurl jansson libssl libcrypto)
+$(BUILD)/bin/orbloom-node: LINK_LIBS = $(SERVER_LIBS)
+$(BUILD)/bin/orbloom-link: LINK_LIBS = $(SERVER_LIBS)
+$(BUILD)/bin/orbloom-router: LINK_LIBS = $(SERVER_LIBS) $(call libs,libssl libcrypto)
+$(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(SERVER_LIBS) $(call libs,sqlite3 libcurl jansson libssl libcrypto)
 
 $(BUILD)/bin/orbloom: $(call objects,cli/main.c $(SRC_cli)) $(LIBORBLOOM)
 	$(link)

@@ -121,6 +121,7 @@ BEGIN {
     owner["hiredis"] = "^(cli/bench/re(dis|ply)|client/examples/resp_)"
     owner["jansson"] = "^(bench|coordinator/store/etcd)/"
     owner["openssl"] = "^lib/runtime/"
+    owner["microhttpd"] = "^lib/runtime/http/"
     owner["curl"] = "^coordinator/store/etcd/"
     owner["sqlite3"] = "^(coordinator/store/sqlite|client/examples)/"
 

@@ -11,7 +11,7 @@ set -u
 
 build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
     protobuf-c-compiler libconfig-dev libuv1-dev libsodium-dev libxxhash-dev libsqlite3-dev
-    libhiredis-dev libcurl4-openssl-dev libjansson-dev libssl-dev"
+    libhiredis-dev libcurl4-openssl-dev libjansson-dev libssl-dev libmicrohttpd-dev"
 # redis-tools holds the server's binary too; the package redis-server would add a service.
 test_packages="libcriterion-dev redis-tools etcd-server openssl spin python3-redis"
 clients_packages="$test_packages python3-scrapy"

@@ -1,7 +1,7 @@
 /* counter.h - counts of what happened, declared once with unit and help.
  *
  * A program keeps an array of uint64_t indexed by its own enum; one table names them. The
- * same table feeds `orbloom stats`, the documentation check and, later, metrics.
+ * same table feeds `orbloom stats` and metrics.
  */
 #ifndef ORBLOOM_BASE_COUNTER_H
 #define ORBLOOM_BASE_COUNTER_H
@@ -18,6 +18,13 @@ struct counter_def {
 struct counter_table {
     const struct counter_def *defs;
     size_t count;
+};
+
+/* A table with its counts. */
+struct counter_set {
+    const char *prefix; /* of the names, where several programs' are together: "orbloom_node_" */
+    struct counter_table table;
+    const uint64_t *values; /* borrowed */
 };
 
 #endif

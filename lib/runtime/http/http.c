@@ -1,0 +1,357 @@
+/* libmicrohttpd on a hub's loop: what comes is judged, and a page, or why there is none, goes back.
+ *
+ * libmicrohttpd's own timeout begins anew with each byte. Here a connection has so long and no
+ * longer: its socket is shut down then, which libmicrohttpd finds out as it does when a peer goes.
+ */
+#include "runtime/http/http.h"
+
+#include "base/heap.h"
+#include "base/log.h"
+#include "runtime/address.h"
+#include "runtime/http/access.h"
+#include "runtime/hub_watch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <string.h>
+#include <unistd.h>
+
+/* name, unit, help */
+#define HTTP_COUNTERS(X)                                                                         \
+    X(http_pages_total, "requests", "answered with a page")                                      \
+    X(http_denied_total, "requests", "refused as they do not tell the token of http_token_file") \
+    X(http_refused_total, "requests", "for what is no page, or by other methods than GET, HEAD") \
+    X(http_failed_total, "requests", "that memory did not suffice for")                          \
+    X(http_connections_total, "connections", "made by whoever asks")                             \
+    X(http_late_total, "connections", "cut as their request, or its answer, took too long")      \
+    X(http_open_connections, "connections", "open now (a gauge)")
+
+enum http_counter {
+#define X(name, unit, help) HTTP_##name,
+    HTTP_COUNTERS(X)
+#undef X
+        HTTP_NCOUNTERS
+};
+
+enum { NOBODY = -1, MS = 1000 };
+
+struct visitor {
+    int fd; /* NOBODY: this place is free */
+    uint64_t since_us;
+    bool cut;
+};
+
+struct http {
+    struct http_options options;
+    struct MHD_Daemon *server;
+    struct hub_watch *watch;
+    struct visitor visitors[HTTP_MAX_CONNECTIONS];
+    char endpoint[ADDRESS_BYTES];
+    uint64_t counters[HTTP_NCOUNTERS];
+};
+
+/* ---- one answer ---- */
+
+struct answer {
+    unsigned code;
+    const char *type;
+    const char *header; /* one more; NULL: none */
+    const char *value;
+};
+
+static enum MHD_Result send_answer(struct MHD_Connection *connection, const struct answer *answer,
+                                   struct span body)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_MUST_COPY);
+    bool made = response != NULL &&
+                MHD_add_response_header(response, "Content-Type", answer->type) == MHD_YES &&
+                MHD_add_response_header(response, "Connection", "close") == MHD_YES &&
+                MHD_add_response_header(response, "Cache-Control", "no-store") == MHD_YES &&
+                MHD_add_response_header(response, "X-Content-Type-Options", "nosniff") == MHD_YES &&
+                (answer->header == NULL ||
+                 MHD_add_response_header(response, answer->header, answer->value) == MHD_YES);
+    enum MHD_Result sent = made ? MHD_queue_response(connection, answer->code, response) : MHD_NO;
+
+    if (response != NULL) {
+        MHD_destroy_response(response);
+    }
+    return sent; /* MHD_NO: the connection is closed. */
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned code, const char *text,
+                              const char *header, const char *value)
+{
+    const struct answer answer = {code, "text/plain; charset=utf-8", header, value};
+
+    return send_answer(connection, &answer, span_text(text));
+}
+
+static enum MHD_Result serve(struct http *self, struct MHD_Connection *connection,
+                             const struct http_page *page)
+{
+    struct answer answer = {.code = HTTP_OK, .type = page->type};
+    enum MHD_Result sent;
+    struct buffer body;
+
+    buffer_init(&body, HTTP_MAX_PAGE_BYTES);
+    if (page->fill(self->options.context, &body, &answer.code) == STATUS_OK) {
+        self->counters[HTTP_http_pages_total]++;
+        sent = send_answer(connection, &answer, buffer_span(&body));
+    } else {
+        self->counters[HTTP_http_failed_total]++;
+        sent = refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
+                      "memory did not suffice for this page\n", NULL, NULL);
+    }
+    buffer_fini(&body);
+    return sent;
+}
+
+/* Once the head of a request has come; what may follow it is not read. */
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+                                  const char *path, const char *method, const char *version,
+                                  const char *upload, size_t *upload_size, void **request_context)
+{
+    struct http *self = context;
+    const struct http_request request = {
+        .method = method,
+        .path = path,
+        .authorization = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+                                                     MHD_HTTP_HEADER_AUTHORIZATION),
+    };
+    size_t page;
+
+    (void)version;
+    (void)upload;
+    (void)upload_size;
+    (void)request_context;
+    switch (http_judge(&request, self->options.token, self->options.pages, self->options.npages,
+                       &page)) {
+    case HTTP_SERVE:
+        return serve(self, connection, &self->options.pages[page]);
+    case HTTP_DENY:
+        self->counters[HTTP_http_denied_total]++;
+        return refuse(connection, MHD_HTTP_UNAUTHORIZED,
+                      "say what http_token_file holds: as a bearer token, or as the password of "
+                      "basic authentication with any name\n",
+                      MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"orbloom\"");
+    case HTTP_NO_METHOD:
+        self->counters[HTTP_http_refused_total]++;
+        return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "pages are only read here\n",
+                      MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    case HTTP_NO_PAGE:
+        self->counters[HTTP_http_refused_total]++;
+        return refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such page\n", NULL, NULL);
+    }
+    return MHD_NO;
+}
+
+/* ---- connections, and how long they have been there ---- */
+
+static struct visitor *find(struct http *self, int fd)
+{
+    for (size_t i = 0; i < HTTP_MAX_CONNECTIONS; i++) {
+        if (self->visitors[i].fd == fd) {
+            return &self->visitors[i];
+        }
+    }
+    return NULL;
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct http *self = context;
+    struct visitor *visitor = *socket_context;
+
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        visitor = find(self, NOBODY);
+        assert(visitor != NULL); /* There are no more connections than places. */
+        *visitor = (struct visitor){
+            .fd =
+                MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+            .since_us = hub_now_us(),
+        };
+        *socket_context = visitor;
+        self->counters[HTTP_http_connections_total]++;
+        self->counters[HTTP_http_open_connections]++;
+    } else {
+        visitor->fd = NOBODY;
+        self->counters[HTTP_http_open_connections]--;
+    }
+}
+
+/* Those whose time is over are cut. In how many ms the next one's is; UINT64_MAX: there is none. */
+static uint64_t cut_late(struct http *self, uint64_t now_us)
+{
+    uint64_t next_us = UINT64_MAX;
+
+    for (size_t i = 0; i < HTTP_MAX_CONNECTIONS; i++) {
+        struct visitor *visitor = &self->visitors[i];
+        uint64_t end_us = visitor->since_us + self->options.limit_us;
+
+        if (visitor->fd == NOBODY || visitor->cut) {
+            continue;
+        }
+        if (end_us <= now_us) {
+            visitor->cut = true;
+            self->counters[HTTP_http_late_total]++;
+            (void)shutdown(visitor->fd, SHUT_RDWR);
+        } else if (end_us - now_us < next_us) {
+            next_us = end_us - now_us;
+        }
+    }
+    return next_us == UINT64_MAX ? UINT64_MAX : (next_us + MS - 1) / MS;
+}
+
+/* ---- the loop ---- */
+
+/* hub_watch_fn */
+static void on_event(void *context)
+{
+    struct http *self = context;
+    unsigned long long own_ms;
+    uint64_t wait_ms;
+    bool full;
+
+    do { /* Where there is room again those are let in who have waited for it. */
+        full = self->counters[HTTP_http_open_connections] == HTTP_MAX_CONNECTIONS;
+        (void)MHD_run(self->server);
+    } while (full && self->counters[HTTP_http_open_connections] < HTTP_MAX_CONNECTIONS);
+    wait_ms = cut_late(self, hub_now_us());
+    if (MHD_get_timeout(self->server, &own_ms) == MHD_YES && own_ms < wait_ms) {
+        wait_ms = own_ms;
+    }
+    hub_watch_within(self->watch, wait_ms);
+}
+
+/* ---- its life ---- */
+
+static int listen_at(struct http *self)
+{
+    const int on = 1;
+    struct sockaddr_storage address = {0};
+    socklen_t length = address_resolve(self->options.endpoint, &address);
+    int fd;
+
+    if (length == 0) {
+        errno = EADDRNOTAVAIL;
+        return NOBODY;
+    }
+    fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return NOBODY;
+    }
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        bind(fd, (struct sockaddr *)&address, length) != 0 ||
+        listen(fd, HTTP_MAX_CONNECTIONS) != 0) {
+        int error = errno;
+
+        (void)close(fd);
+        errno = error;
+        return NOBODY;
+    }
+    length = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &length) == 0) {
+        address_tell(&address, length, self->endpoint);
+    }
+    return fd;
+}
+
+/* From here on `fd` is the server's. */
+static struct MHD_Daemon *start(struct http *self, int fd)
+{
+    return MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, self,
+                            MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+                            (unsigned)HTTP_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                            (size_t)HTTP_REQUEST_BYTES, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+                            self, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+}
+
+static enum status watch(struct http *self, struct hub *hub)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(self->server, MHD_DAEMON_INFO_EPOLL_FD);
+
+    assert(info != NULL && info->epoll_fd >= 0);
+    return hub_watch_open(hub, info->epoll_fd, on_event, self, &self->watch);
+}
+
+enum status http_open(struct hub *hub, const struct http_options *options, struct http **out)
+{
+    struct http *self = heap_zalloc(1, sizeof *self);
+    enum status status = STATUS_IO;
+    int fd;
+
+    assert(*out == NULL && options->npages > 0);
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->options = *options;
+    self->options.limit_us = options->limit_us > 0 ? options->limit_us : HTTP_LIMIT_US;
+    for (size_t i = 0; i < HTTP_MAX_CONNECTIONS; i++) {
+        self->visitors[i].fd = NOBODY;
+    }
+    fd = listen_at(self);
+    if (fd == NOBODY) {
+        log_line(LOG_ERROR,
+                 "cannot listen on %s for HTTP: %s; choose another address or port, or stop what "
+                 "listens there",
+                 options->endpoint, strerror(errno));
+        goto fail;
+    }
+    self->server = start(self, fd);
+    if (self->server == NULL) {
+        log_line(LOG_ERROR, "cannot serve HTTP at %s: no memory or descriptors", options->endpoint);
+        (void)close(fd);
+        goto fail;
+    }
+    status = watch(self, hub);
+    if (status != STATUS_OK) {
+        goto fail;
+    }
+    *out = self;
+    return STATUS_OK;
+
+fail:
+    http_close(&self);
+    return status;
+}
+
+void http_close(struct http **http)
+{
+    struct http *self = *http;
+
+    *http = NULL;
+    if (self == NULL) {
+        return;
+    }
+    hub_watch_close(&self->watch);
+    if (self->server != NULL) {
+        MHD_stop_daemon(self->server);
+    }
+    heap_free(self);
+}
+
+const char *http_endpoint(const struct http *http)
+{
+    return http->endpoint;
+}
+
+/* ---- counters ---- */
+
+static const struct counter_def counter_defs[] = {
+#define X(name, unit, help) {#name, unit, help},
+    HTTP_COUNTERS(X)
+#undef X
+};
+
+struct counter_table http_counters(void)
+{
+    return (struct counter_table){.defs = counter_defs, .count = HTTP_NCOUNTERS};
+}
+
+const uint64_t *http_counts(const struct http *http)
+{
+    return http->counters;
+}

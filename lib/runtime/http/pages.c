@@ -1,0 +1,162 @@
+/* Three pages, made anew for each who asks. */
+#include "runtime/http/pages.h"
+
+#include "base/heap.h"
+#include "runtime/http/http.h"
+#include "runtime/http/metrics.h"
+#include "runtime/http/own_usage.h"
+#include "runtime/version.h"
+
+#include <assert.h>
+
+#define JSON_TYPE "application/json"
+
+struct pages {
+    struct hub *hub;
+    struct pages_source source;
+    struct http *http;
+};
+
+/* ---- health ---- */
+
+void pages_judge_moves(uint64_t silent_us, uint64_t commit_us, struct health *health)
+{
+    health_want(health, silent_us < PAGES_STILL_US, "loop",
+                "the loop has not turned for %llu s: the process was stopped, or hangs",
+                (unsigned long long)(silent_us / 1000000));
+    health_want(health, commit_us < PAGES_STILL_US, "commit",
+                "one write of the log has taken %llu s so far: look at the disk",
+                (unsigned long long)(commit_us / 1000000));
+}
+
+static enum status show(const struct health *health, struct buffer *body, unsigned *code)
+{
+    *code = health_is_well(health) ? HTTP_OK : HTTP_UNAVAILABLE;
+    return health_show(health, body);
+}
+
+static enum status fill_healthz(void *context, struct buffer *body, unsigned *code)
+{
+    const struct pages *self = context;
+    struct health health = {0};
+
+    pages_judge_moves(hub_silent_us(self->hub), hub_busy_us(self->hub, JOB_COMMIT), &health);
+    return show(&health, body, code);
+}
+
+static enum status fill_readyz(void *context, struct buffer *body, unsigned *code)
+{
+    const struct pages *self = context;
+    struct health health = {0};
+
+    self->source.judge(&health);
+    return show(&health, body, code);
+}
+
+/* ---- metrics ---- */
+
+static void put_build(const struct pages *self, struct metrics *metrics)
+{
+    const struct metrics_label labels[] = {
+        {"program", self->source.program},
+        {"version", ORBLOOM_VERSION},
+        {"name", self->source.name},
+    };
+
+    metrics_family(metrics, "orbloom_build_info", METRICS_GAUGE, "which program this is; always 1");
+    metrics_count(metrics, labels, sizeof labels / sizeof labels[0], 1);
+}
+
+static void put_count(struct metrics *metrics, const char *name, const char *help, uint64_t value)
+{
+    metrics_family(metrics, name, METRICS_GAUGE, help);
+    metrics_count(metrics, NULL, 0, value);
+}
+
+/* By the names that Prometheus' own libraries have for them. */
+static void put_process(struct metrics *metrics)
+{
+    struct own_usage usage;
+
+    own_usage_read(&usage);
+    metrics_family(metrics, "process_cpu_seconds_total", METRICS_COUNTER,
+                   "CPU time of all threads, user and system");
+    metrics_seconds(metrics, NULL, 0, usage.cpu_us);
+    metrics_family(metrics, "process_start_time_seconds", METRICS_GAUGE,
+                   "start of the process, in seconds since 1970");
+    metrics_seconds(metrics, NULL, 0, usage.started_us);
+    put_count(metrics, "process_resident_memory_bytes", "memory in RAM", usage.resident_bytes);
+    put_count(metrics, "process_virtual_memory_bytes", "addresses in use", usage.virtual_bytes);
+    put_count(metrics, "process_threads", "threads", usage.threads);
+    put_count(metrics, "process_open_fds", "open descriptors", usage.descriptors);
+    put_count(metrics, "process_max_fds", "descriptors that may be open", usage.max_descriptors);
+}
+
+static enum status fill_metrics(void *context, struct buffer *body, unsigned *code)
+{
+    const struct pages *self = context;
+    const struct counter_table own = http_counters();
+    struct counter_set sets[PAGES_MAX_SETS];
+    struct metrics metrics = metrics_to(body);
+    size_t nsets = self->source.count(sets);
+
+    (void)code;
+    assert(nsets <= PAGES_MAX_SETS);
+    put_build(self, &metrics);
+    for (size_t i = 0; i < nsets; i++) {
+        metrics_counters(&metrics, sets[i].prefix, &sets[i].table, sets[i].values);
+    }
+    metrics_counters(&metrics, "orbloom_", &own, http_counts(self->http));
+    put_process(&metrics);
+    return metrics.status;
+}
+
+/* ---- their life ---- */
+
+enum status pages_open(struct hub *hub, const char *endpoint, const struct password *token,
+                       const struct pages_source *source, struct pages **out)
+{
+    static const struct http_page pages[] = {
+        {"/healthz", JSON_TYPE, fill_healthz},
+        {"/readyz", JSON_TYPE, fill_readyz},
+        {"/metrics", METRICS_TYPE, fill_metrics},
+    };
+    struct pages *self = heap_zalloc(1, sizeof *self);
+    const struct http_options options = {
+        .endpoint = endpoint,
+        .token = token,
+        .pages = pages,
+        .npages = sizeof pages / sizeof pages[0],
+        .context = self,
+    };
+    enum status status = self != NULL ? STATUS_OK : STATUS_NOMEM;
+
+    assert(*out == NULL && source->judge != NULL && source->count != NULL);
+    if (status == STATUS_OK) {
+        self->hub = hub;
+        self->source = *source;
+        status = http_open(hub, &options, &self->http);
+    }
+    if (status != STATUS_OK) {
+        pages_close(&self);
+        return status;
+    }
+    *out = self;
+    return STATUS_OK;
+}
+
+void pages_close(struct pages **pages)
+{
+    struct pages *self = *pages;
+
+    *pages = NULL;
+    if (self != NULL) {
+        http_close(&self->http);
+        heap_free(self);
+    }
+}
+
+const char *pages_endpoint(const struct pages *pages)
+{
+    return http_endpoint(pages->http);
+}

@@ -1,0 +1,49 @@
+/* pages.h - what is told of a process by HTTP.
+ *
+ *   /healthz  200 while its loop and its commits move, else 503: for whoever would restart it
+ *   /readyz   200 while it is fit for use, else 503: for whoever would send others to it
+ *   /metrics  what it counts, for Prometheus
+ *
+ * The first two say in JSON what is amiss.
+ *
+ * Errors:  as http_open().
+ * Owner:   pages_open()'s caller calls pages_close() before hub_destroy(), and before what `source`
+ *          tells of is gone.
+ * Threads: the loop's.
+ */
+#ifndef ORBLOOM_RUNTIME_HTTP_PAGES_H
+#define ORBLOOM_RUNTIME_HTTP_PAGES_H
+
+#include "base/counter.h"
+#include "base/health.h"
+#include "base/password.h"
+#include "runtime/hub.h"
+
+enum { PAGES_MAX_SETS = 4, PAGES_STILL_US = 10000000 /* what has not moved for so long hangs */ };
+
+struct pages_source {
+    const char *program; /* "orbloom-node" */
+    const char *name;
+
+    /* Whatever keeps it from being used. */
+    void (*judge)(struct health *health);
+
+    /* What it counts, as of now: how many sets of up to PAGES_MAX_SETS. */
+    size_t (*count)(struct counter_set sets[PAGES_MAX_SETS]);
+};
+
+struct pages;
+
+/* `token`: NULL: none is asked for. All is borrowed but the endpoint. */
+MUST_USE enum status pages_open(struct hub *hub, const char *endpoint, const struct password *token,
+                                const struct pages_source *source, struct pages **out);
+void pages_close(struct pages **pages);
+
+/* Where they really are. */
+const char *pages_endpoint(const struct pages *pages);
+
+/* Does a process move that began its last turn so long ago, and has been at one commit for so long?
+ * Pure. */
+void pages_judge_moves(uint64_t silent_us, uint64_t commit_us, struct health *health);
+
+#endif
