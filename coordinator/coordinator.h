@@ -15,6 +15,7 @@
 #include "base/actor.h"
 #include "base/audit_log.h"
 #include "base/counter.h"
+#include "base/health.h"
 #include "coordinator/store/store.h"
 #include "map/access/seal.h"
 #include "map/document.h"
@@ -57,5 +58,11 @@ bool coordinator_identify(struct coordinator *coordinator, const uint8_t key[CUR
                           struct peer *peer);
 
 struct counter_table coordinator_counters(void);
+const uint64_t *coordinator_counts(const struct coordinator *coordinator);
+
+/* What keeps it from being of use: it is ready while its store can be read, and is not older than
+ * what nodes hold. */
+void coordinator_tell_health(struct coordinator *coordinator, uint64_t now_us,
+                             struct health *health);
 
 #endif

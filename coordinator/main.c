@@ -124,6 +124,20 @@ static void rekey(void *context)
     coordinator_rekey(coordinator, &settings->config.key);
 }
 
+/* daemon.judge */
+static void judge(struct health *health)
+{
+    coordinator_tell_health(coordinator, hub_now_us(), health);
+}
+
+/* daemon.count */
+static size_t count(struct counter_set sets[PAGES_MAX_SETS])
+{
+    sets[0] = (struct counter_set){"orbloom_coordinator_", coordinator_counters(),
+                                   coordinator_counts(coordinator)};
+    return 1;
+}
+
 /* transport_who_fn */
 static bool who(const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
 {
@@ -155,6 +169,9 @@ int main(int argc, char **argv)
         .read_files = open_audit,
         .check_files = check_files,
         .start = start,
+        .name = settings.config.name,
+        .judge = judge,
+        .count = count,
         .rekey = rekey,
         .interrupt = interrupt,
         .stop = stop,

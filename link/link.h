@@ -39,6 +39,7 @@
 
 #include "base/actor.h"
 #include "base/counter.h"
+#include "base/health.h"
 #include "map/document.h"
 #include "map/sites.h"
 #include "router/router.h"
@@ -110,5 +111,9 @@ struct actor link_outer_actor(struct link *link);
 
 struct counter_table link_counters(void);
 const uint64_t *link_counts(const struct link *link);
+
+/* What keeps it from being of use: it is ready while it hears a link of each other site, and its
+ * router is. */
+void link_tell_health(const struct link *link, struct health *health);
 
 #endif

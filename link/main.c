@@ -195,6 +195,23 @@ static void rekey(void *context)
     router_rekey(router, &settings->router.key);
 }
 
+/* ---- how it is ---- */
+
+/* daemon.judge */
+static void judge(struct health *health)
+{
+    link_tell_health(core, health);
+}
+
+/* daemon.count: its router's are told by names of their own, as routers tell theirs. */
+static size_t count(struct counter_set sets[PAGES_MAX_SETS])
+{
+    sets[0] = (struct counter_set){"orbloom_link_", link_counters(), link_counts(core)};
+    sets[1] = (struct counter_set){"orbloom_link_router_", router_counters(),
+                                   router_counts(router)};
+    return 2;
+}
+
 /* ---- who is let in from its own site ---- */
 
 /* transport_who_fn */
@@ -230,6 +247,9 @@ int main(int argc, char **argv)
         .read_files = read_files,
         .check_files = check_files,
         .start = start,
+        .name = the_settings.router.name,
+        .judge = judge,
+        .count = count,
         .rekey = rekey,
         .stop = stop,
     };

@@ -42,6 +42,27 @@ void report_on_stats(struct link *self, const struct peer *from, const struct fr
     heap_free(values);
 }
 
+/* ---- how it is ---- */
+
+static bool hears(const struct link *self, uint32_t peer)
+{
+    for (size_t i = 0; i < LINK_MAX_CHANNELS; i++) {
+        if (self->channels[i].number != 0 && self->channels[i].peer == peer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void link_tell_health(const struct link *link, struct health *health)
+{
+    router_tell_health(link->router, health);
+    for (uint32_t i = 0; i < link->config.npeers; i++) {
+        health_want(health, hears(link, i), "site", "no link of site %s is heard of",
+                    link->config.peers[i].name);
+    }
+}
+
 /* ---- who takes it for a router ---- */
 
 void report_refuse_client(struct link *self, const struct peer *from, const struct frame *frame)

@@ -91,6 +91,19 @@ static void rekey(void *context)
     node_rekey(node, &settings->config.key);
 }
 
+/* daemon.judge */
+static void judge(struct health *health)
+{
+    node_tell_health(node, health);
+}
+
+/* daemon.count */
+static size_t count(struct counter_set sets[PAGES_MAX_SETS])
+{
+    sets[0] = (struct counter_set){"orbloom_node_", node_counters(), node_counts(node)};
+    return 1;
+}
+
 /* transport_who_fn */
 static bool who(const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
 {
@@ -124,6 +137,9 @@ int main(int argc, char **argv)
         .finish = node_settings_finish,
         .check_files = check_files,
         .start = start,
+        .name = settings.config.name,
+        .judge = judge,
+        .count = count,
         .rekey = rekey,
         .stop = stop,
     };

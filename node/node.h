@@ -24,6 +24,7 @@
 #include "base/actor.h"
 #include "base/cluster_id.h"
 #include "base/disk.h"
+#include "base/health.h"
 #include "base/link_ring.h"
 #include "map/access/seal.h"
 #include "map/document.h"
@@ -79,6 +80,13 @@ bool node_failed(const struct node *node);
 /* In order, the lanes being stopped: sync the log and say in it that it ended so. Not OK: said
  * why. */
 MUST_USE enum status node_finish(struct node *node);
+
+/* What it counts, as of now; NODE_NCOUNTERS of them, until the next event. */
+const uint64_t *node_counts(struct node *node);
+
+/* What keeps it from being of use: it is ready once a coordinator, or its peers, have confirmed
+ * this start, and all replicas that it is to hold are FULL. */
+void node_tell_health(const struct node *node, struct health *health);
 
 /* Some coordinator has given this node its id. */
 bool node_registered(const struct node *node);

@@ -4,6 +4,8 @@
 #include "node/private.h"
 #include "proto/answers.h"
 
+#include <inttypes.h>
+
 /* Lines looked at for one filter's estimate of keys: 2 MiB, a tenth of a millisecond or two. */
 enum { INFO_SAMPLE_LINES = 1 << 15 };
 
@@ -123,27 +125,50 @@ void node_on_info_request(struct node *self, const struct peer *from, const stru
     heap_free(reports);
 }
 
-/* Slot groups that are answered for: FULL, and this boot is the one that the store names. */
-static uint64_t count_full(const struct node *self)
-{
-    uint64_t full = 0;
+/* ---- how it is ---- */
 
-    for (size_t i = 0; self->life.confirmed && i < self->documents.count; i++) {
+/* Slot groups here, and what comes of them. */
+struct tally {
+    uint64_t hosted;
+    uint64_t full;
+    uint64_t refused; /* filters that there is no room for, or no log */
+};
+
+static struct tally count_replicas(const struct node *self)
+{
+    struct tally tally = {0};
+
+    for (size_t i = 0; i < self->documents.count; i++) {
         const struct hosted_filter *hosted = self->documents.by_id[i]->attachment;
         const struct arrays *set = hosted != NULL ? hosted->set : NULL;
 
+        tally.refused += hosted != NULL && hosted->refused;
         for (uint32_t group = 0; set != NULL && group < set->ngroups; group++) {
-            full += hosted_state(hosted, group) == REPLICA_FULL;
+            tally.hosted += set->groups[group].hosted;
+            tally.full += hosted_state(hosted, group) == REPLICA_FULL;
         }
     }
-    return full;
+    return tally;
 }
 
-void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame)
+void node_tell_health(const struct node *node, struct health *health)
 {
-    struct stat_value values[NODE_NCOUNTERS];
-    struct frame answer;
+    const struct tally tally = count_replicas(node);
 
+    health_want(health, !node->life.failed, "log", "the log can't be written; see this node's log");
+    health_want(health, !node->life.recovering, "recovery", "the log is being read back");
+    health_want(health, node->life.confirmed, "boot",
+                "no coordinator has confirmed this start of the node, nor have its peers; is one "
+                "running, and what does the log say?");
+    health_want(health, tally.full == tally.hosted, "replicas",
+                "%" PRIu64 " of %" PRIu64 " slot groups here are FULL", tally.full, tally.hosted);
+    health_want(health, tally.refused == 0, "filters",
+                "%" PRIu64 " filters can't be held as they are to be; the log says why",
+                tally.refused);
+}
+
+const uint64_t *node_counts(struct node *self)
+{
     if (self->storage != NULL) {
         const struct storage_usage usage = storage_usage(self->storage);
 
@@ -159,8 +184,17 @@ void node_on_stats_request(struct node *self, const struct peer *from, const str
         self->counters[NODE_unmerged_bytes] = usage.unmerged_bytes;
         self->counters[NODE_site_untaken_bytes] = node_tail_untaken(self->exchange);
     }
-    self->counters[NODE_replicas_full] = count_full(self);
+    /* Those that are answered for: this boot is the one that the store names. */
+    self->counters[NODE_replicas_full] = self->life.confirmed ? count_replicas(self).full : 0;
+    return self->counters;
+}
+
+void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame)
+{
+    struct stat_value values[NODE_NCOUNTERS];
+    struct frame answer;
+
     answer_stats(frame->correlation, "orbloom-node", self->config.name, node_counters(),
-                 self->counters, values, &answer);
+                 node_counts(self), values, &answer);
     node_reply_frame(self, from, &answer);
 }

@@ -173,6 +173,14 @@ const uint64_t *router_counts(const struct router *router)
     return router->counters;
 }
 
+void router_tell_health(const struct router *router, struct health *health)
+{
+    health_want(health, router->synced || router->documents.count > 0, "documents",
+                "no coordinator has told which filters there are, and nothing was kept of an "
+                "earlier start; is one running, and is that what `coordinators` says?");
+    health_want(health, !router->draining, "draining", "it ends, and takes no more requests");
+}
+
 void router_on_stats(struct router *self, const struct peer *from, const struct frame *frame)
 {
     struct stat_value values[ROUTER_NCOUNTERS];

@@ -249,6 +249,20 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
     return STATUS_OK;
 }
 
+/* daemon.judge */
+static void judge(struct health *health)
+{
+    router_tell_health(router, health);
+}
+
+/* daemon.count */
+static size_t count(struct counter_set sets[PAGES_MAX_SETS])
+{
+    sets[0] = (struct counter_set){"orbloom_router_", router_counters(), router_counts(router)};
+    sets[1] = (struct counter_set){"orbloom_router_", front_counters(), front_counts(front)};
+    return 2;
+}
+
 /* transport_who_fn */
 static bool who(const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
 {
@@ -284,6 +298,9 @@ int main(int argc, char **argv)
         .check_files = check_files,
         .start = start,
         .drain = drain,
+        .name = settings.config.name,
+        .judge = judge,
+        .count = count,
         .reload = reload,
         .rekey = rekey,
         .stop = stop,

@@ -16,6 +16,7 @@
 #include "base/actor.h"
 #include "base/buffer.h"
 #include "base/counter.h"
+#include "base/health.h"
 #include "base/link_ring.h"
 #include "base/site_cursor.h"
 #include "map/access/seal.h"
@@ -341,6 +342,10 @@ bool router_heard_of_users(const struct router *router);
 void router_note_use(struct router *router, const struct user_use *use);
 
 struct counter_table router_counters(void);
+
+/* What keeps it from being of use: it is ready once it knows which filters there are, until it
+ * drains. */
+void router_tell_health(const struct router *router, struct health *health);
 const uint64_t *router_counts(const struct router *router);
 
 #endif

@@ -7,8 +7,10 @@
 #include "coordinator/records.h"
 #include "coordinator/users/users.h"
 #include "coordinator/view/process_keys.h"
+#include "coordinator/work.h"
 #include "proto/answers.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -253,6 +255,26 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
     heap_free(overview.behind);
 }
 
+/* ---- how it is ---- */
+
+enum { STORE_PATIENCE_US = 5000000 };
+
+void coordinator_tell_health(struct coordinator *coordinator, uint64_t now_us,
+                             struct health *health)
+{
+    uint64_t waits_us = work_waits(coordinator) ? work_waits_us(coordinator, now_us) : 0;
+    const char *age = age_reason(coordinator);
+
+    health_want(health, coordinator->read.status == STATUS_OK, "store",
+                "the store can't be read: %s; the log says more",
+                status_meaning(coordinator->read.status));
+    health_want(health, waits_us < STORE_PATIENCE_US, "store",
+                "the store has not answered for %" PRIu64 " s", waits_us / 1000000);
+    health_want(health, coordinator->settled, "start",
+                "it has not heard yet what its nodes hold, and changes nothing before");
+    health_want(health, age == NULL, "age", "%s", age);
+}
+
 /* ---- counters ---- */
 
 static const struct counter_def counter_defs[] = {
@@ -264,6 +286,11 @@ static const struct counter_def counter_defs[] = {
 struct counter_table coordinator_counters(void)
 {
     return (struct counter_table){.defs = counter_defs, .count = COORDINATOR_NCOUNTERS};
+}
+
+const uint64_t *coordinator_counts(const struct coordinator *coordinator)
+{
+    return coordinator->counters;
 }
 
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,

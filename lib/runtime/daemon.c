@@ -20,6 +20,8 @@ struct life {
     void *loaded; /* settings as file and flags gave them, without what finish() makes of them */
     bool draining;
     struct transport transport;
+    struct password token; /* of http_token_file */
+    struct pages *pages;   /* NULL: nothing is told by HTTP */
 };
 
 static enum log_level wanted_level(const struct daemon *self)
@@ -53,16 +55,61 @@ static bool check_transport(const struct daemon *daemon, const struct daemon_set
     return false;
 }
 
+/* What is told there helps whoever plans an attack. */
+static bool check_http(const struct daemon *daemon, const struct daemon_settings *settings,
+                       const struct option_origins *origins)
+{
+    const char *endpoint = settings->http_listen;
+
+    if (endpoint[0] == '\0') {
+        return true;
+    }
+    if (options_endpoints_clash(endpoint, settings->listen)) {
+        (void)options_refuse(daemon->options, origins, "http_listen listen",
+                             "http_listen, %s, and listen, %s, are one address; each needs a port "
+                             "of its own",
+                             endpoint, settings->listen);
+        return false;
+    }
+    if (!options_endpoint_is_loopback(endpoint) && settings->http_token_file[0] == '\0' &&
+        strcmp(settings->http_open, "on") != 0) {
+        (void)options_refuse(
+            daemon->options, origins, "http_listen",
+            "http_listen, %s, is not loopback, and without a token whoever reaches it is told all "
+            "that this process counts: name a file with one as http_token_file, listen on "
+            "loopback, or say http_open = \"on\" if that is meant",
+            endpoint);
+        return false;
+    }
+    return true;
+}
+
 static bool finish(const struct daemon *daemon, void *settings,
                    const struct option_origins *origins)
 {
-    return check_transport(daemon, settings, origins) &&
+    return check_transport(daemon, settings, origins) && check_http(daemon, settings, origins) &&
            (daemon->finish == NULL || daemon->finish(settings, origins) == STATUS_OK);
 }
 
-static bool read_files(const struct daemon *daemon)
+static bool read_token(const struct daemon *daemon, struct password *token)
 {
-    return daemon->read_files == NULL || daemon->read_files(daemon->settings) == STATUS_OK;
+    const struct daemon_settings *settings = daemon->settings;
+
+    return settings->http_token_file[0] == '\0' ||
+           file_read_password("the http_token_file", settings->http_token_file, token) == STATUS_OK;
+}
+
+static bool read_files(struct life *self)
+{
+    const struct daemon *daemon = self->daemon;
+    struct password token = self->token;
+
+    if (!read_token(daemon, &token) ||
+        (daemon->read_files != NULL && daemon->read_files(daemon->settings) != STATUS_OK)) {
+        return false;
+    }
+    self->token = token;
+    return true;
 }
 
 /* The daemon's settings have just been loaded: a SIGHUP is compared with them. */
@@ -137,7 +184,7 @@ static bool take(struct life *self, const void *fresh, const struct option_origi
     const struct daemon *daemon = self->daemon;
 
     copy_live(daemon->options, fresh, daemon->settings);
-    if (!finish(daemon, daemon->settings, origins) || !read_files(daemon)) {
+    if (!finish(daemon, daemon->settings, origins) || !read_files(self)) {
         copy_live(daemon->options, self->loaded, daemon->settings);
         (void)finish(daemon, daemon->settings, origins); /* As at the start. */
         return false;
@@ -227,21 +274,50 @@ static void announce(const char *endpoint)
     (void)fflush(stdout);
 }
 
-static int serve(const struct daemon *self, struct hub *hub)
+/* Until the loop runs nobody is answered. */
+static bool open_pages(struct life *self)
 {
+    const struct daemon *daemon = self->daemon;
+    const struct daemon_settings *settings = daemon->settings;
+    const struct pages_source source = {
+        .program = daemon->options->program,
+        .name = daemon->name,
+        .judge = daemon->judge,
+        .count = daemon->count,
+    };
+    bool guarded = settings->http_token_file[0] != '\0';
+
+    if (settings->http_listen[0] == '\0') {
+        return true;
+    }
+    if (pages_open(self->hub, settings->http_listen, guarded ? &self->token : NULL, &source,
+                   &self->pages) != STATUS_OK) {
+        return false;
+    }
+    log_line(LOG_INFO, "tells metrics and health at %s%s", pages_endpoint(self->pages),
+             guarded ? ", to who knows the token" : "");
+    (void)printf("http %s\n", pages_endpoint(self->pages));
+    return true;
+}
+
+static int serve(struct life *self)
+{
+    const struct daemon *daemon = self->daemon;
     struct actor actor = {0};
 
-    if (self->start(self->settings, hub, &actor) != STATUS_OK) {
+    if (!open_pages(self) || daemon->start(daemon->settings, self->hub, &actor) != STATUS_OK) {
+        pages_close(&self->pages);
         return PROCESS_EXIT_FAILURE;
     }
-    hub_attach(hub, &actor);
-    announce(hub_endpoint(hub));
-    hub_run(hub);
-    if (self->interrupt != NULL) {
-        self->interrupt();
+    hub_attach(self->hub, &actor);
+    announce(hub_endpoint(self->hub));
+    hub_run(self->hub);
+    pages_close(&self->pages);
+    if (daemon->interrupt != NULL) {
+        daemon->interrupt();
     }
-    hub_stop_lanes(hub); /* Before stop(): a job may still use what that takes down. */
-    if (self->stop() != STATUS_OK) {
+    hub_stop_lanes(self->hub); /* Before stop(): a job may still use what that takes down. */
+    if (daemon->stop() != STATUS_OK) {
         return PROCESS_EXIT_FAILURE;
     }
     log_line(LOG_INFO, "stopped");
@@ -283,7 +359,7 @@ static int run(struct life *self)
     };
     int code;
 
-    if (!read_key(daemon, daemon->key) || !read_files(daemon)) {
+    if (!read_key(daemon, daemon->key) || !read_files(self)) {
         return PROCESS_EXIT_FAILURE;
     }
     open_transport(self);
@@ -291,7 +367,7 @@ static int run(struct life *self)
         transport_fini(&self->transport);
         return PROCESS_EXIT_FAILURE;
     }
-    code = serve(daemon, self->hub);
+    code = serve(self);
     hub_destroy(&self->hub);
     transport_fini(&self->transport);
     return code;
@@ -301,7 +377,9 @@ static int run(struct life *self)
  */
 static int check(const struct daemon *self, const struct option_result *result)
 {
-    if (!read_key(self, self->key) ||
+    struct password token;
+
+    if (!read_key(self, self->key) || !read_token(self, &token) ||
         (self->check_files != NULL && self->check_files(self->settings) != STATUS_OK)) {
         return PROCESS_EXIT_FAILURE;
     }
@@ -319,6 +397,7 @@ int daemon_main(const struct daemon *self, int argc, char **argv)
     assert(self->read_key != NULL && self->rekey != NULL && self->key_bytes > 0);
     assert(self->pairs != NULL);
     assert(self->start != NULL && self->stop != NULL);
+    assert(self->name != NULL && self->judge != NULL && self->count != NULL);
     process_prepare();
     if (options_load(self->options, argc, argv, self->settings, &result) != STATUS_OK) {
         return PROCESS_EXIT_USAGE;

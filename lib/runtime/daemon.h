@@ -1,7 +1,8 @@
 /* daemon.h - the life of a server program: options, key, socket, actor, "ready", signals, end.
  *
  *   options_load -> finish -> cluster key -> files -> server socket
- *        -> start -> "ready ENDPOINT" on stdout -> until SIGTERM, SIGINT or the actor is over
+ *        -> start -> "ready ENDPOINT" on stdout (and "http ENDPOINT" before it) -> until SIGTERM,
+ * SIGINT or the actor is over
  *        -> lanes stopped -> stop
  *
  * --check-config: options_load -> finish -> cluster key -> check_files -> "FILE: ok" on stdout.
@@ -22,6 +23,7 @@
 #include "base/actor.h"
 #include "base/link_ring.h"
 #include "runtime/file.h"
+#include "runtime/http/pages.h"
 #include "runtime/hub.h"
 #include "runtime/options/options.h"
 #include "runtime/transport.h"
@@ -37,6 +39,9 @@ struct daemon_settings {
     char transport[8];
     char allow_plain[4];
     uint64_t io_threads;
+    char http_listen[DAEMON_ENDPOINT_BYTES]; /* "": nowhere */
+    char http_token_file[DAEMON_PATH_BYTES];
+    char http_open[4];
 };
 
 struct daemon {
@@ -79,6 +84,11 @@ struct daemon {
 
     /* End by and by; then the actor is over(). NULL: at once. */
     void (*drain)(void *settings, uint64_t now_us);
+
+    /* What is told of it by HTTP. */
+    const char *name;
+    void (*judge)(struct health *health);
+    size_t (*count)(struct counter_set sets[PAGES_MAX_SETS]);
 
     /* Live options have changed. NULL: nobody cares, but for the log. */
     void (*reload)(void *settings);
@@ -151,6 +161,36 @@ int daemon_main(const struct daemon *self, int argc, char **argv);
         .offset = offsetof(struct daemon_settings, log_level), .size = DAEMON_LEVEL_BYTES, \
         .unit = "", .range = "error | warn | info | debug", .value = "info",               \
         .help = "how much is written to stderr", .live = true,                             \
+    }
+
+/* What is told of it by HTTP, where, and to whom: three rows. */
+#define DAEMON_OPTIONS_HTTP                                                                     \
+    {                                                                                           \
+        .name = "http_listen",                                                                  \
+        .kind = OPTION_ENDPOINT,                                                                \
+        .offset = offsetof(struct daemon_settings, http_listen),                                \
+        .size = DAEMON_ENDPOINT_BYTES,                                                          \
+        .unit = "endpoint",                                                                     \
+        .range = "tcp://HOST:PORT, * for all hosts or a free port",                             \
+        .help = "where metrics and health are told by HTTP; none: nowhere",                     \
+    },                                                                                          \
+        {                                                                                       \
+            .name = "http_token_file",                                                          \
+            .kind = OPTION_TEXT,                                                                \
+            .offset = offsetof(struct daemon_settings, http_token_file),                        \
+            .size = DAEMON_PATH_BYTES,                                                          \
+            .unit = "path",                                                                     \
+            .range = "a file of mode 600",                                                      \
+            .help = "what whoever asks there must give, as a bearer token or as a password",    \
+            .needs = "http_listen",                                                             \
+        },                                                                                      \
+    {                                                                                           \
+        .name = "http_open", .kind = OPTION_CHOICE,                                             \
+        .offset = offsetof(struct daemon_settings, http_open), .size = 4, .unit = "",           \
+        .range = "off | on", .value = "off",                                                    \
+        .help = "on: http_listen without a token is meant also where others than this machine " \
+                "reach it; off: such a process does not start",                                 \
+        .needs = "http_listen",                                                                 \
     }
 
 /* "name", "host", "zone": a text that others see. `must`: it may not be empty. */

@@ -202,6 +202,11 @@ struct counter_table front_counters(void)
     return (struct counter_table){.defs = counter_defs, .count = FRONT_NCOUNTERS};
 }
 
+const uint64_t *front_counts(const struct front *front)
+{
+    return front->counters;
+}
+
 /* What does not fit is left out. */
 static void put(struct buffer *text, const char *piece)
 {

@@ -135,6 +135,10 @@ void front_rekey(struct front *front, const struct cluster_key *key);
  * closed. The actor is over() once none is left, or `timeout_us` has passed. */
 void front_drain(struct front *front, uint64_t now_us, uint64_t timeout_us);
 
+/* What it counts. */
+struct counter_table front_counters(void);
+const uint64_t *front_counts(const struct front *front);
+
 /* Connections that are open now. */
 uint32_t front_connections(const struct front *front);
 

@@ -649,7 +649,6 @@ void questions_fini(struct front *self);
 /* ---- command_server.c ---- */
 
 /* What the front counts, as INFO tells it. */
-struct counter_table front_counters(void);
 
 /* ---- command_dump.c ---- */
 
