@@ -159,6 +159,20 @@ static struct visitor *find(struct http *self, int fd)
     return NULL;
 }
 
+static struct visitor *welcome(struct http *self, int fd)
+{
+    struct visitor *visitor = find(self, NOBODY);
+
+    if (visitor == NULL) { /* There should be no more of them than places; a crash is no answer. */
+        (void)shutdown(fd, SHUT_RDWR);
+        return NULL;
+    }
+    *visitor = (struct visitor){.fd = fd, .since_us = hub_now_us()};
+    self->counters[HTTP_http_connections_total]++;
+    self->counters[HTTP_http_open_connections]++;
+    return visitor;
+}
+
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode what)
 {
@@ -166,17 +180,10 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     struct visitor *visitor = *socket_context;
 
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        visitor = find(self, NOBODY);
-        assert(visitor != NULL); /* There are no more connections than places. */
-        *visitor = (struct visitor){
-            .fd =
-                MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
-            .since_us = hub_now_us(),
-        };
-        *socket_context = visitor;
-        self->counters[HTTP_http_connections_total]++;
-        self->counters[HTTP_http_open_connections]++;
-    } else {
+        *socket_context = welcome(
+            self,
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+    } else if (visitor != NULL) {
         visitor->fd = NOBODY;
         self->counters[HTTP_http_open_connections]--;
     }
