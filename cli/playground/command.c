@@ -74,12 +74,12 @@ static const struct option options[] = {
         .name = "base-port",
         .kind = OPTION_COUNT,
         .offset = FIELD(base_port),
-        .max = 65535 - PLAYGROUND_NODE_PORT - PLAYGROUND_MAX_NODES,
+        .max = 65535 - PLAYGROUND_HTTP_PORTS - PLAYGROUND_NODE_PORT - PLAYGROUND_MAX_NODES,
         .sample = "PORT",
-        .range = "0 to 65461",
+        .range = "0 to 64461",
         .value = "7400",
-        .help = "coordinator PORT, router PORT+1, nodes PORT+10..., a further site PORT+100...; 0: "
-                "free ports",
+        .help = "coordinator PORT, router PORT+1, nodes PORT+10..., a further site PORT+100..., "
+                "metrics of each 1000 higher; 0: free ports, and no metrics",
     },
     {
         .name = "memory",
@@ -156,7 +156,7 @@ static int split_command(int argc, char **argv, char ***command)
 static bool has_ports(const struct playground_settings *settings)
 {
     uint64_t last = settings->base_port + (settings->sites - 1) * PLAYGROUND_SITE_PORTS +
-                    PLAYGROUND_LINK_PORT + 1;
+                    PLAYGROUND_LINK_PORT + PLAYGROUND_HTTP_PORTS;
 
     return settings->sites == 1 || last <= 65535;
 }

@@ -16,6 +16,7 @@ enum {
     ASK_US = 300000,
     RESP_PORT = 2, /* after the base */
     SITE_LINE_BYTES = PLAYGROUND_SITE_BYTES + 16,
+    HTTP_LINE_BYTES = 64,
 };
 
 /* Where it is to listen, so far above the site's first port; no base port: the kernel chooses. */
@@ -195,6 +196,20 @@ static const char *print_site(const struct playground_site *site, char text[SITE
     return text;
 }
 
+/* Where it tells metrics and health: so far above its own port, if that is planned. */
+static const char *print_http(const struct playground *self,
+                              const struct playground_process *process, char text[HTTP_LINE_BYTES])
+{
+    const char *port = strrchr(process->endpoint, ':') + 1;
+
+    text[0] = '\0';
+    if (self->options->base_port != 0) {
+        (void)snprintf(text, HTTP_LINE_BYTES, "http_listen = \"tcp://127.0.0.1:%lu\";\n",
+                       strtoul(port, NULL, 10) + PLAYGROUND_HTTP_PORTS);
+    }
+    return text;
+}
+
 /* "node-1" of "site-2/node-1" */
 static const char *short_name(const char *name)
 {
@@ -210,16 +225,18 @@ enum status playground_write_conf(const struct playground *self,
     const char *folder = self->folder.path;
     char text[CONF_BYTES];
     char line[SITE_LINE_BYTES];
+    char http[HTTP_LINE_BYTES];
     int used = snprintf(text, sizeof text,
                         "# Written by orbloom playground.\n"
                         "name = \"%s\";\n"
                         "listen = \"%s\";\n"
                         "cluster_key_file = \"%s/%s%skey\";\n"
                         "log_level = \"%s\";\n"
-                        "%s",
+                        "%s%s",
                         short_name(process->name), process->endpoint, folder, site->name,
                         site->name[0] != '\0' ? "/" : "", self->options->log_level,
-                        process->role != PLAYGROUND_ROUTER ? print_site(site, line) : "");
+                        process->role != PLAYGROUND_ROUTER ? print_site(site, line) : "",
+                        print_http(self, process, http));
     char *rest = text + used;
     size_t room = sizeof text - (size_t)used;
 

@@ -22,6 +22,7 @@ enum {
     PLAYGROUND_NODE_PORT = 10,
     PLAYGROUND_LINK_PORT = 80, /* and the next one for other sites */
     PLAYGROUND_SITE_PORTS = 100,
+    PLAYGROUND_HTTP_PORTS = 1000, /* above each process' own one */
 };
 
 struct playground_options {

@@ -24,7 +24,8 @@ enum {
     START_MS = 60000,
     STOP_MS = 30000,
     POLL_MS = 50,
-    SITE_PORTS = 100, /* as the playground gives them */
+    SITE_PORTS = 100,  /* as the playground gives them ... */
+    HTTP_PORTS = 1000, /* ... and for metrics so far above these */
     FIRST_PORT = 10000,
     PORT_CHOICES = 200,
     PORT_TRIES = 100,
@@ -84,7 +85,7 @@ static bool choose_ports(struct sites *self)
 
     for (int i = 0; i < PORT_TRIES; i++) {
         self->base_port = FIRST_PORT + SITE_PORTS * (uint32_t)random_below(&random, PORT_CHOICES);
-        if (are_free(self->base_port, count)) {
+        if (are_free(self->base_port, count) && are_free(self->base_port + HTTP_PORTS, count)) {
             return true;
         }
     }
