@@ -284,6 +284,7 @@ static bool open_pages(struct life *self)
         .name = daemon->name,
         .judge = daemon->judge,
         .count = daemon->count,
+        .tell = daemon->tell,
     };
     bool guarded = settings->http_token_file[0] != '\0';
 

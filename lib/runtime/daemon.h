@@ -89,6 +89,7 @@ struct daemon {
     const char *name;
     void (*judge)(struct health *health);
     size_t (*count)(struct counter_set sets[PAGES_MAX_SETS]);
+    void (*tell)(struct metrics *metrics); /* NULL: nothing more */
 
     /* Live options have changed. NULL: nobody cares, but for the log. */
     void (*reload)(void *settings);

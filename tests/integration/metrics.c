@@ -1,6 +1,6 @@
 /* What processes of a real cluster tell by HTTP: every counter that there is, and how they are;
  * to whom; and that nobody who asks is in the way of what they are for. */
-#include "runtime/http/metrics.h"
+#include "base/metrics.h"
 
 #include "coordinator/coordinator.h"
 #include "link/link.h"

@@ -2,8 +2,8 @@
 #include "runtime/http/pages.h"
 
 #include "base/heap.h"
+#include "base/metrics.h"
 #include "runtime/http/http.h"
-#include "runtime/http/metrics.h"
 #include "runtime/http/own_usage.h"
 #include "runtime/version.h"
 
@@ -105,6 +105,9 @@ static enum status fill_metrics(void *context, struct buffer *body, unsigned *co
     put_build(self, &metrics);
     for (size_t i = 0; i < nsets; i++) {
         metrics_counters(&metrics, sets[i].prefix, &sets[i].table, sets[i].values);
+    }
+    if (self->source.tell != NULL) {
+        self->source.tell(&metrics);
     }
     metrics_counters(&metrics, "orbloom_", &own, http_counts(self->http));
     put_process(&metrics);

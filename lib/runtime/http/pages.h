@@ -16,6 +16,7 @@
 
 #include "base/counter.h"
 #include "base/health.h"
+#include "base/metrics.h"
 #include "base/password.h"
 #include "runtime/hub.h"
 
@@ -30,6 +31,9 @@ struct pages_source {
 
     /* What it counts, as of now: how many sets of up to PAGES_MAX_SETS. */
     size_t (*count)(struct counter_set sets[PAGES_MAX_SETS]);
+
+    /* Families of its own, with labels; NULL: none. */
+    void (*tell)(struct metrics *metrics);
 };
 
 struct pages;

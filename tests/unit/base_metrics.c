@@ -1,8 +1,5 @@
 /* Lines as Prometheus reads them, and the names of rows in base units. */
-#include "base/health.h"
-#include "runtime/http/metrics.h"
-#include "runtime/http/own_usage.h"
-#include "runtime/http/pages.h"
+#include "base/metrics.h"
 
 #include <criterion/criterion.h>
 
@@ -24,7 +21,7 @@ static void expect_text(const struct buffer *out, const char *text)
     cr_assert_arr_eq(out->data, text, out->size);
 }
 
-Test(runtime_metrics, names_are_in_base_units)
+Test(base_metrics, names_are_in_base_units)
 {
     static const struct {
         const char *name;
@@ -44,7 +41,7 @@ Test(runtime_metrics, names_are_in_base_units)
     }
 }
 
-Test(runtime_metrics, each_row_is_a_family)
+Test(base_metrics, each_row_is_a_family)
 {
     const uint64_t values[] = {1, 0, 3, UINT64_MAX, 5, 1500000, 7, 8};
     struct buffer out;
@@ -82,7 +79,7 @@ Test(runtime_metrics, each_row_is_a_family)
 }
 
 /* A filter may be called anything. */
-Test(runtime_metrics, a_family_has_many_samples_and_any_label)
+Test(base_metrics, a_family_has_many_samples_and_any_label)
 {
     const struct metrics_label labels[] = {{"a", "x\"y\\z\nend"}, {"b", ""}};
     struct buffer out;
@@ -101,7 +98,7 @@ Test(runtime_metrics, a_family_has_many_samples_and_any_label)
     buffer_fini(&out);
 }
 
-Test(runtime_metrics, without_room_it_stops_and_says_so)
+Test(base_metrics, without_room_it_stops_and_says_so)
 {
     const uint64_t values[sizeof defs / sizeof defs[0]] = {0};
     struct buffer out;
@@ -113,71 +110,44 @@ Test(runtime_metrics, without_room_it_stops_and_says_so)
     buffer_fini(&out);
 }
 
-/* ---- what the kernel tells of this process ---- */
-
-static const struct own_usage_units units = {
-    .ticks_per_s = 100, .page_bytes = 4096, .booted_us = 5};
-
-Test(runtime_metrics, a_line_of_stat_is_understood_whatever_the_name)
+/* Buckets hold what the ones before them hold, too; what lies on a bound is within it. */
+Test(base_metrics, a_histogram_is_told_by_cumulative_buckets)
 {
-    struct own_usage usage = {0};
+    const struct metrics_label labels[] = {{"op", "add"}};
+    struct histogram histogram = {0};
+    struct buffer out;
+    struct metrics metrics = metrics_to(&out);
 
-    cr_assert(own_usage_parse("12 (a) S (b) R) S 1 2 3 4 5 6 7 8 9 10 150 50 1 2 20 0 7 0 1000 "
-                              "8192 3 18446744073709551615 1 1",
-                              &units, &usage));
-    cr_expect_eq(usage.cpu_us, 2000000);
-    cr_expect_eq(usage.threads, 7);
-    cr_expect_eq(usage.started_us, 10000005);
-    cr_expect_eq(usage.virtual_bytes, 8192);
-    cr_expect_eq(usage.resident_bytes, 3 * 4096);
+    histogram_add(&histogram, 0);
+    histogram_add(&histogram, 100);
+    histogram_add(&histogram, 101);
+    histogram_add(&histogram, 3276800);
+    histogram_add(&histogram, 3276801);
+    buffer_init(&out, 1 << 16);
+    metrics_family(&metrics, "f", METRICS_HISTOGRAM, "how long");
+    metrics_histogram(&metrics, labels, 1, &histogram);
+    cr_assert_eq(buffer_append(&out, span_of("", 1)), STATUS_OK);
+    cr_expect_not_null(strstr((char *)out.data, "# TYPE f histogram\n"
+                                                "f_bucket{op=\"add\",le=\"0.0001\"} 2\n"
+                                                "f_bucket{op=\"add\",le=\"0.0002\"} 3\n"
+                                                "f_bucket{op=\"add\",le=\"0.0004\"} 3\n"));
+    cr_expect_not_null(strstr((char *)out.data, "f_bucket{op=\"add\",le=\"1.6384\"} 3\n"
+                                                "f_bucket{op=\"add\",le=\"3.2768\"} 4\n"
+                                                "f_bucket{op=\"add\",le=\"+Inf\"} 5\n"
+                                                "f_count{op=\"add\"} 5\n"
+                                                "f_sum{op=\"add\"} 6.553802\n"));
+    buffer_fini(&out);
 }
 
-Test(runtime_metrics, another_line_changes_nothing)
+Test(base_metrics, a_ratio_has_as_many_digits_as_it_needs)
 {
-    static const char *const lines[] = {"", "12", "12 (a", "12 (a)", "12 (a) S 1 2 3 4 5 6 x"};
-    struct own_usage usage = {.threads = 9};
+    struct buffer out;
+    struct metrics metrics = metrics_to(&out);
 
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        cr_expect_not(own_usage_parse(lines[i], &units, &usage), "%s", lines[i]);
-    }
-    cr_expect_eq(usage.threads, 9);
-    cr_expect_eq(usage.cpu_us, 0);
-}
-
-Test(runtime_metrics, this_process_is_there)
-{
-    const uint64_t year_2020_us = UINT64_C(1577836800) * 1000000;
-    struct own_usage usage;
-
-    own_usage_read(&usage);
-    cr_expect_gt(usage.resident_bytes, 1 << 16);
-    cr_expect_gt(usage.virtual_bytes, usage.resident_bytes);
-    cr_expect_geq(usage.threads, 1);
-    cr_expect_geq(usage.descriptors, 3);
-    cr_expect_leq(usage.descriptors, usage.max_descriptors);
-    cr_expect_gt(usage.started_us, year_2020_us);
-}
-
-/* ---- does it move? ---- */
-
-Test(runtime_metrics, what_stands_for_ten_seconds_hangs)
-{
-    static const struct {
-        uint64_t silent_us;
-        uint64_t commit_us;
-        size_t reasons;
-    } cases[] = {
-        {0, 0, 0},
-        {PAGES_STILL_US - 1, PAGES_STILL_US - 1, 0},
-        {PAGES_STILL_US, 0, 1},
-        {0, PAGES_STILL_US, 1},
-        {PAGES_STILL_US, PAGES_STILL_US, 2},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct health health = {0};
-
-        pages_judge_moves(cases[i].silent_us, cases[i].commit_us, &health);
-        cr_expect_eq(health.count, cases[i].reasons, "case %zu", i);
-    }
+    buffer_init(&out, 1 << 16);
+    metrics_family(&metrics, "f", METRICS_GAUGE, "a share");
+    metrics_ratio(&metrics, NULL, 0, 0.01);
+    metrics_ratio(&metrics, NULL, 0, 1e-12);
+    expect_text(&out, "# HELP f a share\n# TYPE f gauge\nf 0.01\nf 1e-12\n");
+    buffer_fini(&out);
 }

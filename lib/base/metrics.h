@@ -7,17 +7,18 @@
  * Owner:   texts are borrowed: a family's name and help until the next family begins.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_RUNTIME_HTTP_METRICS_H
-#define ORBLOOM_RUNTIME_HTTP_METRICS_H
+#ifndef ORBLOOM_BASE_METRICS_H
+#define ORBLOOM_BASE_METRICS_H
 
 #include "base/buffer.h"
 #include "base/counter.h"
+#include "base/histogram.h"
 
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 enum { METRICS_NAME_BYTES = 128 };
 
-enum metrics_kind { METRICS_COUNTER, METRICS_GAUGE };
+enum metrics_kind { METRICS_COUNTER, METRICS_GAUGE, METRICS_HISTOGRAM };
 
 struct metrics {
     struct buffer *out;
@@ -44,6 +45,12 @@ void metrics_count(struct metrics *self, const struct metrics_label *labels, siz
                    uint64_t value);
 void metrics_seconds(struct metrics *self, const struct metrics_label *labels, size_t nlabels,
                      uint64_t value_us);
+void metrics_ratio(struct metrics *self, const struct metrics_label *labels, size_t nlabels,
+                   double value);
+
+/* All samples of one histogram: its buckets, its sum in seconds, its count. */
+void metrics_histogram(struct metrics *self, const struct metrics_label *labels, size_t nlabels,
+                       const struct histogram *histogram);
 
 /* A family each: "orbloom_node_" and a row's name, in base units. */
 void metrics_counters(struct metrics *self, const char *prefix, const struct counter_table *table,

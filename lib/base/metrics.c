@@ -1,8 +1,9 @@
 /* Lines of the text format, and what rows of counter tables are called there. */
-#include "runtime/http/metrics.h"
+#include "base/metrics.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,9 +55,15 @@ static void begin_family(struct metrics *self, const char *name)
 
 static void end_family(struct metrics *self, enum metrics_kind kind)
 {
+    static const char *const types[] = {
+        [METRICS_COUNTER] = " counter\n",
+        [METRICS_GAUGE] = " gauge\n",
+        [METRICS_HISTOGRAM] = " histogram\n",
+    };
+
     put_text(self, "\n# TYPE ");
     put_text(self, self->family);
-    put_text(self, kind == METRICS_COUNTER ? " counter\n" : " gauge\n");
+    put_text(self, types[kind]);
 }
 
 void metrics_family(struct metrics *self, const char *name, enum metrics_kind kind,
@@ -67,21 +74,42 @@ void metrics_family(struct metrics *self, const char *name, enum metrics_kind ki
     end_family(self, kind);
 }
 
-static void put_sample(struct metrics *self, const struct metrics_label *labels, size_t nlabels,
-                       const char *value)
+static void put_label(struct metrics *self, bool first, const char *name, const char *value)
+{
+    put_text(self, first ? "{" : ",");
+    put_text(self, name);
+    put_text(self, "=\"");
+    put_escaped(self, span_text(value), true);
+    put_text(self, "\"");
+}
+
+/* `end` follows the family's name ("_sum"); `bound`: NULL, or the value of a last label, "le". */
+static void put_sample_of(struct metrics *self, const char *end, const struct metrics_label *labels,
+                          size_t nlabels, const char *bound, const char *value)
 {
     assert(self->family != NULL);
     put_text(self, self->family);
+    put_text(self, end);
     for (size_t i = 0; i < nlabels; i++) {
-        put_text(self, i == 0 ? "{" : ",");
-        put_text(self, labels[i].name);
-        put_text(self, "=\"");
-        put_escaped(self, span_text(labels[i].value), true);
-        put_text(self, "\"");
+        put_label(self, i == 0, labels[i].name, labels[i].value);
     }
-    put_text(self, nlabels > 0 ? "} " : " ");
+    if (bound != NULL) {
+        put_label(self, nlabels == 0, "le", bound);
+    }
+    put_text(self, nlabels > 0 || bound != NULL ? "} " : " ");
     put_text(self, value);
     put_text(self, "\n");
+}
+
+static void count_text(char text[NUMBER_BYTES], uint64_t value)
+{
+    (void)snprintf(text, NUMBER_BYTES, "%" PRIu64, value);
+}
+
+static void seconds_text(char text[NUMBER_BYTES], uint64_t value_us)
+{
+    (void)snprintf(text, NUMBER_BYTES, "%" PRIu64 ".%06" PRIu64, value_us / MICRO,
+                   value_us % MICRO);
 }
 
 void metrics_count(struct metrics *self, const struct metrics_label *labels, size_t nlabels,
@@ -89,8 +117,8 @@ void metrics_count(struct metrics *self, const struct metrics_label *labels, siz
 {
     char text[NUMBER_BYTES];
 
-    (void)snprintf(text, sizeof text, "%" PRIu64, value);
-    put_sample(self, labels, nlabels, text);
+    count_text(text, value);
+    put_sample_of(self, "", labels, nlabels, NULL, text);
 }
 
 void metrics_seconds(struct metrics *self, const struct metrics_label *labels, size_t nlabels,
@@ -98,8 +126,38 @@ void metrics_seconds(struct metrics *self, const struct metrics_label *labels, s
 {
     char text[NUMBER_BYTES];
 
-    (void)snprintf(text, sizeof text, "%" PRIu64 ".%06" PRIu64, value_us / MICRO, value_us % MICRO);
-    put_sample(self, labels, nlabels, text);
+    seconds_text(text, value_us);
+    put_sample_of(self, "", labels, nlabels, NULL, text);
+}
+
+void metrics_ratio(struct metrics *self, const struct metrics_label *labels, size_t nlabels,
+                   double value)
+{
+    char text[NUMBER_BYTES];
+
+    assert(isfinite(value));
+    (void)snprintf(text, sizeof text, "%.9g", value);
+    put_sample_of(self, "", labels, nlabels, NULL, text);
+}
+
+void metrics_histogram(struct metrics *self, const struct metrics_label *labels, size_t nlabels,
+                       const struct histogram *histogram)
+{
+    char bound[NUMBER_BYTES];
+    char text[NUMBER_BYTES];
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        count += histogram->counts[i];
+        (void)snprintf(bound, sizeof bound, "%g", (double)histogram_bound_us(i) / MICRO);
+        count_text(text, count);
+        put_sample_of(self, "_bucket", labels, nlabels, bound, text);
+    }
+    count_text(text, count + histogram->counts[HISTOGRAM_BUCKETS]);
+    put_sample_of(self, "_bucket", labels, nlabels, "+Inf", text);
+    put_sample_of(self, "_count", labels, nlabels, NULL, text);
+    seconds_text(text, histogram->sum_us);
+    put_sample_of(self, "_sum", labels, nlabels, NULL, text);
 }
 
 /* ---- rows of counter tables ---- */
