@@ -1,11 +1,10 @@
-/* Errors as "orbloom: CODE: cause", and JSON written field by field without a tree in memory. */
+/* Errors as "orbloom: CODE: cause", and JSON to a stream. */
 #include "cli/output.h"
 
 #include "cli/cmd.h"
 #include "map/document.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 
 int cmd_fail(enum status status, const char *format, ...)
@@ -42,94 +41,18 @@ bool cmd_check_filter_name(const char *name)
     return false;
 }
 
+static enum status put(void *out, struct span bytes)
+{
+    (void)fwrite(bytes.data, 1, bytes.size, out);
+    return STATUS_OK;
+}
+
 void json_open(struct json *self, FILE *out)
 {
-    *self = (struct json){.out = out};
+    *self = (struct json){.put = put, .context = out, .style = JSON_TREE};
 }
 
 void json_open_line(struct json *self, FILE *out)
 {
-    *self = (struct json){.out = out, .one_line = true};
-}
-
-static void break_line(struct json *self)
-{
-    if (!self->one_line) {
-        (void)fprintf(self->out, "\n%*s", 2 * self->depth, "");
-    }
-}
-
-static void separate(struct json *self, const char *name)
-{
-    if (self->depth > 0) {
-        (void)fputs(!self->filled ? "" : self->one_line ? ", " : ",", self->out);
-        break_line(self);
-    }
-    self->filled = true;
-    if (name != NULL) {
-        (void)fprintf(self->out, "\"%s\": ", name);
-    }
-}
-
-void json_begin(struct json *self, const char *name, char bracket)
-{
-    separate(self, name);
-    (void)fputc(bracket, self->out);
-    self->depth++;
-    self->filled = false;
-}
-
-void json_end(struct json *self, char bracket)
-{
-    self->depth--;
-    if (self->filled) {
-        break_line(self);
-    }
-    (void)fputc(bracket, self->out);
-    self->filled = true;
-    if (self->depth == 0) {
-        (void)fputc('\n', self->out);
-    }
-}
-
-void json_text(struct json *self, const char *name, const char *text)
-{
-    separate(self, name);
-    (void)fputc('"', self->out);
-    for (; *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-
-        if (byte == '"' || byte == '\\') {
-            (void)fprintf(self->out, "\\%c", byte);
-        } else if (byte < ' ') {
-            (void)fprintf(self->out, "\\u%04x", byte);
-        } else {
-            (void)fputc(byte, self->out);
-        }
-    }
-    (void)fputc('"', self->out);
-}
-
-void json_count(struct json *self, const char *name, uint64_t value)
-{
-    separate(self, name);
-    (void)fprintf(self->out, "%" PRIu64, value);
-}
-
-void json_number(struct json *self, const char *name, double value)
-{
-    separate(self, name);
-    (void)fprintf(self->out, "%.9g", value);
-}
-
-void json_bool(struct json *self, const char *name, bool value)
-{
-    separate(self, name);
-    (void)fputs(value ? "true" : "false", self->out);
-}
-
-void json_null(struct json *self, const char *name)
-{
-    separate(self, name);
-    (void)fputs("null", self->out);
+    *self = (struct json){.put = put, .context = out, .style = JSON_LINE};
 }

@@ -125,8 +125,8 @@ void summary_filters_text(const struct admin_reply *reply)
                      number_show_rate(filter->rate, rate), filter->rule.replicas,
                      filter->rule.write, filter->rule.read, hash_kind_name(filter->hash),
                      number_show_bytes(summary_copy_bytes(filter), bytes),
-                     number_show_count(window_keys(filter, &sum), keys), sum.full, sum.joining,
-                     sum.building);
+                     number_show_count(report_sum_keys(&sum, filter->nslices), keys), sum.full,
+                     sum.joining, sum.building);
     }
 }
 
@@ -258,7 +258,7 @@ static void text_of_number(struct json *json, const char *name, uint64_t value)
 static void bound_json(struct json *json, const struct filter_summary *filter)
 {
     if (filter->max_staleness == 0) {
-        json_null(json, "max_staleness_us");
+        json_none(json, "max_staleness_us");
     } else {
         json_count(json, "max_staleness_us", staleness_bound(filter->max_staleness));
     }
@@ -335,7 +335,7 @@ void summary_filters_json(struct json *json, const char *name, const struct admi
         window_coordinator_json(json, filter);
         expiry_json(json, filter);
         expiry_coordinator_json(json, filter);
-        json_count(json, "keys_estimate", window_keys(filter, &sum));
+        json_count(json, "keys_estimate", report_sum_keys(&sum, filter->nslices));
         json_count(json, "replicas_full", sum.full);
         json_count(json, "replicas_joining", sum.joining);
         json_count(json, "replicas_building", sum.building);

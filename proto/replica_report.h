@@ -93,6 +93,13 @@ struct report_sum {
     uint32_t building;
 };
 
+/* How many keys a filter has: of a window, of `nslices`, those of all slices, where a key counts in
+ * each; 0 slices: no window. */
+static inline uint64_t report_sum_keys(const struct report_sum *self, uint32_t nslices)
+{
+    return nslices > 0 ? self->keys_kept : self->keys;
+}
+
 /* Over the reports of one filter; filter_id 0: all of them are of one. */
 struct report_sum report_summarize(const struct replica_report *reports, size_t count,
                                    uint64_t filter_id);

@@ -4,7 +4,6 @@
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/output.h"
-#include "cli/rate.h"
 #include "cli/show/expansion.h"
 #include "cli/show/expiry.h"
 #include "cli/show/load.h"
@@ -12,6 +11,7 @@
 #include "cli/show/window.h"
 #include "cli/summary.h"
 #include "map/history/window.h"
+#include "proto/rate.h"
 #include "proto/replica_report.h"
 
 struct info_settings {
@@ -54,7 +54,7 @@ static void show_json(const struct info_reply *reply, const struct report_sum *s
     load_json(&json, &reply->filter);
     window_json(&json, &reply->filter);
     expiry_json(&json, &reply->filter);
-    json_count(&json, "keys_estimate", window_keys(&reply->filter, sum));
+    json_count(&json, "keys_estimate", report_sum_keys(sum, reply->filter.nslices));
     json_number(&json, "rate_now", rate_now(reply, sum));
     json_begin(&json, "replicas_reported", '[');
     for (size_t i = 0; i < reply->nreplicas; i++) {
@@ -80,7 +80,7 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
     window_info_text(filter);
     expiry_info_text(filter);
     (void)printf("keys          about %s, %.1f %% of the capacity%s\n",
-                 number_show_count(window_keys(filter, sum), a), 100 * share,
+                 number_show_count(report_sum_keys(sum, filter->nslices), a), 100 * share,
                  filter->nslices > 0 ? " in the fullest slice" : "");
     (void)printf("rate now      %s expected, asked for at most %s\n",
                  number_show_rate(rate_now(reply, sum), a), number_show_rate(filter->rate, b));

@@ -264,7 +264,7 @@ void site_lag_json(struct json *json, const struct site_lag *self)
     if (self->marked) {
         json_count(json, "in_age_us", self->age_us);
     } else {
-        json_null(json, "in_age_us");
+        json_none(json, "in_age_us");
     }
     json_count(json, "in_keys", self->in_keys);
     json_count(json, "in_bytes_per_s", self->in_per_s);

@@ -189,7 +189,7 @@ void status_sums_text(const struct admin_reply *reply)
         struct report_sum sum = report_summarize(reply->replicas, reply->nreplicas, filter->id);
 
         capacity += filter->capacity;
-        keys += window_keys(filter, &sum);
+        keys += report_sum_keys(&sum, filter->nslices);
         all.full += sum.full;
         all.joining += sum.joining;
         all.building += sum.building;

@@ -3,6 +3,7 @@
 #include "cli/show/window.h"
 
 #include "base/number.h"
+#include "proto/rate.h"
 
 #include <inttypes.h>
 
@@ -16,22 +17,8 @@ void window_info_text(const struct filter_summary *filter)
                      ", checks read %" PRIu32 "\n",
                      number_show_duration(filter->window_us, window), filter->nslices,
                      number_show_duration(filter->window_us / filter->nslices, slice),
-                     filter->newest_slice, window_slices_read(filter));
+                     filter->newest_slice, rate_slices_read(filter));
     }
-}
-
-uint32_t window_slices_read(const struct filter_summary *filter)
-{
-    uint32_t kept = filter->nslices + 1;
-
-    return filter->newest_slice < kept
-               ? (uint32_t)filter->newest_slice + (filter->newest_slice == 0)
-               : kept;
-}
-
-uint64_t window_keys(const struct filter_summary *filter, const struct report_sum *sum)
-{
-    return filter->nslices > 0 ? sum->keys_kept : sum->keys;
 }
 
 void window_text(const struct admin_reply *reply)

@@ -7,16 +7,9 @@
 
 #include "cli/output.h"
 #include "proto/codec.h"
-#include "proto/replica_report.h"
 
 /* A line, if it has a window. */
 void window_info_text(const struct filter_summary *filter);
-
-/* How many slices a check looks into; 1 without a window. */
-uint32_t window_slices_read(const struct filter_summary *filter);
-
-/* Of a window those of all slices, where a key counts in each. */
-uint64_t window_keys(const struct filter_summary *filter, const struct report_sum *sum);
 
 /* A line for each filter that has one; nothing else. */
 void window_text(const struct admin_reply *reply);

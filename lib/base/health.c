@@ -1,7 +1,7 @@
 /* Reasons are gathered, and shown. */
 #include "base/health.h"
 
-#include "base/audit_log.h"
+#include "base/json.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -26,27 +26,22 @@ void health_want(struct health *self, bool holds, const char *what, const char *
     va_end(args);
 }
 
-static enum status show_reason(const struct health_reason *reason, bool first, struct buffer *out)
-{
-    enum status status = buffer_append(out, span_text(first ? "{\"what\":" : ",{\"what\":"));
-
-    status = status == STATUS_OK ? audit_quote(out, span_text(reason->what)) : status;
-    status = status == STATUS_OK ? buffer_append(out, span_text(",\"why\":")) : status;
-    status = status == STATUS_OK ? audit_quote(out, span_text(reason->why)) : status;
-    return status == STATUS_OK ? buffer_append(out, span_text("}")) : status;
-}
-
 enum status health_show(const struct health *self, struct buffer *out)
 {
-    char end[64];
-    enum status status = buffer_append(
-        out, span_text(health_is_well(self) ? "{\"ok\":true" : "{\"ok\":false"));
+    struct json json = json_to(out);
 
     assert(self->count > 0 || self->left_out == 0);
-    status = status == STATUS_OK ? buffer_append(out, span_text(",\"reasons\":[")) : status;
-    for (size_t i = 0; i < self->count && status == STATUS_OK; i++) {
-        status = show_reason(&self->reasons[i], i == 0, out);
+    json_begin(&json, NULL, '{');
+    json_bool(&json, "ok", health_is_well(self));
+    json_begin(&json, "reasons", '[');
+    for (size_t i = 0; i < self->count; i++) {
+        json_begin(&json, NULL, '{');
+        json_text(&json, "what", self->reasons[i].what);
+        json_text(&json, "why", self->reasons[i].why);
+        json_end(&json, '}');
     }
-    (void)snprintf(end, sizeof end, "],\"left_out\":%zu}\n", self->left_out);
-    return status == STATUS_OK ? buffer_append(out, span_text(end)) : status;
+    json_end(&json, ']');
+    json_count(&json, "left_out", self->left_out);
+    json_end(&json, '}');
+    return json.status;
 }

@@ -1,7 +1,7 @@
 /* The false positive rate that `info` expects now: of replicas in one generation, in two, and
  * behind a valve. */
-#include "cli/rate.h"
 #include "filter/sizing.h"
+#include "proto/rate.h"
 
 #include <criterion/criterion.h>
 

@@ -1,8 +1,7 @@
 /* From keys and arrays that replicas report to the chance that R of them let an absent key pass,
  * also amid an expansion. */
-#include "cli/rate.h"
+#include "proto/rate.h"
 
-#include "cli/show/window.h"
 #include "filter/sizing.h"
 
 static double rate_of(const struct filter_summary *filter,
@@ -124,6 +123,15 @@ static double rate_of_mix(const struct info_reply *reply, uint64_t keys)
     return heard > 0 ? sum / heard : left > wanted ? left : wanted;
 }
 
+uint32_t rate_slices_read(const struct filter_summary *filter)
+{
+    uint32_t kept = filter->nslices + 1;
+
+    return filter->newest_slice < kept
+               ? (uint32_t)filter->newest_slice + (filter->newest_slice == 0)
+               : kept;
+}
+
 double rate_now(const struct info_reply *reply, const struct report_sum *sum)
 {
     const struct filter_summary *filter = &reply->filter;
@@ -135,6 +143,6 @@ double rate_now(const struct info_reply *reply, const struct report_sum *sum)
     }
     rate = filter->ngenerations > 1 ? rate_of_mix(reply, sum->keys)
                                     : rate_of(filter, &only, sum->keys);
-    rate *= window_slices_read(filter); /* The sum is what any of them may let pass, at most. */
+    rate *= rate_slices_read(filter); /* The sum is what any of them may let pass, at most. */
     return rate < 1 ? rate : 1;
 }

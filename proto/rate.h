@@ -9,11 +9,14 @@
  * Errors:  none; what is not known counts as the worse.
  * Threads: any; pure.
  */
-#ifndef ORBLOOM_CLI_RATE_H
-#define ORBLOOM_CLI_RATE_H
+#ifndef ORBLOOM_PROTO_RATE_H
+#define ORBLOOM_PROTO_RATE_H
 
 #include "proto/codec.h"
 #include "proto/replica_report.h"
+
+/* How many slices a check looks into; 1 without a window. */
+uint32_t rate_slices_read(const struct filter_summary *filter);
 
 /* `sum`: of the reply's reports. */
 double rate_now(const struct info_reply *reply, const struct report_sum *sum);
