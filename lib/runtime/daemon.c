@@ -284,6 +284,8 @@ static bool open_pages(struct life *self)
         .name = daemon->name,
         .judge = daemon->judge,
         .count = daemon->count,
+        .pages = daemon->pages,
+        .npages = daemon->npages,
         .tell = daemon->tell,
     };
     bool guarded = settings->http_token_file[0] != '\0';

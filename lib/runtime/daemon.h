@@ -90,6 +90,8 @@ struct daemon {
     void (*judge)(struct health *health);
     size_t (*count)(struct counter_set sets[PAGES_MAX_SETS]);
     void (*tell)(struct metrics *metrics); /* NULL: nothing more */
+    const struct http_page *pages;         /* of its own; see pages.h */
+    size_t npages;
 
     /* Live options have changed. NULL: nobody cares, but for the log. */
     void (*reload)(void *settings);

@@ -4,6 +4,7 @@
 #include "runtime_probe.h"
 #include "tests/support/http_peer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,26 +13,32 @@ enum { LIMIT_S = 60, BIG_BYTES = 15 << 20, SHORT_US = 300000, HEAD_BYTES = 10000
 
 TestSuite(runtime_http, .timeout = LIMIT_S);
 
-static enum status fill_hello(void *context, struct buffer *body, unsigned *code)
+static enum status fill_hello(void *context, const struct http_query *query, struct buffer *body,
+                              unsigned *code)
 {
     (void)context;
+    (void)query;
     (void)code;
     return buffer_append(body, span_text("hello\n"));
 }
 
-static enum status fill_ill(void *context, struct buffer *body, unsigned *code)
+static enum status fill_ill(void *context, const struct http_query *query, struct buffer *body,
+                            unsigned *code)
 {
     (void)context;
+    (void)query;
     *code = HTTP_UNAVAILABLE;
     return buffer_append(body, span_text("{}"));
 }
 
-static enum status fill_big(void *context, struct buffer *body, unsigned *code)
+static enum status fill_big(void *context, const struct http_query *query, struct buffer *body,
+                            unsigned *code)
 {
     uint8_t *at;
     enum status status = buffer_extend(body, BIG_BYTES, &at);
 
     (void)context;
+    (void)query;
     (void)code;
     if (status == STATUS_OK) {
         memset(at, 'x', BIG_BYTES);
@@ -39,18 +46,33 @@ static enum status fill_big(void *context, struct buffer *body, unsigned *code)
     return status;
 }
 
-static enum status fill_not(void *context, struct buffer *body, unsigned *code)
+static enum status fill_not(void *context, const struct http_query *query, struct buffer *body,
+                            unsigned *code)
 {
     (void)context;
+    (void)query;
     (void)body;
     (void)code;
     return STATUS_NOMEM;
 }
 
+/* What the query says of two names. */
+static enum status fill_query(void *context, const struct http_query *query, struct buffer *body,
+                              unsigned *code)
+{
+    const char *q = http_query_value(query, "q");
+    const char *n = http_query_value(query, "n");
+    char text[256];
+
+    (void)context;
+    (void)code;
+    (void)snprintf(text, sizeof text, "%s|%s", q != NULL ? q : "-", n != NULL ? n : "-");
+    return buffer_append(body, span_text(text));
+}
+
 static const struct http_page pages[] = {
-    {"/hello", "text/plain", fill_hello},
-    {"/ill", "application/json", fill_ill},
-    {"/big", "text/plain", fill_big},
+    {"/query", "text/plain", fill_query},   {"/hello", "text/plain", fill_hello},
+    {"/ill", "application/json", fill_ill}, {"/big", "text/plain", fill_big},
     {"/not", "text/plain", fill_not},
 };
 
@@ -134,6 +156,8 @@ Test(runtime_http, a_page_is_read_and_the_connection_closed)
     cr_expect_not_null(strcasestr(answer, "\r\nConnection: close\r\n"));
     cr_expect_not_null(strcasestr(answer, "\r\nContent-Type: text/plain\r\n"));
     cr_expect_not_null(strcasestr(answer, "\r\nCache-Control: no-store\r\n"));
+    cr_expect_not_null(strcasestr(answer, "\r\nX-Content-Type-Options: nosniff\r\n"));
+    cr_expect_not_null(strcasestr(answer, "\r\nContent-Security-Policy: default-src 'self';"));
     cr_expect_str_eq(http_peer_body(answer), "hello\n");
     free(answer);
     answer = http_peer_get(stage.endpoint, "/ill?verbose=1", "");
@@ -149,6 +173,33 @@ Test(runtime_http, a_page_is_read_and_the_connection_closed)
     stop_loop(&stage);
     cr_expect_eq(count_of(stage.http, "http_pages_total"), 4);
     cr_expect_eq(count_of(stage.http, "http_connections_total"), 4);
+    stop(&stage);
+}
+
+Test(runtime_http, a_page_is_told_what_the_query_says)
+{
+    static const struct {
+        const char *path;
+        const char *body;
+    } cases[] = {
+        {"/query", "-|-"},
+        {"/query?", "-|-"},
+        {"/query?q", "-|-"},
+        {"/query?q=", "|-"},
+        {"/query?n=7&q=a%3Cb%3E+c&n=8", "a<b> c|7"},
+        {"/query?x=1&q=%zz", "%zz|-"},
+    };
+    struct stage stage;
+
+    start(&stage, NULL, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *answer = http_peer_get(stage.endpoint, cases[i].path, "");
+
+        cr_expect_eq(http_peer_code(answer), 200);
+        cr_expect_str_eq(http_peer_body(answer), cases[i].body, "case %zu", i);
+        free(answer);
+    }
+    stop_loop(&stage);
     stop(&stage);
 }
 

@@ -53,6 +53,30 @@ struct http {
 
 /* ---- one answer ---- */
 
+/* Of all answers: nobody keeps them, and what a browser shows of them is theirs alone. */
+static const struct {
+    const char *name;
+    const char *value;
+} common_headers[] = {
+    {"Connection", "close"},
+    {"Cache-Control", "no-store"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Content-Security-Policy",
+     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+    {"Referrer-Policy", "no-referrer"},
+};
+
+static bool add_headers(struct MHD_Response *response)
+{
+    bool added = true;
+
+    for (size_t i = 0; i < sizeof common_headers / sizeof common_headers[0]; i++) {
+        added = added && MHD_add_response_header(response, common_headers[i].name,
+                                                 common_headers[i].value) == MHD_YES;
+    }
+    return added;
+}
+
 struct answer {
     unsigned code;
     const char *type;
@@ -67,9 +91,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, const stru
         body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_MUST_COPY);
     bool made = response != NULL &&
                 MHD_add_response_header(response, "Content-Type", answer->type) == MHD_YES &&
-                MHD_add_response_header(response, "Connection", "close") == MHD_YES &&
-                MHD_add_response_header(response, "Cache-Control", "no-store") == MHD_YES &&
-                MHD_add_response_header(response, "X-Content-Type-Options", "nosniff") == MHD_YES &&
+                add_headers(response) &&
                 (answer->header == NULL ||
                  MHD_add_response_header(response, answer->header, answer->value) == MHD_YES);
     enum MHD_Result sent = made ? MHD_queue_response(connection, answer->code, response) : MHD_NO;
@@ -88,6 +110,13 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned code, 
     return send_answer(connection, &answer, span_text(text));
 }
 
+const char *http_query_value(const struct http_query *query, const char *name)
+{
+    struct MHD_Connection *connection = (struct MHD_Connection *)(uintptr_t)query;
+
+    return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
 static enum MHD_Result serve(struct http *self, struct MHD_Connection *connection,
                              const struct http_page *page)
 {
@@ -96,7 +125,8 @@ static enum MHD_Result serve(struct http *self, struct MHD_Connection *connectio
     struct buffer body;
 
     buffer_init(&body, HTTP_MAX_PAGE_BYTES);
-    if (page->fill(self->options.context, &body, &answer.code) == STATUS_OK) {
+    if (page->fill(self->options.context, (const struct http_query *)connection, &body,
+                   &answer.code) == STATUS_OK) {
         self->counters[HTTP_http_pages_total]++;
         sent = send_answer(connection, &answer, buffer_span(&body));
     } else {

@@ -25,14 +25,21 @@ enum {
     HTTP_MAX_PAGE_BYTES = 16 << 20,
 };
 
-enum { HTTP_OK = 200, HTTP_UNAVAILABLE = 503 };
+enum { HTTP_OK = 200, HTTP_BAD_REQUEST = 400, HTTP_UNAVAILABLE = 503 };
+
+/* What follows the "?" of a path. */
+struct http_query;
+
+/* The value that it gives a name, decoded, for the call it is passed to; NULL: it gives none. */
+const char *http_query_value(const struct http_query *query, const char *name);
 
 struct http_page {
     const char *path; /* "/metrics" */
     const char *type; /* "text/plain; charset=utf-8" */
 
     /* Fill the empty `body`; *code becomes the answer's. Not OK: whoever asks is told that. */
-    enum status (*fill)(void *context, struct buffer *body, unsigned *code);
+    enum status (*fill)(void *context, const struct http_query *query, struct buffer *body,
+                        unsigned *code);
 };
 
 struct http_options {

@@ -1,19 +1,22 @@
-/* Three pages, made anew for each who asks. */
+/* Three pages, made anew for each who asks, and those that the process has of its own. */
 #include "runtime/http/pages.h"
 
 #include "base/heap.h"
 #include "base/metrics.h"
-#include "runtime/http/http.h"
 #include "runtime/http/own_usage.h"
 #include "runtime/version.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define JSON_TYPE "application/json"
+
+enum { NCOMMON = 3 };
 
 struct pages {
     struct hub *hub;
     struct pages_source source;
+    struct http_page all[NCOMMON + PAGES_MAX_OWN];
     struct http *http;
 };
 
@@ -35,20 +38,24 @@ static enum status show(const struct health *health, struct buffer *body, unsign
     return health_show(health, body);
 }
 
-static enum status fill_healthz(void *context, struct buffer *body, unsigned *code)
+static enum status fill_healthz(void *context, const struct http_query *query, struct buffer *body,
+                                unsigned *code)
 {
     const struct pages *self = context;
     struct health health = {0};
 
+    (void)query;
     pages_judge_moves(hub_silent_us(self->hub), hub_busy_us(self->hub, JOB_COMMIT), &health);
     return show(&health, body, code);
 }
 
-static enum status fill_readyz(void *context, struct buffer *body, unsigned *code)
+static enum status fill_readyz(void *context, const struct http_query *query, struct buffer *body,
+                               unsigned *code)
 {
     const struct pages *self = context;
     struct health health = {0};
 
+    (void)query;
     self->source.judge(&health);
     return show(&health, body, code);
 }
@@ -92,7 +99,8 @@ static void put_process(struct metrics *metrics)
     put_count(metrics, "process_max_fds", "descriptors that may be open", usage.max_descriptors);
 }
 
-static enum status fill_metrics(void *context, struct buffer *body, unsigned *code)
+static enum status fill_metrics(void *context, const struct http_query *query, struct buffer *body,
+                                unsigned *code)
 {
     const struct pages *self = context;
     const struct counter_table own = http_counters();
@@ -100,6 +108,7 @@ static enum status fill_metrics(void *context, struct buffer *body, unsigned *co
     struct metrics metrics = metrics_to(body);
     size_t nsets = self->source.count(sets);
 
+    (void)query;
     (void)code;
     assert(nsets <= PAGES_MAX_SETS);
     put_build(self, &metrics);
@@ -116,28 +125,36 @@ static enum status fill_metrics(void *context, struct buffer *body, unsigned *co
 
 /* ---- their life ---- */
 
-enum status pages_open(struct hub *hub, const char *endpoint, const struct password *token,
-                       const struct pages_source *source, struct pages **out)
+/* Common ones and its own; returns how many. */
+static size_t list_pages(struct pages *self)
 {
-    static const struct http_page pages[] = {
+    static const struct http_page common[NCOMMON] = {
         {"/healthz", JSON_TYPE, fill_healthz},
         {"/readyz", JSON_TYPE, fill_readyz},
         {"/metrics", METRICS_TYPE, fill_metrics},
     };
+
+    memcpy(self->all, common, sizeof common);
+    for (size_t i = 0; i < self->source.npages; i++) {
+        self->all[NCOMMON + i] = self->source.pages[i];
+    }
+    return NCOMMON + self->source.npages;
+}
+
+enum status pages_open(struct hub *hub, const char *endpoint, const struct password *token,
+                       const struct pages_source *source, struct pages **out)
+{
     struct pages *self = heap_zalloc(1, sizeof *self);
-    const struct http_options options = {
-        .endpoint = endpoint,
-        .token = token,
-        .pages = pages,
-        .npages = sizeof pages / sizeof pages[0],
-        .context = self,
-    };
+    struct http_options options = {.endpoint = endpoint, .token = token, .context = self};
     enum status status = self != NULL ? STATUS_OK : STATUS_NOMEM;
 
     assert(*out == NULL && source->judge != NULL && source->count != NULL);
+    assert(source->npages <= PAGES_MAX_OWN);
     if (status == STATUS_OK) {
         self->hub = hub;
         self->source = *source;
+        options.pages = self->all;
+        options.npages = list_pages(self);
         status = http_open(hub, &options, &self->http);
     }
     if (status != STATUS_OK) {

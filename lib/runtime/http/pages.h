@@ -4,7 +4,7 @@
  *   /readyz   200 while it is fit for use, else 503: for whoever would send others to it
  *   /metrics  what it counts, for Prometheus
  *
- * The first two say in JSON what is amiss.
+ * and what pages it has of its own. The first two say in JSON what is amiss.
  *
  * Errors:  as http_open().
  * Owner:   pages_open()'s caller calls pages_close() before hub_destroy(), and before what `source`
@@ -18,9 +18,14 @@
 #include "base/health.h"
 #include "base/metrics.h"
 #include "base/password.h"
+#include "runtime/http/http.h"
 #include "runtime/hub.h"
 
-enum { PAGES_MAX_SETS = 4, PAGES_STILL_US = 10000000 /* what has not moved for so long hangs */ };
+enum {
+    PAGES_MAX_SETS = 4,
+    PAGES_MAX_OWN = 16,
+    PAGES_STILL_US = 10000000 /* what has not moved for so long hangs */
+};
 
 struct pages_source {
     const char *program; /* "orbloom-node" */
@@ -31,6 +36,10 @@ struct pages_source {
 
     /* What it counts, as of now: how many sets of up to PAGES_MAX_SETS. */
     size_t (*count)(struct counter_set sets[PAGES_MAX_SETS]);
+
+    /* Pages of its own, beside those three; what their context is they are not to ask. */
+    const struct http_page *pages;
+    size_t npages; /* at most PAGES_MAX_OWN */
 
     /* Families of its own, with labels; NULL: none. */
     void (*tell)(struct metrics *metrics);
