@@ -125,6 +125,13 @@ GEN_C    := $(if $(SCHEMA),$(BUILD)/gen/proto/orbloom.pb-c.c)
 GEN_H    := $(GEN_C:.c=.h)
 GEN_OBJ  := $(if $(SCHEMA),$(BUILD)/obj/gen/proto/orbloom.pb-c.o)
 
+# The files of the page that a coordinator serves, in its program.
+WEB      := coordinator/web
+WEB_C    := $(BUILD)/gen/$(WEB)/embedded.c
+WEB_OBJ  := $(BUILD)/obj/gen/$(WEB)/embedded.o
+GEN_OF_proto             := $(GEN_OBJ)
+GEN_OF_coordinator_shell := $(WEB_OBJ)
+
 # Compile.
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN_H)
@@ -153,6 +160,16 @@ $(GEN_OBJ): $(GEN_C) $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -w -MMD -MP -c -o $@ $<
 endif
 
+$(WEB_C): tools/embed.sh $(patsubst %,$(WEB)/%,page.html page.css page.js icon.svg)
+	@mkdir -p $(@D)
+	@echo "EMBED $(WEB)"
+	$(Q)tools/embed.sh $(WEB)/embedded.h $(filter $(WEB)/%,$^) > $@
+
+$(WEB_OBJ): $(WEB_C) $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "CC $<"
+	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -MMD -MP -c -o $@ $<
+
 # A stamp is rewritten only when its content changes, and what depends on it follows.
 define stamp
 $(BUILD)/$(1): FORCE
@@ -177,7 +194,7 @@ define archive
 endef
 
 define layer
-$(call archives,$(1)): $(call objects,$(SRC_$(1))) $(if $(filter proto,$(1)),$(GEN_OBJ)) $(BUILD)/sources
+$(call archives,$(1)): $(call objects,$(SRC_$(1))) $(GEN_OF_$(1)) $(BUILD)/sources
 	$$(archive)
 endef
 $(foreach l,$(LAYERS),$(eval $(call layer,$(l))))
@@ -546,4 +563,4 @@ help: ## List the targets
     bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-sites-run bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers hardening options house-figures compdb install clean help deps FORCE
 
--include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ))
+-include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ) $(WEB_OBJ))

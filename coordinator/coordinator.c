@@ -15,6 +15,7 @@
 #include "coordinator/site/newcomer.h"
 #include "coordinator/users/users.h"
 #include "coordinator/view/process_keys.h"
+#include "coordinator/web/survey.h"
 #include "map/access/identity.h"
 #include "map/acks.h"
 #include "proto/admin_message.h"
@@ -51,6 +52,10 @@ enum status coordinator_create(const struct coordinator_config *config,
     buffer_init(&self->scratch, CODEC_MAX_FRAME_BYTES);
     self->usage = usage_create();
     status = self->usage != NULL ? codec_arena_create(ARENA_BYTES, &self->arena) : STATUS_NOMEM;
+    if (status == STATUS_OK && config->survey) {
+        self->survey = survey_create();
+        status = self->survey != NULL ? STATUS_OK : STATUS_NOMEM;
+    }
     status = status == STATUS_OK ? codec_arena_create(ARENA_BYTES, &self->aside_arena) : status;
     status = status == STATUS_OK ? work_init(self, &hands) : status;
     if (status == STATUS_OK) {
@@ -95,6 +100,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     newcomers_fini(self);
     users_release(self);
     heap_free(self->usage);
+    survey_destroy(self->survey);
     codec_arena_destroy(&self->arena);
     codec_arena_destroy(&self->aside_arena);
     buffer_fini(&self->out);
@@ -594,6 +600,7 @@ static void take_turn(struct coordinator *self, uint64_t now_us)
     coordinator_check_store(self, now_us);
     do_duties(self, now_us);
     notes_forget(&self->notes, &self->documents);
+    survey_turn(self, now_us);
 }
 
 static const struct work_hands hands = {.serve = serve, .turn = take_turn, .aside = serve_aside};
@@ -635,6 +642,7 @@ static uint64_t next_us(void *context)
         return work_aside_us(self);
     }
     next = self->frozen ? thaw_us(self) : duties_due_us(self);
+    next = survey_next_us(self) < next ? survey_next_us(self) : next;
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         uint64_t waiter_us = waiters_next_us(&self->waiters[i]);
 

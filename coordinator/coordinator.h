@@ -35,6 +35,7 @@ struct coordinator_config {
     uint64_t node_groups;      /* slot groups that a node may hold; 0: any number */
     uint64_t growth_hosts;     /* of one filter, that build another geometry at a time; 0: one */
     double growth_factor;      /* by itself a filter grows to so many capacities; 0: twice */
+    bool survey;               /* of all filters, for browsers: see web/web.h */
     const struct audit_sink *audit; /* see audit.h; borrowed; NULL: nothing is noted */
     uint64_t features;              /* that it knows, for tests of another version; 0: this one's */
 };

@@ -1,6 +1,7 @@
 /* orbloom-coordinator: the shell around the coordinator's core, on a store in SQLite or etcd. */
 #include "base/log.h"
 #include "coordinator/shell_options.h"
+#include "coordinator/shell_pages.h"
 #include "coordinator/store/sqlite/file.h"
 #include "coordinator/store/sqlite/sqlite.h"
 #include "proto/gate.h"
@@ -83,12 +84,14 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
     if (status != STATUS_OK) {
         return status;
     }
+    settings->config.survey = settings->daemon.http_listen[0] != '\0';
     status = coordinator_create(&settings->config, hub_effects(hub), store, &coordinator);
     if (status != STATUS_OK) {
         log_line(LOG_ERROR, "cannot start: %s", status_meaning(status));
         (void)stop();
         return status;
     }
+    coordinator_pages_use(coordinator);
     *actor = coordinator_actor(coordinator);
     return STATUS_OK;
 }
@@ -172,6 +175,8 @@ int main(int argc, char **argv)
         .name = settings.config.name,
         .judge = judge,
         .count = count,
+        .pages = coordinator_pages,
+        .npages = COORDINATOR_NPAGES,
         .rekey = rekey,
         .interrupt = interrupt,
         .stop = stop,

@@ -114,7 +114,8 @@ struct heard {
     struct replica_report *reports; /* of that boot, in order */
     size_t nreports;
     size_t reports_capacity;
-    struct replica_report *before; /* the last ones of the life before this one */
+    uint32_t states[REPLICA_FULL + 1]; /* how many of them are in each state */
+    struct replica_report *before;     /* the last ones of the life before this one */
     size_t nbefore;
     uint32_t link; /* for questions; 0: none yet */
     char link_address[NODE_ADDRESS_BYTES];
@@ -294,6 +295,7 @@ struct coordinator {
     uint64_t tombstones_us; /* since when some wait for the record; 0: none does */
     uint64_t forget_us;     /* look at what may be removed from the store not before */
     struct signatures signatures;
+    struct survey *survey; /* NULL: nobody wants one; see web/survey.h */
 
     struct audit audit;
     struct order order; /* the command under way */

@@ -88,6 +88,14 @@ static bool speaks_for_group(const struct replica_report *reports, size_t count,
     return true;
 }
 
+double report_grown(const struct replica_report *report, uint32_t wanted)
+{
+    if (report->generation == wanted && report->phase != PHASE_GROWING) {
+        return 1;
+    }
+    return report->phase == PHASE_GROWING ? report->progress : 0;
+}
+
 struct report_sum report_summarize(const struct replica_report *reports, size_t count,
                                    uint64_t filter_id)
 {

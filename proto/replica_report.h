@@ -93,6 +93,9 @@ struct report_sum {
     uint32_t building;
 };
 
+/* How much of it is served from the wanted generation, from 0 to 1. */
+double report_grown(const struct replica_report *report, uint32_t wanted);
+
 /* How many keys a filter has: of a window, of `nslices`, those of all slices, where a key counts in
  * each; 0 slices: no window. */
 static inline uint64_t report_sum_keys(const struct report_sum *self, uint32_t nslices)

@@ -168,14 +168,6 @@ void expansion_generations_text(const struct filter_summary *filter)
 
 /* ---- how far ---- */
 
-static double share_of(const struct replica_report *report, uint32_t wanted)
-{
-    if (report->generation == wanted && report->phase != PHASE_GROWING) {
-        return 1;
-    }
-    return report->phase == PHASE_GROWING ? report->progress : 0;
-}
-
 struct expansion_state expansion_state_of(const struct admin_reply *reply,
                                           const struct filter_summary *filter)
 {
@@ -190,7 +182,7 @@ struct expansion_state expansion_state_of(const struct admin_reply *reply,
         const struct replica_report *report = &reply->replicas[i];
 
         if (report->filter_id == filter->id) {
-            sum += share_of(report, state.wanted);
+            sum += report_grown(report, state.wanted);
             state.overflow = report->overflow_keys > state.overflow ? report->overflow_keys
                                                                     : state.overflow;
         }

@@ -115,8 +115,16 @@ static void begin_boot(struct heard *self, const struct sync_request *request)
         self->reports_capacity = 0;
     }
     self->nreports = 0;
+    memset(self->states, 0, sizeof self->states);
     self->round = (struct report_round){0};
     self->since = 0;
+}
+
+static void count_states(struct heard *self, size_t from, size_t to, uint32_t sign)
+{
+    for (size_t i = from; i < to; i++) {
+        self->states[self->reports[i].state] += sign;
+    }
 }
 
 /* In place of what was known of the stretch. */
@@ -128,6 +136,7 @@ static void splice(struct heard *self, const struct sync_request *request)
                      ? self->nreports
                      : report_place_find(self->reports, self->nreports, page->to);
 
+    count_states(self, first, end, (uint32_t)-1);
     if (end < self->nreports) {
         memmove(&self->reports[first + request->nreplicas], &self->reports[end],
                 (self->nreports - end) * sizeof *self->reports);
@@ -137,6 +146,7 @@ static void splice(struct heard *self, const struct sync_request *request)
         self->reports[first + i].node_id = self->node;
         self->reports[first + i].incarnation = request->incarnation;
     }
+    count_states(self, first, first + request->nreplicas, 1);
     self->nreports += request->nreplicas - (end - first);
 }
 

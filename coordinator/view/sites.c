@@ -5,6 +5,7 @@
 #include "coordinator/site/heard.h"
 #include "coordinator/site/newcomer.h"
 #include "coordinator/site/words.h"
+#include "coordinator/view/view.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,11 +17,12 @@ enum {
     LISTED_TEXTS = 256, /* what others wait for is told when one filter is asked about */
 };
 
-struct listing {
+struct view_sites {
     const struct node_list *nodes;
     struct site_summary sites[LISTED_SITES];
     size_t nsites;
-    struct filter_sites *filters;
+    const char *site; /* this one */
+    struct filter_sites filters[LISTED_FILTERS];
     size_t nfilters;
     uint64_t left; /* filters that are not in it */
     struct site_standing others[LISTED_STANDINGS];
@@ -34,7 +36,7 @@ struct listing {
 };
 
 /* NULL: there is no room for one more. */
-static struct site_summary *site_of(struct listing *self, const struct site_id *id,
+static struct site_summary *site_of(struct view_sites *self, const struct site_id *id,
                                     const char *name)
 {
     for (size_t i = 0; i < self->nsites; i++) {
@@ -50,7 +52,7 @@ static struct site_summary *site_of(struct listing *self, const struct site_id *
     return &self->sites[self->nsites++];
 }
 
-static void list_peer(struct listing *self, const struct link_peer *peer)
+static void list_peer(struct view_sites *self, const struct link_peer *peer)
 {
     struct site_summary *site = site_of(self, &peer->id, peer->name);
 
@@ -63,7 +65,7 @@ static void list_peer(struct listing *self, const struct link_peer *peer)
     }
 }
 
-static void list_link(struct listing *self, const struct link_heard *link)
+static void list_link(struct view_sites *self, const struct link_heard *link)
 {
     struct site_summary *own = site_of(self, &link->report.id, link->site);
 
@@ -77,7 +79,7 @@ static void list_link(struct listing *self, const struct link_heard *link)
 }
 
 /* What the other sites have told; returns how many. */
-static size_t list_others(struct listing *self, const struct in_sites *note,
+static size_t list_others(struct view_sites *self, const struct in_sites *note,
                           const struct site_set *sites)
 {
     size_t before = self->nothers;
@@ -103,7 +105,7 @@ static size_t list_others(struct listing *self, const struct in_sites *note,
 }
 
 static const char *list_awaited(const struct coordinator *coordinator, uint64_t now_us,
-                                struct listing *self, const struct document_entry *entry)
+                                struct view_sites *self, const struct document_entry *entry)
 {
     char *text = self->texts[self->ntexts];
 
@@ -115,7 +117,7 @@ static const char *list_awaited(const struct coordinator *coordinator, uint64_t 
     return text[0] != '\0' ? text : "";
 }
 
-static void list_refusals(const struct coordinator *coordinator, struct listing *self)
+static void list_refusals(const struct coordinator *coordinator, struct view_sites *self)
 {
     for (size_t i = 0; i < NEWCOMERS_MAX; i++) {
         const struct newcomer *one = newcomers_at(coordinator, i);
@@ -128,7 +130,7 @@ static void list_refusals(const struct coordinator *coordinator, struct listing 
 }
 
 static void list_filter(const struct coordinator *coordinator, uint64_t now_us,
-                        struct listing *self, const struct document_entry *entry)
+                        struct view_sites *self, const struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
     const struct in_sites *note = notes_find(&coordinator->notes, NOTE_SITES, document->id);
@@ -164,7 +166,7 @@ static bool is_meant(const struct filter_document *document, const char *name)
 }
 
 static void list_all(const struct coordinator *self, uint64_t now_us, const char *name,
-                     struct listing *listing)
+                     struct view_sites *listing)
 {
     for (size_t i = 0; i < COORDINATOR_MAX_LINKS; i++) {
         if (links_hears(self, now_us, &self->links[i])) {
@@ -182,6 +184,40 @@ static void list_all(const struct coordinator *self, uint64_t now_us, const char
     listing->nlinks = links_places(self, now_us, listing->links);
 }
 
+struct view_sites *view_sites_list(const struct coordinator *self, uint64_t now_us,
+                                   const char *name)
+{
+    struct view_sites *listing = heap_zalloc(1, sizeof *listing);
+
+    if (listing != NULL) {
+        listing->site = self->config.site;
+        listing->nodes = &self->documents.nodes;
+        list_all(self, now_us, name, listing);
+    }
+    return listing;
+}
+
+void view_sites_page(const struct view_sites *self, struct site_page *out)
+{
+    *out = (struct site_page){
+        .site = self->site,
+        .sites = self->sites,
+        .nsites = self->nsites,
+        .filters = self->filters,
+        .nfilters = self->nfilters,
+        .filters_left = self->left,
+        .refusals = self->refusals,
+        .nrefusals = self->nrefusals,
+        .links = self->links,
+        .nlinks = self->nlinks,
+    };
+}
+
+void view_sites_free(struct view_sites *self)
+{
+    heap_free(self);
+}
+
 /* One filter is asked about: is it there? */
 static bool is_there(const struct coordinator *self, const char *name)
 {
@@ -194,8 +230,7 @@ void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct
                          const struct frame *frame)
 {
     const char *name = frame->body.admin_request.name;
-    struct listing *listing = heap_zalloc(1, sizeof *listing);
-    struct filter_sites *filters = heap_alloc(LISTED_FILTERS, sizeof *filters);
+    struct view_sites *listing = view_sites_list(self, now_us, name);
     struct frame answer = {.correlation = frame->correlation, .kind = FRAME_ADMIN_REPLY};
     char message[COORDINATOR_MESSAGE_BYTES] = "";
 
@@ -206,28 +241,13 @@ void coordinator_on_site(struct coordinator *self, uint64_t now_us, const struct
         (void)snprintf(message, sizeof message, "there is no filter %.128s; see `orbloom info`",
                        name);
         coordinator_answer(self, from, frame->correlation, STATUS_NOT_FOUND, false, message);
-    } else if (listing == NULL || filters == NULL) {
+    } else if (listing == NULL) {
         coordinator_answer(self, from, frame->correlation, STATUS_NOMEM, false,
                            "the coordinator is out of memory; retry");
     } else {
-        listing->filters = filters;
-        listing->nodes = &self->documents.nodes;
-        list_all(self, now_us, name, listing);
-        answer.body.admin_reply = (struct admin_reply){
-            .message = "",
-            .sites = {.site = self->config.site,
-                      .sites = listing->sites,
-                      .nsites = listing->nsites,
-                      .filters = listing->filters,
-                      .nfilters = listing->nfilters,
-                      .filters_left = listing->left,
-                      .refusals = listing->refusals,
-                      .nrefusals = listing->nrefusals,
-                      .links = listing->links,
-                      .nlinks = listing->nlinks},
-        };
+        answer.body.admin_reply = (struct admin_reply){.message = ""};
+        view_sites_page(listing, &answer.body.admin_reply.sites);
         coordinator_reply(self, from, &answer);
     }
-    heap_free(filters);
-    heap_free(listing);
+    view_sites_free(listing);
 }

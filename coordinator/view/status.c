@@ -1,12 +1,12 @@
 /* Puts a status answer together of documents and of what nodes said last; those that are silent
  * say nothing of now. */
 #include "base/heap.h"
-#include "coordinator/duty.h"
 #include "coordinator/nodes/moves.h"
 #include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
 #include "coordinator/users/users.h"
 #include "coordinator/view/process_keys.h"
+#include "coordinator/view/view.h"
 #include "coordinator/work.h"
 #include "proto/answers.h"
 
@@ -37,17 +37,6 @@ static bool is_alive(const struct coordinator *self, uint64_t now_us, const stru
     return coordinator_lately(self, now_us, heard->last_us);
 }
 
-static void count_replicas(const struct heard *heard, struct node_summary *summary)
-{
-    for (size_t i = 0; i < heard->nreports; i++) {
-        enum replica_state state = heard->reports[i].state;
-
-        summary->replicas_full += state == REPLICA_FULL;
-        summary->replicas_joining += state == REPLICA_JOINING;
-        summary->replicas_building += state == REPLICA_BUILDING;
-    }
-}
-
 static const char *successor_name(const struct coordinator *self, const struct node_record *record)
 {
     const struct node_record *successor = record->replaced_by != 0
@@ -64,17 +53,11 @@ static bool sees_all(const struct users_asker *asker)
     return asker->user == NULL || asker->user->role != USER_CLIENT;
 }
 
-static void describe_node(const struct coordinator *self, uint64_t now_us,
-                          const struct node_record *record, const struct users_asker *asker,
-                          char *waits, struct node_summary *summary)
+void view_describe_node(const struct coordinator *self, uint64_t now_us,
+                        const struct node_record *record, struct node_summary *summary)
 {
     const struct heard *heard = coordinator_heard(self, record->id);
-    struct moves_stuck stuck;
 
-    if (sees_all(asker) &&
-        moves_judge(self, now_us, &self->documents.nodes, record, &stuck) == STATUS_OK) {
-        (void)snprintf(waits, COORDINATOR_MESSAGE_BYTES, "%s", stuck.text);
-    }
     *summary = (struct node_summary){
         .id = record->id,
         .name = record->name,
@@ -87,7 +70,7 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
         .draining = record->draining,
         .replaced_by = successor_name(self, record),
         .slots = usage_slots(self, record->id),
-        .awaited = waits,
+        .awaited = "",
     };
     if (heard != NULL) {
         summary->alive = is_alive(self, now_us, heard);
@@ -95,9 +78,25 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
         summary->memory_used_bytes = heard->memory_used_bytes;
         summary->disk_used_bytes = heard->disk_used_bytes;
         if (summary->alive) {
-            count_replicas(heard, summary);
+            summary->replicas_full = heard->states[REPLICA_FULL];
+            summary->replicas_joining = heard->states[REPLICA_JOINING];
+            summary->replicas_building = heard->states[REPLICA_BUILDING];
         }
     }
+}
+
+static void describe_node(const struct coordinator *self, uint64_t now_us,
+                          const struct node_record *record, const struct users_asker *asker,
+                          char *waits, struct node_summary *summary)
+{
+    struct moves_stuck stuck;
+
+    view_describe_node(self, now_us, record, summary);
+    if (sees_all(asker) &&
+        moves_judge(self, now_us, &self->documents.nodes, record, &stuck) == STATUS_OK) {
+        (void)snprintf(waits, COORDINATOR_MESSAGE_BYTES, "%s", stuck.text);
+    }
+    summary->awaited = waits;
 }
 
 static bool is_asked_for(const struct overview *overview, const struct filter_document *document,
@@ -113,6 +112,18 @@ static bool is_restricted(const struct users_asker *asker)
     return asker->user != NULL && asker->user->role == USER_CLIENT;
 }
 
+void view_describe_filter(struct coordinator *self, uint64_t now_us,
+                          const struct document_entry *entry, struct telling *out)
+{
+    answer_filter_summary(&entry->document, out->summary);
+    for (size_t i = 0; duties[i] != NULL; i++) {
+        if (duties[i]->describe != NULL) {
+            duties[i]->describe(self, now_us, entry, out);
+        }
+    }
+    lack_describe(self, now_us, &entry->document, out);
+}
+
 static void describe_filter(struct coordinator *self, uint64_t now_us,
                             const struct document_entry *entry, struct overview *overview)
 {
@@ -123,14 +134,8 @@ static void describe_filter(struct coordinator *self, uint64_t now_us,
         .texts = overview->texts[at],
     };
 
-    answer_filter_summary(&entry->document, out.summary);
-    for (size_t i = 0; duties[i] != NULL; i++) {
-        if (duties[i]->describe != NULL) {
-            duties[i]->describe(self, now_us, entry, &out);
-        }
-    }
+    view_describe_filter(self, now_us, entry, &out);
     overview->nchanges += out.changes;
-    lack_describe(self, now_us, &entry->document, &out);
 }
 
 static void collect_filters(struct coordinator *self, uint64_t now_us, const char *name,

@@ -1,8 +1,6 @@
 /* Reasons are gathered, and shown. */
 #include "base/health.h"
 
-#include "base/json.h"
-
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,22 +24,27 @@ void health_want(struct health *self, bool holds, const char *what, const char *
     va_end(args);
 }
 
+void health_json(const struct health *self, struct json *json, const char *name)
+{
+    assert(self->count > 0 || self->left_out == 0);
+    json_begin(json, name, '{');
+    json_bool(json, "ok", health_is_well(self));
+    json_begin(json, "reasons", '[');
+    for (size_t i = 0; i < self->count; i++) {
+        json_begin(json, NULL, '{');
+        json_text(json, "what", self->reasons[i].what);
+        json_text(json, "why", self->reasons[i].why);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_count(json, "left_out", self->left_out);
+    json_end(json, '}');
+}
+
 enum status health_show(const struct health *self, struct buffer *out)
 {
     struct json json = json_to(out);
 
-    assert(self->count > 0 || self->left_out == 0);
-    json_begin(&json, NULL, '{');
-    json_bool(&json, "ok", health_is_well(self));
-    json_begin(&json, "reasons", '[');
-    for (size_t i = 0; i < self->count; i++) {
-        json_begin(&json, NULL, '{');
-        json_text(&json, "what", self->reasons[i].what);
-        json_text(&json, "why", self->reasons[i].why);
-        json_end(&json, '}');
-    }
-    json_end(&json, ']');
-    json_count(&json, "left_out", self->left_out);
-    json_end(&json, '}');
+    health_json(self, &json, NULL);
     return json.status;
 }

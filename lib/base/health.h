@@ -10,6 +10,7 @@
 #define ORBLOOM_BASE_HEALTH_H
 
 #include "base/buffer.h"
+#include "base/json.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -38,7 +39,10 @@ static inline bool health_is_well(const struct health *self)
     return self->count == 0;
 }
 
-/* As JSON, a line. */
+/* As an object of JSON: a member, or all there is where `name` is NULL. */
+void health_json(const struct health *self, struct json *json, const char *name);
+
+/* ... as a line. */
 MUST_USE enum status health_show(const struct health *self, struct buffer *out);
 
 #endif

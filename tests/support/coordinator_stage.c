@@ -16,6 +16,7 @@ const struct cluster_key *coordinator_stage_key;
 bool coordinator_stage_disks;
 uint64_t coordinator_stage_features;
 uint64_t coordinator_stage_max_filters;
+bool coordinator_stage_survey;
 const struct audit_sink *coordinator_stage_audit;
 struct job_lanes *coordinator_stage_lanes;
 
@@ -157,6 +158,7 @@ void coordinator_stage_init(struct coordinator_stage *self, struct store *store)
         .fence_retry_us = 500000,
         .moves_at_once = 2,
         .max_filters = coordinator_stage_max_filters,
+        .survey = coordinator_stage_survey,
         .audit = coordinator_stage_audit,
         .features = coordinator_stage_features,
     };

@@ -116,6 +116,9 @@ extern const struct audit_sink *coordinator_stage_audit;
 /* What coordinators made from here on know; 0: this version's. */
 extern uint64_t coordinator_stage_features;
 
+/* Do they look at all filters, for browsers? */
+extern bool coordinator_stage_survey;
+
 void coordinator_stage_init(struct coordinator_stage *self, struct store *store);
 void coordinator_stage_fini(struct coordinator_stage *self);
 
