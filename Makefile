@@ -31,7 +31,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson libssl libcrypto libmicrohttpd
-BARE_GOALS := test test-clients fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp bench-sites deps clean help layers format format-check models
+BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp bench-sites deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -423,6 +423,8 @@ RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim)
     $(if $(SIM_SITES),--plain $(REL)/tests/sim-sites)
 CLIENTS_ENV   = --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env CLIENTS_DIR=$(abspath $(REL)/clients)
 CLIENTS_SUITE = --suite clients $(CLIENTS_ENV) --plain tools/test-clients.sh
+# What people put on call, with the tools that they use; what cannot be had is skipped. $(1): how many filters.
+OPERATE_SUITE = --suite operate --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env PAGE_FILTERS=$(1) --plain tools/test-page.sh
 TSAN_SUITE = $(if $(SMOKE),--suite tsan --jobs 1 --env ORBLOOM_BIN_DIR=$(abspath $(TSAN)/bin) \
     --env "TSAN_OPTIONS=suppressions=$(abspath tools/tsan.supp) exitcode=66 halt_on_error=0" \
     $(REL)/$(SMOKE))
@@ -447,6 +449,11 @@ test-clients: ## Do clients of other makers work: node-redis, ioredis, Scrapy? F
 	@$(MAKE) VARIANT=release all
 	@tools/run-tests.sh $(CLIENTS_SUITE)
 
+test-operate: ## Does the page do in a browser what it should, on 2,000 filters? Installs Chromium where it can
+	@timeout --foreground 300 tools/install-deps.sh operate || echo "Some tools cannot be installed here."
+	@$(MAKE) VARIANT=release all
+	@tools/run-tests.sh $(call OPERATE_SUITE,2000)
+
 test: ## Install what is missing, build all variants, run every suite
 	@tools/install-deps.sh test
 	@timeout --foreground 300 tools/install-deps.sh clients || echo "Some clients cannot be installed here."
@@ -460,7 +467,7 @@ test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM)
 # The torture is the longest: half of this on a machine with two cores and other work.
 test-run: export TEST_TIMEOUT_S ?= 1200
 test-run:
-	@tools/run-tests.sh $(ALONE_SUITE) --workers 0 $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(CLIENTS_SUITE) $(TSAN_SUITE)
+	@tools/run-tests.sh $(ALONE_SUITE) --workers 0 $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(CLIENTS_SUITE) $(call OPERATE_SUITE,40) $(TSAN_SUITE)
 test-asan-run: test-variant
 	@tools/run-tests.sh --workers 0 $(ASAN_SUITE)
 
@@ -560,7 +567,7 @@ help: ## List the targets
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
 .PHONY: all programs check unit property sim sim-sites models torture torture-changes torture-sites mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
-    bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-sites-run bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
+    bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-sites-run bench-programs coverage coverage-run demo demo-expand test test-operate test-programs test-variant test-run \
     test-asan-run format format-check tidy layers hardening options house-figures compdb install clean help deps FORCE
 
 -include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ) $(WEB_OBJ))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Name what is missing, then install it: tools/install-deps.sh build|test|clients|demo|bench|fuzz
+# Name what is missing, then install it: tools/install-deps.sh build|test|clients|operate|demo|bench|fuzz
 #
 # Uses apt-get without recommended packages, as root or through sudo; apt-get is not called
 # when nothing is missing. No service is started meanwhile: a policy-rc.d that answers 101
@@ -15,6 +15,7 @@ build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
 # redis-tools holds the server's binary too; the package redis-server would add a service.
 test_packages="libcriterion-dev redis-tools etcd-server openssl spin python3-redis"
 clients_packages="$test_packages python3-scrapy"
+operate_packages="chromium chromium-driver nodejs" # a browser, and what drives it
 bench_packages="redis-tools"
 fuzz_packages="clang libclang-rt-14-dev" # libFuzzer is in the second
 
@@ -28,8 +29,9 @@ packages_for() {
     test) echo "$build_packages $test_packages" ;;
     fuzz) echo "$build_packages $fuzz_packages" ;;
     clients) echo "$build_packages $clients_packages" ;;
+    operate) echo "$build_packages $operate_packages" ;;
     *)
-        echo "usage: tools/install-deps.sh build|test|clients|demo|bench|fuzz" >&2
+        echo "usage: tools/install-deps.sh build|test|clients|operate|demo|bench|fuzz" >&2
         return 1
         ;;
     esac
