@@ -171,7 +171,7 @@ static const struct option options[] = {
     DAEMON_OPTION_ALLOW_PLAIN,
     DAEMON_OPTION_IO_THREADS,
     DAEMON_OPTIONS_HTTP,
-    DAEMON_OPTION_LOG_LEVEL,
+    DAEMON_OPTIONS_LOG,
 };
 
 static const struct option_table table = {

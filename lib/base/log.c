@@ -2,17 +2,26 @@
  * instead of written. */
 #include "base/log.h"
 
+#include "base/json.h"
+
+#include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-enum { LINE_MAX_BYTES = 1024, SITE_INTERVAL_US = 1000000 };
+enum {
+    LINE_MAX_BYTES = 1024,
+    LINE_JSON_BYTES = 6 * LINE_MAX_BYTES + 256, /* a byte that is escaped takes six */
+    SITE_INTERVAL_US = 1000000,
+};
 
-/* Process-wide by nature: there is one stderr. The level may change while other threads log. */
+/* Process-wide by nature: there is one stderr. Level and format may change while other threads log.
+ */
 static const char *log_program = "orbloom";
 static atomic_uint log_threshold = LOG_WARN;
+static atomic_uint log_shape = LOG_TEXT;
 
 static const char *const level_names[] = {
     [LOG_ERROR] = "error",
@@ -30,6 +39,11 @@ void log_setup(const char *program, enum log_level level)
 void log_set_level(enum log_level level)
 {
     log_threshold = (unsigned)level;
+}
+
+void log_set_format(enum log_format format)
+{
+    log_shape = (unsigned)format;
 }
 
 bool log_level_parse(const char *text, enum log_level *level)
@@ -55,6 +69,53 @@ const char *log_date(uint64_t date_ms, char text[LOG_DATE_BYTES])
     return text;
 }
 
+static void write_text(const char *date, enum log_level level, const char *text, uint64_t skipped)
+{
+    if (skipped > 0) {
+        (void)fprintf(stderr, "%s %s %s: %s (%llu alike not shown)\n", date, level_names[level],
+                      log_program, text, (unsigned long long)skipped);
+    } else {
+        (void)fprintf(stderr, "%s %s %s: %s\n", date, level_names[level], log_program, text);
+    }
+}
+
+struct line {
+    size_t size;
+    char bytes[LINE_JSON_BYTES];
+};
+
+/* json_put_fn */
+static enum status put(void *context, struct span bytes)
+{
+    struct line *line = context;
+
+    if (bytes.size > sizeof line->bytes - line->size) {
+        return STATUS_TOO_LARGE;
+    }
+    memcpy(line->bytes + line->size, bytes.data, bytes.size);
+    line->size += bytes.size;
+    return STATUS_OK;
+}
+
+/* Without a heap, which may be what is amiss. */
+static void write_json(const char *date, enum log_level level, const char *text, uint64_t skipped)
+{
+    struct line line = {0};
+    struct json json = {.put = put, .context = &line, .style = JSON_DENSE};
+
+    json_begin(&json, NULL, '{');
+    json_text(&json, "time", date);
+    json_text(&json, "level", level_names[level]);
+    json_text(&json, "program", log_program);
+    json_text(&json, "message", text);
+    if (skipped > 0) {
+        json_count(&json, "skipped", skipped);
+    }
+    json_end(&json, '}');
+    assert(json.status == STATUS_OK);
+    (void)fwrite(line.bytes, 1, line.size, stderr);
+}
+
 static void write_line(enum log_level level, const char *text, uint64_t skipped)
 {
     struct timespec now;
@@ -62,11 +123,10 @@ static void write_line(enum log_level level, const char *text, uint64_t skipped)
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
     (void)log_date((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, date);
-    if (skipped > 0) {
-        (void)fprintf(stderr, "%s %s %s: %s (%llu alike not shown)\n", date, level_names[level],
-                      log_program, text, (unsigned long long)skipped);
+    if (log_shape == LOG_JSON) {
+        write_json(date, level, text, skipped);
     } else {
-        (void)fprintf(stderr, "%s %s %s: %s\n", date, level_names[level], log_program, text);
+        write_text(date, level, text, skipped);
     }
 }
 

@@ -1,4 +1,6 @@
-/* log.h - one line an event, for operators: "2026-01-31T12:00:00.123Z warn router: text".
+/* log.h - one line an event, for operators: "2026-01-31T12:00:00.123Z warn router: text", or for
+ * programs, as an object of JSON: {"time":"2026-01-31T12:00:00.123Z","level":"warn",
+ * "program":"router","message":"text"}, with "skipped" where alike ones were not shown.
  *
  * Log once, where the cause is known. What a stranger can provoke at will (garbage on a
  * port) goes through log_limited(), at most one line a second for each call site.
@@ -15,6 +17,8 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
+enum log_format { LOG_TEXT, LOG_JSON };
+
 enum { LOG_DATE_BYTES = 32 };
 
 /* State of one rate-limited call site: a zeroed static or field. */
@@ -29,6 +33,9 @@ void log_setup(const char *program, enum log_level level);
 
 /* At any time, from any thread. */
 void log_set_level(enum log_level level);
+
+/* Before this call it is text. At any time, from any thread. */
+void log_set_format(enum log_format format);
 
 /* "error", "warn", "info" or "debug"; false when it is none of them. */
 bool log_level_parse(const char *text, enum log_level *level);

@@ -33,6 +33,13 @@ static enum log_level wanted_level(const struct daemon *self)
     return level;
 }
 
+static enum log_format wanted_format(const struct daemon *self)
+{
+    const struct daemon_settings *settings = self->settings;
+
+    return strcmp(settings->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT;
+}
+
 bool daemon_listens_curve(const struct daemon_settings *settings)
 {
     return transport_is_curve(settings->transport, settings->listen);
@@ -173,6 +180,7 @@ static void use(const struct life *self)
     const struct daemon *daemon = self->daemon;
 
     log_set_level(wanted_level(daemon));
+    log_set_format(wanted_format(daemon));
     if (daemon->reload != NULL) {
         daemon->reload(daemon->settings);
     }
@@ -418,6 +426,7 @@ int daemon_main(const struct daemon *self, int argc, char **argv)
         code = check(self, &result);
     } else {
         log_setup(self->options->program, wanted_level(self));
+        log_set_format(wanted_format(self));
         code = run(&life);
     }
     heap_free(life.loaded);

@@ -36,6 +36,7 @@ struct daemon_settings {
     char listen[DAEMON_ENDPOINT_BYTES];
     char cluster_key_file[DAEMON_PATH_BYTES];
     char log_level[DAEMON_LEVEL_BYTES];
+    char log_format[DAEMON_LEVEL_BYTES];
     char transport[8];
     char allow_plain[4];
     uint64_t io_threads;
@@ -158,12 +159,24 @@ int daemon_main(const struct daemon *self, int argc, char **argv);
         .help = "threads that send, receive, encrypt and decrypt for this process",    \
     }
 
-#define DAEMON_OPTION_LOG_LEVEL                                                            \
-    {                                                                                      \
-        .name = "log_level", .kind = OPTION_CHOICE,                                        \
-        .offset = offsetof(struct daemon_settings, log_level), .size = DAEMON_LEVEL_BYTES, \
-        .unit = "", .range = "error | warn | info | debug", .value = "info",               \
-        .help = "how much is written to stderr", .live = true,                             \
+/* Two rows. */
+#define DAEMON_OPTIONS_LOG                                                                     \
+    {                                                                                          \
+        .name = "log_level",                                                                   \
+        .kind = OPTION_CHOICE,                                                                 \
+        .offset = offsetof(struct daemon_settings, log_level),                                 \
+        .size = DAEMON_LEVEL_BYTES,                                                            \
+        .unit = "",                                                                            \
+        .range = "error | warn | info | debug",                                                \
+        .value = "info",                                                                       \
+        .help = "how much is written to stderr",                                               \
+        .live = true,                                                                          \
+    },                                                                                         \
+    {                                                                                          \
+        .name = "log_format", .kind = OPTION_CHOICE,                                           \
+        .offset = offsetof(struct daemon_settings, log_format), .size = DAEMON_LEVEL_BYTES,    \
+        .unit = "", .range = "text | json", .value = "text",                                   \
+        .help = "how each line is written: for people, or as an object of JSON", .live = true, \
     }
 
 /* What is told of it by HTTP, where, and to whom: three rows. */

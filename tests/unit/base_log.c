@@ -167,3 +167,51 @@ Test(log, dates_are_those_of_the_calendar)
     }
     cr_assert_str_eq(log_date(UINT64_MAX, text), "584556019-04-03T14:25:51.615Z");
 }
+
+/* Whatever a name has in it, a line stays one object, and one line. */
+Test(log, a_line_of_json_is_one_object, .init = cr_redirect_stderr)
+{
+    static const char rest[] = "Z\",\"level\":\"error\",\"program\":\"node\",\"message\":"
+                               "\"\\\"\\\\\\u000a\\ufffd, 3\"}\n";
+    const char *line;
+
+    log_setup("node", LOG_INFO);
+    log_set_format(LOG_JSON);
+    log_line(LOG_ERROR, "\"\\\n\xff, %d", 3);
+    log_set_format(LOG_TEXT);
+    line = logged();
+    cr_assert_eq(strncmp(line, "{\"time\":\"", 9), 0, "%s", line);
+    cr_assert_not_null(strstr(line, "Z\""), "%s", line);
+    cr_assert_str_eq(strstr(line, "Z\""), rest);
+}
+
+Test(log, json_tells_what_was_not_shown, .init = cr_redirect_stderr)
+{
+    struct log_limit site = {0};
+
+    log_setup("node", LOG_INFO);
+    log_set_format(LOG_JSON);
+    for (uint64_t now_us = 1; now_us < 5; now_us++) {
+        say(&site, now_us);
+    }
+    say(&site, 3000000);
+    log_set_format(LOG_TEXT);
+    cr_assert_not_null(strstr(logged(), "garbage from 10.0.0.1\",\"skipped\":3}\n"));
+}
+
+/* The longest line there can be, of bytes that take most when shown. */
+Test(log, the_longest_line_is_whole_in_json, .init = cr_redirect_stderr)
+{
+    char text[2000];
+    const char *line;
+
+    memset(text, 0xff, sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    log_setup("node", LOG_INFO);
+    log_set_format(LOG_JSON);
+    log_line(LOG_ERROR, "%s", text);
+    log_set_format(LOG_TEXT);
+    line = logged();
+    cr_assert_eq(lines_of(line), 1);
+    cr_assert_not_null(strstr(line, "\\ufffd\"}\n"));
+}
