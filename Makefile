@@ -215,7 +215,7 @@ endef
 PURE_LIBS   = $(call libs,libprotobuf-c libsodium libxxhash)
 DAEMON_LIBS = $(call libs,libzmq libconfig libuv libprotobuf-c libsodium libxxhash)
 TEST_LIBS   = $(call libs,criterion $(LIBRARIES))
-SERVER_LIBS = $(DAEMON_LIBS) $(call libs,libmicrohttpd)
+SERVER_LIBS = $(DAEMON_LIBS) $(call libs,libmicrohttpd libssl libcrypto)
 BENCH_LIBS  = $(DAEMON_LIBS) $(call libs,hiredis jansson)
 
 PROGRAMS := $(foreach d,$(DAEMONS),$(if $(wildcard $(d)/main.c),$(BUILD)/bin/orbloom-$(d))) \
@@ -227,10 +227,8 @@ $(BUILD)/bin/orbloom-$(1): $(call objects,$(1)/main.c) \
 	$$(link)
 endef
 $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
-$(BUILD)/bin/orbloom-node: LINK_LIBS = $(SERVER_LIBS)
-$(BUILD)/bin/orbloom-link: LINK_LIBS = $(SERVER_LIBS)
-$(BUILD)/bin/orbloom-router: LINK_LIBS = $(SERVER_LIBS) $(call libs,libssl libcrypto)
-$(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(SERVER_LIBS) $(call libs,sqlite3 libcurl jansson libssl libcrypto)
+$(BUILD)/bin/orbloom-%: LINK_LIBS = $(SERVER_LIBS)
+$(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(SERVER_LIBS) $(call libs,sqlite3 libcurl jansson)
 
 $(BUILD)/bin/orbloom: $(call objects,cli/main.c $(SRC_cli)) $(LIBORBLOOM)
 	$(link)

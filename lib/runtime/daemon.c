@@ -20,8 +20,10 @@ struct life {
     void *loaded; /* settings as file and flags gave them, without what finish() makes of them */
     bool draining;
     struct transport transport;
-    struct password token; /* of http_token_file */
-    struct pages *pages;   /* NULL: nothing is told by HTTP */
+    struct password token;               /* of http_token_file */
+    struct http_certificate certificate; /* of http_cert_file */
+    bool renewed;                        /* ... by the last SIGHUP */
+    struct pages *pages;                 /* NULL: nothing is told by HTTP */
 };
 
 static enum log_level wanted_level(const struct daemon *self)
@@ -106,16 +108,30 @@ static bool read_token(const struct daemon *daemon, struct password *token)
            file_read_password("the http_token_file", settings->http_token_file, token) == STATUS_OK;
 }
 
+static bool read_certificate(const struct daemon *daemon, struct http_certificate *certificate)
+{
+    const struct daemon_settings *settings = daemon->settings;
+
+    return settings->http_cert_file[0] == '\0' ||
+           http_certificate_read(settings->http_cert_file, settings->http_key_file, certificate) ==
+               STATUS_OK;
+}
+
 static bool read_files(struct life *self)
 {
     const struct daemon *daemon = self->daemon;
     struct password token = self->token;
+    struct http_certificate certificate = {0};
 
-    if (!read_token(daemon, &token) ||
+    if (!read_token(daemon, &token) || !read_certificate(daemon, &certificate) ||
         (daemon->read_files != NULL && daemon->read_files(daemon->settings) != STATUS_OK)) {
+        http_certificate_fini(&certificate);
         return false;
     }
     self->token = token;
+    self->renewed = !http_certificate_equal(&self->certificate, &certificate);
+    http_certificate_fini(&self->certificate);
+    self->certificate = certificate;
     return true;
 }
 
@@ -175,12 +191,23 @@ static void tell_changes(const struct option_table *table, const void *before, c
     }
 }
 
-static void use(const struct life *self)
+/* What is wrong with it, if anything, is said there; the one before stays. */
+static void show_certificate(struct life *self)
+{
+    if (self->pages != NULL && self->renewed &&
+        pages_certify(self->pages, &self->certificate) == STATUS_OK) {
+        log_line(LOG_INFO, "SIGHUP: http_cert_file holds another certificate, which is shown now");
+    }
+    self->renewed = false;
+}
+
+static void use(struct life *self)
 {
     const struct daemon *daemon = self->daemon;
 
     log_set_level(wanted_level(daemon));
     log_set_format(wanted_format(daemon));
+    show_certificate(self);
     if (daemon->reload != NULL) {
         daemon->reload(daemon->settings);
     }
@@ -287,6 +314,8 @@ static bool open_pages(struct life *self)
 {
     const struct daemon *daemon = self->daemon;
     const struct daemon_settings *settings = daemon->settings;
+    bool guarded = settings->http_token_file[0] != '\0';
+    bool encrypted = settings->http_cert_file[0] != '\0';
     const struct pages_source source = {
         .program = daemon->options->program,
         .name = daemon->name,
@@ -295,18 +324,18 @@ static bool open_pages(struct life *self)
         .pages = daemon->pages,
         .npages = daemon->npages,
         .tell = daemon->tell,
+        .token = guarded ? &self->token : NULL,
+        .certificate = encrypted ? &self->certificate : NULL,
     };
-    bool guarded = settings->http_token_file[0] != '\0';
 
     if (settings->http_listen[0] == '\0') {
         return true;
     }
-    if (pages_open(self->hub, settings->http_listen, guarded ? &self->token : NULL, &source,
-                   &self->pages) != STATUS_OK) {
+    if (pages_open(self->hub, settings->http_listen, &source, &self->pages) != STATUS_OK) {
         return false;
     }
-    log_line(LOG_INFO, "tells metrics and health at %s%s", pages_endpoint(self->pages),
-             guarded ? ", to who knows the token" : "");
+    log_line(LOG_INFO, "tells metrics and health at %s by %s%s", pages_endpoint(self->pages),
+             encrypted ? "TLS" : "plain HTTP", guarded ? ", to who knows the token" : "");
     (void)printf("http %s\n", pages_endpoint(self->pages));
     return true;
 }
@@ -381,6 +410,7 @@ static int run(struct life *self)
     code = serve(self);
     hub_destroy(&self->hub);
     transport_fini(&self->transport);
+    http_certificate_fini(&self->certificate);
     return code;
 }
 
@@ -389,9 +419,12 @@ static int run(struct life *self)
 static int check(const struct daemon *self, const struct option_result *result)
 {
     struct password token;
+    struct http_certificate certificate = {0};
+    bool read = read_key(self, self->key) && read_token(self, &token) &&
+                read_certificate(self, &certificate);
 
-    if (!read_key(self, self->key) || !read_token(self, &token) ||
-        (self->check_files != NULL && self->check_files(self->settings) != STATUS_OK)) {
+    http_certificate_fini(&certificate);
+    if (!read || (self->check_files != NULL && self->check_files(self->settings) != STATUS_OK)) {
         return PROCESS_EXIT_FAILURE;
     }
     (void)printf("%s: ok\n", result->config);

@@ -42,6 +42,8 @@ struct daemon_settings {
     uint64_t io_threads;
     char http_listen[DAEMON_ENDPOINT_BYTES]; /* "": nowhere */
     char http_token_file[DAEMON_PATH_BYTES];
+    char http_cert_file[DAEMON_PATH_BYTES];
+    char http_key_file[DAEMON_PATH_BYTES];
     char http_open[4];
 };
 
@@ -179,34 +181,55 @@ int daemon_main(const struct daemon *self, int argc, char **argv);
         .help = "how each line is written: for people, or as an object of JSON", .live = true, \
     }
 
-/* What is told of it by HTTP, where, and to whom: three rows. */
-#define DAEMON_OPTIONS_HTTP                                                                     \
-    {                                                                                           \
-        .name = "http_listen",                                                                  \
-        .kind = OPTION_ENDPOINT,                                                                \
-        .offset = offsetof(struct daemon_settings, http_listen),                                \
-        .size = DAEMON_ENDPOINT_BYTES,                                                          \
-        .unit = "endpoint",                                                                     \
-        .range = "tcp://HOST:PORT, * for all hosts or a free port",                             \
-        .help = "where metrics and health are told by HTTP; none: nowhere",                     \
-    },                                                                                          \
-        {                                                                                       \
-            .name = "http_token_file",                                                          \
-            .kind = OPTION_TEXT,                                                                \
-            .offset = offsetof(struct daemon_settings, http_token_file),                        \
-            .size = DAEMON_PATH_BYTES,                                                          \
-            .unit = "path",                                                                     \
-            .range = "a file of mode 600",                                                      \
-            .help = "what whoever asks there must give, as a bearer token or as a password",    \
-            .needs = "http_listen",                                                             \
-        },                                                                                      \
-    {                                                                                           \
-        .name = "http_open", .kind = OPTION_CHOICE,                                             \
-        .offset = offsetof(struct daemon_settings, http_open), .size = 4, .unit = "",           \
-        .range = "off | on", .value = "off",                                                    \
-        .help = "on: http_listen without a token is meant also where others than this machine " \
-                "reach it; off: such a process does not start",                                 \
-        .needs = "http_listen",                                                                 \
+/* What is told of it by HTTP, where, how, and to whom: five rows. */
+#define DAEMON_OPTIONS_HTTP                                                                      \
+    {                                                                                            \
+        .name = "http_listen",                                                                   \
+        .kind = OPTION_ENDPOINT,                                                                 \
+        .offset = offsetof(struct daemon_settings, http_listen),                                 \
+        .size = DAEMON_ENDPOINT_BYTES,                                                           \
+        .unit = "endpoint",                                                                      \
+        .range = "tcp://HOST:PORT, * for all hosts or a free port",                              \
+        .help = "where metrics and health are told by HTTP; none: nowhere",                      \
+    },                                                                                           \
+        {                                                                                        \
+            .name = "http_token_file",                                                           \
+            .kind = OPTION_TEXT,                                                                 \
+            .offset = offsetof(struct daemon_settings, http_token_file),                         \
+            .size = DAEMON_PATH_BYTES,                                                           \
+            .unit = "path",                                                                      \
+            .range = "a file of mode 600",                                                       \
+            .help = "what whoever asks there must give, as a bearer token or as a password",     \
+            .needs = "http_listen",                                                              \
+        },                                                                                       \
+        {                                                                                        \
+            .name = "http_cert_file",                                                            \
+            .kind = OPTION_TEXT,                                                                 \
+            .offset = offsetof(struct daemon_settings, http_cert_file),                          \
+            .size = DAEMON_PATH_BYTES,                                                           \
+            .unit = "path",                                                                      \
+            .range = "a file in PEM form",                                                       \
+            .help = "the certificate that is shown there by TLS, and then those that vouch for " \
+                    "it; none: plain HTTP",                                                      \
+            .needs = "http_key_file http_listen",                                                \
+        },                                                                                       \
+        {                                                                                        \
+            .name = "http_key_file",                                                             \
+            .kind = OPTION_TEXT,                                                                 \
+            .offset = offsetof(struct daemon_settings, http_key_file),                           \
+            .size = DAEMON_PATH_BYTES,                                                           \
+            .unit = "path",                                                                      \
+            .range = "a file of mode 600 in PEM form",                                           \
+            .help = "the private key of http_cert_file",                                         \
+            .needs = "http_cert_file",                                                           \
+        },                                                                                       \
+    {                                                                                            \
+        .name = "http_open", .kind = OPTION_CHOICE,                                              \
+        .offset = offsetof(struct daemon_settings, http_open), .size = 4, .unit = "",            \
+        .range = "off | on", .value = "off",                                                     \
+        .help = "on: http_listen without a token is meant also where others than this machine "  \
+                "reach it; off: such a process does not start",                                  \
+        .needs = "http_listen",                                                                  \
     }
 
 /* "name", "host", "zone": a text that others see. `must`: it may not be empty. */

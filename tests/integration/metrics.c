@@ -6,7 +6,9 @@
 #include "link/link.h"
 #include "node/node.h"
 #include "router/resp/front.h"
+#include "tests/support/certificates.h"
 #include "tests/support/http_peer.h"
+#include "tests/support/https_peer.h"
 #include "tests/support/playground.h"
 #include "tests/support/resp_peer.h"
 
@@ -288,6 +290,61 @@ Test(metrics, a_token_is_asked_for_and_may_change)
     playground_stop(&playground);
 }
 
+static void copy(const char *from, const char *to)
+{
+    char command[1024];
+
+    (void)snprintf(command, sizeof command,
+                   "cp -p %s/%s.pem %s/shown.pem && cp -p %s/%s.key "
+                   "%s/shown.key",
+                   to, from, to, to, from, to);
+    cr_assert_eq(system(command), 0);
+}
+
+/* Wait until it shows the certificate of that name. */
+static bool shows(const char *daemon, const char *authority, const char *name)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    uint64_t end_ms = command_now_ms() + PLAYGROUND_WAIT_MS;
+    bool so = false;
+
+    while (!so && command_now_ms() < end_ms) {
+        struct https_answer answer = https_peer_get(http_of(daemon), "/metrics", "", authority, 0);
+
+        (void)nanosleep(&pause, NULL);
+        so = answer.text != NULL && strcmp(answer.name, name) == 0 &&
+             strstr(answer.text, "orbloom_certificate_end_timestamp_seconds{"
+                                 "file=\"http_cert_file\"} ") != NULL;
+        free(answer.text);
+    }
+    return so;
+}
+
+Test(metrics, a_certificate_is_shown_and_may_change)
+{
+    char authority[256];
+    char lines[512];
+    char folder[200];
+
+    start(1);
+    (void)snprintf(folder, sizeof folder, "%s", playground.dir);
+    certificates_make(folder);
+    copy("server", folder);
+    (void)snprintf(authority, sizeof authority, "%s/ca.pem", folder);
+    (void)snprintf(lines, sizeof lines,
+                   "http_cert_file = \"%s/shown.pem\";\nhttp_key_file = \"%s/shown.key\";\n",
+                   folder, folder);
+    open_http("node-1", lines);
+    cr_assert(shows("node-1", authority, "/CN=server"));
+    cr_expect_eq(ask("node-1", "/metrics", ""), 0, "in the clear nobody is told anything");
+
+    copy("second", folder);
+    playground_signal(&playground, "node-1", SIGHUP);
+    cr_assert(shows("node-1", authority, "/CN=second"));
+    PLAYGROUND_DO("a\n", "add", "seen");
+    playground_stop(&playground);
+}
+
 /* Refused with where and what to do, before anything is opened. */
 Test(metrics, open_to_the_world_must_be_meant)
 {
@@ -305,6 +362,8 @@ Test(metrics, open_to_the_world_must_be_meant)
         {"--http-token-file=/nowhere", "--log_level=info", 2, "http_listen"},
         {"--http-listen=tcp://*:9090", "--http-token-file=/nowhere", 1, "the http_token_file"},
         {"--http-listen=tcp://*:9090", "--listen=tcp://127.0.0.1:9090", 2, "one address"},
+        {"--http-listen=tcp://127.0.0.1:9090", "--http-key-file=/nowhere", 2, "http_cert_file"},
+        {"--http-listen=tcp://127.0.0.1:9090", "--http-cert-file=/nowhere", 2, "http_key_file"},
     };
     static const char *const daemons[] = {"node-1", "router", "coordinator"};
     static const char *const programs[] = {"orbloom-node", "orbloom-router", "orbloom-coordinator"};

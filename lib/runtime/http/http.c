@@ -13,6 +13,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,6 +45,9 @@ struct visitor {
 
 struct http {
     struct http_options options;
+    struct hub *hub;
+    bool encrypted;
+    int listening; /* of it each server has a copy; NOBODY: not yet */
     struct MHD_Daemon *server;
     struct hub_watch *watch;
     struct visitor visitors[HTTP_MAX_CONNECTIONS];
@@ -296,29 +300,86 @@ static int listen_at(struct http *self)
     return fd;
 }
 
-/* From here on `fd` is the server's. */
-static struct MHD_Daemon *start(struct http *self, int fd)
+/* TLS 1.2 and 1.3, as all other doors of ours. */
+#define TLS_RULES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
+static struct MHD_Daemon *start(struct http *self, const struct http_certificate *certificate)
 {
-    return MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, self,
-                            MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-                            (unsigned)HTTP_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                            (size_t)HTTP_REQUEST_BYTES, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-                            self, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+    const struct MHD_OptionItem plain[] = {{MHD_OPTION_END, 0, NULL}};
+    const struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, certificate != NULL ? certificate->chain.data : NULL},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, certificate != NULL ? certificate->key.data : NULL},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_RULES},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    int fd = fcntl(self->listening, F_DUPFD_CLOEXEC, 0); /* which is the server's, once it runs */
+    struct MHD_Daemon *server =
+        fd < 0 ? NULL
+               : MHD_start_daemon(MHD_USE_EPOLL | (certificate != NULL ? MHD_USE_TLS : 0U), 0, NULL,
+                                  NULL, on_request, self, MHD_OPTION_LISTEN_SOCKET, fd,
+                                  MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_MAX_CONNECTIONS,
+                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_REQUEST_BYTES,
+                                  MHD_OPTION_NOTIFY_CONNECTION, on_connection, self,
+                                  MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
+                                  certificate != NULL ? tls : plain, MHD_OPTION_END);
+
+    if (server == NULL) {
+        log_line(LOG_ERROR, "cannot serve HTTP at %s: no memory or descriptors%s",
+                 self->options.endpoint,
+                 certificate != NULL ? ", or the certificate is of no use" : "");
+    }
+    if (server == NULL && fd >= 0) {
+        (void)close(fd);
+    }
+    return server;
 }
 
-static enum status watch(struct http *self, struct hub *hub)
+static enum status watch(struct http *self, struct MHD_Daemon *server, struct hub_watch **out)
 {
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(self->server, MHD_DAEMON_INFO_EPOLL_FD);
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(server, MHD_DAEMON_INFO_EPOLL_FD);
 
     assert(info != NULL && info->epoll_fd >= 0);
-    return hub_watch_open(hub, info->epoll_fd, on_event, self, &self->watch);
+    return hub_watch_open(self->hub, info->epoll_fd, on_event, self, out);
+}
+
+static void stop(struct http *self)
+{
+    hub_watch_close(&self->watch);
+    if (self->server != NULL) {
+        MHD_stop_daemon(self->server);
+    }
+    self->server = NULL;
+}
+
+/* In the place of the server that there was, if any, once there is another one. */
+static enum status serve_with(struct http *self, const struct http_certificate *certificate)
+{
+    struct MHD_Daemon *server = start(self, certificate);
+    struct hub_watch *watched = NULL;
+    enum status status = server != NULL ? watch(self, server, &watched) : STATUS_IO;
+
+    if (status != STATUS_OK) {
+        if (server != NULL) {
+            MHD_stop_daemon(server);
+        }
+        return status;
+    }
+    stop(self);
+    self->server = server;
+    self->watch = watched;
+    return STATUS_OK;
+}
+
+enum status http_certify(struct http *self, const struct http_certificate *certificate)
+{
+    assert(self->encrypted && certificate->chain.size > 0);
+    return serve_with(self, certificate);
 }
 
 enum status http_open(struct hub *hub, const struct http_options *options, struct http **out)
 {
     struct http *self = heap_zalloc(1, sizeof *self);
     enum status status = STATUS_IO;
-    int fd;
 
     assert(*out == NULL && options->npages > 0);
     if (self == NULL) {
@@ -326,33 +387,27 @@ enum status http_open(struct hub *hub, const struct http_options *options, struc
     }
     self->options = *options;
     self->options.limit_us = options->limit_us > 0 ? options->limit_us : HTTP_LIMIT_US;
+    self->options.certificate = NULL; /* Its reader may forget it. */
+    self->encrypted = options->certificate != NULL;
+    self->hub = hub;
     for (size_t i = 0; i < HTTP_MAX_CONNECTIONS; i++) {
         self->visitors[i].fd = NOBODY;
     }
-    fd = listen_at(self);
-    if (fd == NOBODY) {
+    self->listening = listen_at(self);
+    if (self->listening == NOBODY) {
         log_line(LOG_ERROR,
                  "cannot listen on %s for HTTP: %s; choose another address or port, or stop what "
                  "listens there",
                  options->endpoint, strerror(errno));
-        goto fail;
+    } else {
+        status = serve_with(self, options->certificate);
     }
-    self->server = start(self, fd);
-    if (self->server == NULL) {
-        log_line(LOG_ERROR, "cannot serve HTTP at %s: no memory or descriptors", options->endpoint);
-        (void)close(fd);
-        goto fail;
-    }
-    status = watch(self, hub);
     if (status != STATUS_OK) {
-        goto fail;
+        http_close(&self);
+        return status;
     }
     *out = self;
     return STATUS_OK;
-
-fail:
-    http_close(&self);
-    return status;
 }
 
 void http_close(struct http **http)
@@ -363,9 +418,9 @@ void http_close(struct http **http)
     if (self == NULL) {
         return;
     }
-    hub_watch_close(&self->watch);
-    if (self->server != NULL) {
-        MHD_stop_daemon(self->server);
+    stop(self);
+    if (self->listening != NOBODY) {
+        (void)close(self->listening);
     }
     heap_free(self);
 }

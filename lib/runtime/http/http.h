@@ -2,7 +2,8 @@
  *
  * libmicrohttpd without a thread: the hub's loop watches its descriptor, and what has come is
  * answered there. A connection carries one request and is closed, so nobody has the loop at work
- * for longer than a request takes; who reads slowly has what is left sent as it goes.
+ * for longer than a request takes, and with TLS for a handshake; who reads slowly has what is left
+ * sent as it goes.
  *
  * Bounds:  GET and HEAD; HTTP_MAX_CONNECTIONS, beyond which whoever connects waits until another
  * one has gone; HTTP_REQUEST_BYTES for a request and the head of its answer; HTTP_LIMIT_US for all
@@ -16,6 +17,7 @@
 #include "base/buffer.h"
 #include "base/counter.h"
 #include "base/password.h"
+#include "runtime/http/certificate.h"
 #include "runtime/hub.h"
 
 enum {
@@ -47,14 +49,19 @@ struct http_options {
     const struct password *token;  /* that whoever asks must know; it may change. NULL: none */
     const struct http_page *pages; /* these are all borrowed */
     size_t npages;
-    void *context;     /* of the pages */
-    uint64_t limit_us; /* 0: HTTP_LIMIT_US */
+    void *context;                              /* of the pages */
+    const struct http_certificate *certificate; /* shown by TLS, and read now only; NULL: plain */
+    uint64_t limit_us;                          /* 0: HTTP_LIMIT_US */
 };
 
 struct http;
 
 MUST_USE enum status http_open(struct hub *hub, const struct http_options *options,
                                struct http **out);
+
+/* From now on another certificate is shown; connections that are open are cut. Only where there is
+ * one. Not OK, after saying why: the one before stays. */
+MUST_USE enum status http_certify(struct http *http, const struct http_certificate *certificate);
 
 /* Connections are cut. NULL: nothing. */
 void http_close(struct http **http);

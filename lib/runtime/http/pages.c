@@ -99,6 +99,17 @@ static void put_process(struct metrics *metrics)
     put_count(metrics, "process_max_fds", "descriptors that may be open", usage.max_descriptors);
 }
 
+static void put_certificate(const struct pages *self, struct metrics *metrics)
+{
+    const struct metrics_label label = {"file", "http_cert_file"};
+
+    if (self->source.certificate != NULL) {
+        metrics_family(metrics, "orbloom_certificate_end_timestamp_seconds", METRICS_GAUGE,
+                       "when the certificate of that option expires, in seconds since 1970");
+        metrics_count(metrics, &label, 1, (uint64_t)self->source.certificate->ends_s);
+    }
+}
+
 static enum status fill_metrics(void *context, const struct http_query *query, struct buffer *body,
                                 unsigned *code)
 {
@@ -118,6 +129,7 @@ static enum status fill_metrics(void *context, const struct http_query *query, s
     if (self->source.tell != NULL) {
         self->source.tell(&metrics);
     }
+    put_certificate(self, &metrics);
     metrics_counters(&metrics, "orbloom_", &own, http_counts(self->http));
     put_process(&metrics);
     return metrics.status;
@@ -141,11 +153,16 @@ static size_t list_pages(struct pages *self)
     return NCOMMON + self->source.npages;
 }
 
-enum status pages_open(struct hub *hub, const char *endpoint, const struct password *token,
-                       const struct pages_source *source, struct pages **out)
+enum status pages_open(struct hub *hub, const char *endpoint, const struct pages_source *source,
+                       struct pages **out)
 {
     struct pages *self = heap_zalloc(1, sizeof *self);
-    struct http_options options = {.endpoint = endpoint, .token = token, .context = self};
+    struct http_options options = {
+        .endpoint = endpoint,
+        .token = source->token,
+        .certificate = source->certificate,
+        .context = self,
+    };
     enum status status = self != NULL ? STATUS_OK : STATUS_NOMEM;
 
     assert(*out == NULL && source->judge != NULL && source->count != NULL);
@@ -163,6 +180,11 @@ enum status pages_open(struct hub *hub, const char *endpoint, const struct passw
     }
     *out = self;
     return STATUS_OK;
+}
+
+enum status pages_certify(struct pages *pages, const struct http_certificate *certificate)
+{
+    return http_certify(pages->http, certificate);
 }
 
 void pages_close(struct pages **pages)

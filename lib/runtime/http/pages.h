@@ -30,6 +30,8 @@ enum {
 struct pages_source {
     const char *program; /* "orbloom-node" */
     const char *name;
+    const struct password *token;               /* NULL: none is asked for; it may change */
+    const struct http_certificate *certificate; /* NULL: plain HTTP */
 
     /* Whatever keeps it from being used. */
     void (*judge)(struct health *health);
@@ -47,10 +49,13 @@ struct pages_source {
 
 struct pages;
 
-/* `token`: NULL: none is asked for. All is borrowed but the endpoint. */
-MUST_USE enum status pages_open(struct hub *hub, const char *endpoint, const struct password *token,
+/* All is borrowed but the endpoint. */
+MUST_USE enum status pages_open(struct hub *hub, const char *endpoint,
                                 const struct pages_source *source, struct pages **out);
 void pages_close(struct pages **pages);
+
+/* http_certify(), likewise. */
+MUST_USE enum status pages_certify(struct pages *pages, const struct http_certificate *certificate);
 
 /* Where they really are. */
 const char *pages_endpoint(const struct pages *pages);

@@ -16,6 +16,7 @@
 #include <openssl/x509.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     RECORD_BYTES = 16 << 10,
@@ -362,6 +363,30 @@ const char *tls_identity_about(const struct tls_identity *identity)
 bool tls_identity_is_valid(const struct tls_identity *identity)
 {
     return is_valid_now(SSL_CTX_get0_certificate(identity->context));
+}
+
+static int64_t ends_s(const X509 *certificate)
+{
+    struct tm end = {0};
+
+    return ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1 ? (int64_t)timegm(&end) : 0;
+}
+
+int64_t tls_certificate_ends_s(struct span pem)
+{
+    BIO *bio = BIO_new_mem_buf(pem.data, (int)pem.size);
+    X509 *certificate = bio != NULL ? PEM_read_bio_X509(bio, NULL, no_passphrase, NULL) : NULL;
+    int64_t at_s = certificate != NULL ? ends_s(certificate) : 0;
+
+    X509_free(certificate);
+    BIO_free(bio);
+    ERR_clear_error();
+    return at_s;
+}
+
+int64_t tls_identity_ends_s(const struct tls_identity *identity)
+{
+    return ends_s(SSL_CTX_get0_certificate(identity->context));
 }
 
 int64_t tls_identity_begins_s(const struct tls_identity *identity)

@@ -45,6 +45,13 @@ void tls_identity_destroy(struct tls_identity **identity);
  * names of their options begin with: "etcd_". Errors as of tls_identity_read(). */
 MUST_USE enum status tls_files_check(const struct tls_files *files, const char *prefix);
 
+/* When the first certificate of a file in PEM form expires, in seconds since 1970; 0: there is
+ * none. */
+int64_t tls_certificate_ends_s(struct span pem);
+
+/* ... of an identity. */
+int64_t tls_identity_ends_s(const struct tls_identity *identity);
+
 /* "/CN=router-1, valid until Nov 26 12:00:00 2027 GMT" */
 const char *tls_identity_about(const struct tls_identity *identity);
 
