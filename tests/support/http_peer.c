@@ -1,3 +1,4 @@
+/* Bytes over a blocking socket, and what an HTTP answer says. */
 #include "tests/support/http_peer.h"
 
 #include "runtime/address.h"
