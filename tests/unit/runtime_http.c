@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -284,7 +285,10 @@ Test(runtime_http, garbage_and_long_heads_do_no_harm)
         free(answer);
     }
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
-        free(http_peer_ask(stage.endpoint, span_text(odd[i])));
+        char *answer = http_peer_ask(stage.endpoint, span_text(odd[i]));
+
+        cr_expect(answer[0] == '\0' || http_peer_code(answer) != 0, "%zu: %.300s", i, answer);
+        free(answer);
     }
     expect_code(http_peer_get(stage.endpoint, "/hello", ""), 200);
     expect_served(&stage);
@@ -304,6 +308,53 @@ Test(runtime_http, a_connection_carries_one_request)
                                                  "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")));
     stop_loop(&stage);
     cr_expect_eq(count_of(stage.http, "http_pages_total"), 1);
+    stop(&stage);
+}
+
+/* How many descriptors there may be. */
+static void limit_descriptors(rlim_t most)
+{
+    struct rlimit limit;
+
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = most;
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static int lowest_free(void)
+{
+    int fd = dup(STDERR_FILENO);
+
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(close(fd), 0);
+    return fd;
+}
+
+/* There is one left: whoever could not be let in for want of it is, once it is free again. */
+Test(runtime_http, who_came_while_descriptors_were_short_is_let_in_later)
+{
+    enum { MANY = 5 };
+    struct rlimit before;
+    struct stage stage;
+    int peers[MANY];
+
+    start(&stage, NULL, 0);
+    stop_loop(&stage);
+    for (size_t i = 0; i < MANY; i++) {
+        peers[i] = http_peer_open(stage.endpoint);
+        http_peer_send(peers[i], span_text("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"));
+    }
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit_descriptors((rlim_t)lowest_free() + 1);
+    probe_start(&stage.probe);
+    for (size_t i = 0; i < MANY; i++) {
+        expect_code(http_peer_hear(peers[i]), 200);
+    }
+    limit_descriptors(before.rlim_cur);
+    for (size_t i = 0; i < MANY; i++) {
+        (void)close(peers[i]);
+    }
+    stop_loop(&stage);
     stop(&stage);
 }
 

@@ -38,6 +38,16 @@ Test(runtime_http_access, a_bearer_has_the_token)
     cr_expect_not(http_knows_token(&token, "Bearers3cret"));
     cr_expect_not(http_knows_token(&token, "Digest s3cret"));
     cr_expect_not(http_knows_token(&token, "s3cret"));
+    cr_expect_not(http_knows_token(&token, "Bearer s3cret x"));
+}
+
+Test(runtime_http_access, a_token_may_have_blanks)
+{
+    const struct password token = token_of("two words");
+
+    cr_expect(http_knows_token(&token, "Bearer two words"));
+    cr_expect(http_knows_token(&token, "Basic OnR3byB3b3Jkcw=="));
+    cr_expect_not(http_knows_token(&token, "Bearer two"));
 }
 
 /* "admin:s3cret", ":s3cret", "s3cret", "s3cret:", "a:b:s3cret" */

@@ -20,7 +20,7 @@ static const char *after_scheme(const char *header, const char *scheme)
 
 static bool bearer_matches(const struct password *token, const char *text)
 {
-    return password_matches(token, span_of(text, strcspn(text, " ")));
+    return password_matches(token, span_text(text));
 }
 
 static bool basic_matches(const struct password *token, const char *text)
@@ -28,13 +28,12 @@ static bool basic_matches(const struct password *token, const char *text)
     char credentials[CREDENTIALS_BYTES];
     const char *colon;
     size_t size = 0;
+    bool decoded = sodium_base642bin((unsigned char *)credentials, sizeof credentials, text,
+                                     strlen(text), " ", &size, NULL,
+                                     sodium_base64_VARIANT_ORIGINAL) == 0;
     bool matches = false;
 
-    if (sodium_base642bin((unsigned char *)credentials, sizeof credentials, text, strlen(text), " ",
-                          &size, NULL, sodium_base64_VARIANT_ORIGINAL) != 0) {
-        return false;
-    }
-    colon = memchr(credentials, ':', size);
+    colon = decoded ? memchr(credentials, ':', size) : NULL;
     if (colon != NULL) {
         colon++;
         matches = password_matches(token, span_of(colon, size - (size_t)(colon - credentials)));

@@ -35,11 +35,12 @@ enum http_counter {
         HTTP_NCOUNTERS
 };
 
-enum { NOBODY = -1, MS = 1000 };
+enum { NOBODY = -1, MS = 1000, ANSWER_HEAD_BYTES = 2048 };
 
 struct visitor {
     int fd; /* NOBODY: this place is free */
     uint64_t since_us;
+    bool asked; /* the head of its request has come */
     bool cut;
 };
 
@@ -131,8 +132,8 @@ static enum MHD_Result serve(struct http *self, struct MHD_Connection *connectio
     buffer_init(&body, HTTP_MAX_PAGE_BYTES);
     if (page->fill(self->options.context, (const struct http_query *)connection, &body,
                    &answer.code) == STATUS_OK) {
-        self->counters[HTTP_http_pages_total]++;
         sent = send_answer(connection, &answer, buffer_span(&body));
+        self->counters[sent == MHD_YES ? HTTP_http_pages_total : HTTP_http_failed_total]++;
     } else {
         self->counters[HTTP_http_failed_total]++;
         sent = refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
@@ -140,6 +141,30 @@ static enum MHD_Result serve(struct http *self, struct MHD_Connection *connectio
     }
     buffer_fini(&body);
     return sent;
+}
+
+static int fd_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+static struct visitor *find(struct http *self, int fd)
+{
+    for (size_t i = 0; i < HTTP_MAX_CONNECTIONS; i++) {
+        if (self->visitors[i].fd == fd) {
+            return &self->visitors[i];
+        }
+    }
+    return NULL;
+}
+
+static void note_asked(struct http *self, struct MHD_Connection *connection)
+{
+    struct visitor *visitor = find(self, fd_of(connection));
+
+    if (visitor != NULL) {
+        visitor->asked = true;
+    }
 }
 
 /* Once the head of a request has come; what may follow it is not read. */
@@ -160,6 +185,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     (void)upload;
     (void)upload_size;
     (void)request_context;
+    note_asked(self, connection);
     switch (http_judge(&request, self->options.token, self->options.pages, self->options.npages,
                        &page)) {
     case HTTP_SERVE:
@@ -183,16 +209,6 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 
 /* ---- connections, and how long they have been there ---- */
 
-static struct visitor *find(struct http *self, int fd)
-{
-    for (size_t i = 0; i < HTTP_MAX_CONNECTIONS; i++) {
-        if (self->visitors[i].fd == fd) {
-            return &self->visitors[i];
-        }
-    }
-    return NULL;
-}
-
 static struct visitor *welcome(struct http *self, int fd)
 {
     struct visitor *visitor = find(self, NOBODY);
@@ -214,9 +230,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     struct visitor *visitor = *socket_context;
 
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *socket_context = welcome(
-            self,
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+        *socket_context = welcome(self, fd_of(connection));
     } else if (visitor != NULL) {
         visitor->fd = NOBODY;
         self->counters[HTTP_http_open_connections]--;
@@ -230,7 +244,8 @@ static uint64_t cut_late(struct http *self, uint64_t now_us)
 
     for (size_t i = 0; i < HTTP_MAX_CONNECTIONS; i++) {
         struct visitor *visitor = &self->visitors[i];
-        uint64_t end_us = visitor->since_us + self->options.limit_us;
+        uint64_t end_us = visitor->since_us +
+                          self->options.limit_us / (visitor->asked ? 1 : HTTP_ASK_PART);
 
         if (visitor->fd == NOBODY || visitor->cut) {
             continue;
@@ -254,12 +269,14 @@ static void on_event(void *context)
     struct http *self = context;
     unsigned long long own_ms;
     uint64_t wait_ms;
-    bool full;
+    uint64_t open;
 
-    do { /* Where there is room again those are let in who have waited for it. */
-        full = self->counters[HTTP_http_open_connections] == HTTP_MAX_CONNECTIONS;
+    /* It looks for new ones before it lets go of old ones, and where there was no place or
+     * descriptor for them it looks again only in a further run. */
+    do {
+        open = self->counters[HTTP_http_open_connections];
         (void)MHD_run(self->server);
-    } while (full && self->counters[HTTP_http_open_connections] < HTTP_MAX_CONNECTIONS);
+    } while (self->counters[HTTP_http_open_connections] < open);
     wait_ms = cut_late(self, hub_now_us());
     if (MHD_get_timeout(self->server, &own_ms) == MHD_YES && own_ms < wait_ms) {
         wait_ms = own_ms;
@@ -312,24 +329,21 @@ static struct MHD_Daemon *start(struct http *self, const struct http_certificate
         {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_RULES},
         {MHD_OPTION_END, 0, NULL},
     };
-    int fd = fcntl(self->listening, F_DUPFD_CLOEXEC, 0); /* which is the server's, once it runs */
+    int fd = fcntl(self->listening, F_DUPFD_CLOEXEC, 0); /* which is closed also where it fails */
     struct MHD_Daemon *server =
         fd < 0 ? NULL
-               : MHD_start_daemon(MHD_USE_EPOLL | (certificate != NULL ? MHD_USE_TLS : 0U), 0, NULL,
-                                  NULL, on_request, self, MHD_OPTION_LISTEN_SOCKET, fd,
-                                  MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_MAX_CONNECTIONS,
-                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_REQUEST_BYTES,
-                                  MHD_OPTION_NOTIFY_CONNECTION, on_connection, self,
-                                  MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
-                                  certificate != NULL ? tls : plain, MHD_OPTION_END);
+               : MHD_start_daemon(
+                     MHD_USE_EPOLL | (certificate != NULL ? MHD_USE_TLS : 0U), 0, NULL, NULL,
+                     on_request, self, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+                     (unsigned)HTTP_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                     (size_t)HTTP_REQUEST_BYTES + ANSWER_HEAD_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
+                     on_connection, self, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
+                     certificate != NULL ? tls : plain, MHD_OPTION_END);
 
     if (server == NULL) {
         log_line(LOG_ERROR, "cannot serve HTTP at %s: no memory or descriptors%s",
                  self->options.endpoint,
                  certificate != NULL ? ", or the certificate is of no use" : "");
-    }
-    if (server == NULL && fd >= 0) {
-        (void)close(fd);
     }
     return server;
 }

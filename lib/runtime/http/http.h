@@ -6,7 +6,7 @@
  * sent as it goes.
  *
  * Bounds:  GET and HEAD; HTTP_MAX_CONNECTIONS, beyond which whoever connects waits until another
- * one has gone; HTTP_REQUEST_BYTES for a request and the head of its answer; HTTP_LIMIT_US for all
+ * one has gone; HTTP_REQUEST_BYTES for a request; HTTP_LIMIT_US for all
  * of it, from the connect on. Errors:  http_open: STATUS_IO (address in use...: logged with the
  * remedy), STATUS_NOMEM. Owner:   http_open()'s caller calls http_close() before hub_destroy().
  * Threads: the loop's.
@@ -24,6 +24,7 @@ enum {
     HTTP_MAX_CONNECTIONS = 64,
     HTTP_REQUEST_BYTES = 8 << 10,
     HTTP_LIMIT_US = 10000000,
+    HTTP_ASK_PART = 5, /* ... of which a fifth is for the request */
     HTTP_MAX_PAGE_BYTES = 16 << 20,
 };
 

@@ -31,7 +31,9 @@ bool own_usage_parse(const char *stat, const struct own_usage_units *units, stru
         return false;
     }
     out->cpu_us = (user + kernel) * SECOND_US / units->ticks_per_s;
-    out->started_us = units->booted_us + started * SECOND_US / units->ticks_per_s;
+    out->started_us = units->booted_us == 0
+                          ? 0 /* It is not known. */
+                          : units->booted_us + started * SECOND_US / units->ticks_per_s;
     out->threads = threads;
     out->virtual_bytes = bytes;
     out->resident_bytes = pages * units->page_bytes;
