@@ -175,9 +175,10 @@ const uint64_t *router_counts(const struct router *router)
 
 void router_tell_health(const struct router *router, struct health *health)
 {
-    health_want(health, router->synced || router->documents.count > 0, "documents",
-                "no coordinator has told which filters there are, and nothing was kept of an "
-                "earlier start; is one running, and is that what `coordinators` says?");
+    health_want(
+        health, (router->synced && !router->doubtful) || router->documents.count > 0, "documents",
+        "no coordinator has told yet which filters there are, nor did an earlier start leave "
+        "word of any; is one running, and is that what `coordinators` says?");
     health_want(health, !router->draining, "draining", "it ends, and takes no more requests");
 }
 

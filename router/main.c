@@ -253,6 +253,9 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
 static void judge(struct health *health)
 {
     router_tell_health(router, health);
+    if (streams != NULL) {
+        front_tell_health(front, health);
+    }
 }
 
 /* daemon.count */

@@ -25,6 +25,7 @@
 #include "base/actor.h"
 #include "base/audit_log.h"
 #include "base/counter.h"
+#include "base/health.h"
 #include "base/password.h"
 #include "map/access/users.h"
 #include "router/router.h"
@@ -136,6 +137,9 @@ void front_rekey(struct front *front, const struct cluster_key *key);
 void front_drain(struct front *front, uint64_t now_us, uint64_t timeout_us);
 
 /* What it counts. */
+/* What keeps it from being of use: without news of users it can't tell what a client may do. */
+void front_tell_health(const struct front *front, struct health *health);
+
 struct counter_table front_counters(void);
 const uint64_t *front_counts(const struct front *front);
 

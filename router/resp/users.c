@@ -311,6 +311,14 @@ bool users_unsure(const struct front *self)
     return !self->users_heard && !self->config.guarded && !self->config.users_only;
 }
 
+void front_tell_health(const struct front *front, struct health *health)
+{
+    health_want(
+        health, front->users_heard || front->config.guarded, "users",
+        "no coordinator has told which users there are, and until then Redis clients have to "
+        "wait; is one running, and is that what `coordinators` says?");
+}
+
 static void stir_all(struct front *self)
 {
     struct session *session;

@@ -24,7 +24,7 @@ Test(router_health, before_a_coordinator_has_told_it_is_not_ready)
     config.sync_interval_us = config.retry_us = config.max_timeout_us = 1000000;
     config.max_inflight_bytes = 1 << 20;
     cr_assert_eq(router_create(&config, &fake.effects, &router), STATUS_OK);
-    expect(router, "documents", "no coordinator has told which filters there are");
+    expect(router, "documents", "no coordinator has told yet which filters there are");
     router_destroy(&router);
     fake_fini(&fake);
 }

@@ -45,7 +45,8 @@ static enum status fill_healthz(void *context, const struct http_query *query, s
     struct health health = {0};
 
     (void)query;
-    pages_judge_moves(hub_silent_us(self->hub), hub_busy_us(self->hub, JOB_COMMIT), &health);
+    pages_judge_moves(hub_silent_us(self->hub),
+                      self->source.logs ? hub_busy_us(self->hub, JOB_COMMIT) : 0, &health);
     return show(&health, body, code);
 }
 

@@ -36,6 +36,8 @@ struct pages_source {
     /* Whatever keeps it from being used. */
     void (*judge)(struct health *health);
 
+    bool logs; /* its commits are those of a log: one that takes long is amiss */
+
     /* What it counts, as of now: how many sets of up to PAGES_MAX_SETS. */
     size_t (*count)(struct counter_set sets[PAGES_MAX_SETS]);
 
