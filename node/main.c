@@ -104,6 +104,12 @@ static size_t count(struct counter_set sets[PAGES_MAX_SETS])
     return 1;
 }
 
+/* daemon.serves: not one that coordinators refuse. */
+static bool serves(void)
+{
+    return node_registered(node);
+}
+
 /* transport_who_fn */
 static bool who(const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
 {
@@ -137,7 +143,9 @@ int main(int argc, char **argv)
         .finish = node_settings_finish,
         .check_files = check_files,
         .start = start,
+        .serves = serves,
         .name = settings.config.name,
+        .logs = true,
         .judge = judge,
         .count = count,
         .rekey = rekey,

@@ -302,11 +302,17 @@ static void on_signal(void *context, int number)
 
 /* ---- from start to end ---- */
 
-/* At once: whoever started us waits for it. */
-static void announce(const char *endpoint)
+/* hub_turn_fn. At once: whoever started us waits for it. */
+static bool announce(void *context)
 {
-    (void)printf("ready %s\n", endpoint);
+    const struct life *self = context;
+
+    if (self->daemon->serves != NULL && !self->daemon->serves()) {
+        return false;
+    }
+    (void)printf("ready %s\n", hub_endpoint(self->hub));
     (void)fflush(stdout);
+    return true;
 }
 
 /* Until the loop runs nobody is answered. */
@@ -319,6 +325,7 @@ static bool open_pages(struct life *self)
     const struct pages_source source = {
         .program = daemon->options->program,
         .name = daemon->name,
+        .logs = daemon->logs,
         .judge = daemon->judge,
         .count = daemon->count,
         .pages = daemon->pages,
@@ -337,6 +344,7 @@ static bool open_pages(struct life *self)
     log_line(LOG_INFO, "tells metrics and health at %s by %s%s", pages_endpoint(self->pages),
              encrypted ? "TLS" : "plain HTTP", guarded ? ", to who knows the token" : "");
     (void)printf("http %s\n", pages_endpoint(self->pages));
+    (void)fflush(stdout);
     return true;
 }
 
@@ -350,7 +358,9 @@ static int serve(struct life *self)
         return PROCESS_EXIT_FAILURE;
     }
     hub_attach(self->hub, &actor);
-    announce(hub_endpoint(self->hub));
+    if (!announce(self)) {
+        hub_each_turn(self->hub, announce, self);
+    }
     hub_run(self->hub);
     pages_close(&self->pages);
     if (daemon->interrupt != NULL) {

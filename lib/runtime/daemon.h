@@ -1,7 +1,7 @@
 /* daemon.h - the life of a server program: options, key, socket, actor, "ready", signals, end.
  *
  *   options_load -> finish -> cluster key -> files -> server socket
- *        -> start -> "ready ENDPOINT" on stdout (and "http ENDPOINT" before it) -> until SIGTERM,
+ *        -> start -> "http ENDPOINT" on stdout -> it serves: "ready ENDPOINT" -> until SIGTERM,
  * SIGINT or the actor is over
  *        -> lanes stopped -> stop
  *
@@ -85,11 +85,15 @@ struct daemon {
     /* Make the actor; the server socket listens already. On error say why and keep nothing. */
     enum status (*start)(void *settings, struct hub *hub, struct actor *actor);
 
+    /* Is it of use to others? "ready" is not said before. NULL: from the start on. */
+    bool (*serves)(void);
+
     /* End by and by; then the actor is over(). NULL: at once. */
     void (*drain)(void *settings, uint64_t now_us);
 
     /* What is told of it by HTTP. */
     const char *name;
+    bool logs; /* what it commits is a log */
     void (*judge)(struct health *health);
     size_t (*count)(struct counter_set sets[PAGES_MAX_SETS]);
     void (*tell)(struct metrics *metrics); /* NULL: nothing more */

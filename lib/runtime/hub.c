@@ -189,11 +189,26 @@ static bool ending(const struct hub *hub)
     return hub->stopping || (hub->actor.over != NULL && hub->actor.over(hub->actor.self));
 }
 
+void hub_each_turn(struct hub *hub, hub_turn_fn *turn, void *context)
+{
+    assert(hub->turn == NULL);
+    hub->turn = turn;
+    hub->turn_context = context;
+}
+
+static void take_turn(struct hub *hub)
+{
+    if (hub->turn != NULL && hub->turn(hub->turn_context)) {
+        hub->turn = NULL;
+    }
+}
+
 void hub_run(struct hub *hub)
 {
     assert(hub->actor.self != NULL);
     while (!ending(hub)) {
         (void)serve(hub);
+        take_turn(hub);
         sleep_for(hub, work(hub) || ending(hub) ? 0 : PULSE_US);
     }
     hub->stopping = false;

@@ -72,6 +72,10 @@ const char *hub_endpoint(const struct hub *hub);
 /* Give the hub its actor; once, before running. */
 void hub_attach(struct hub *hub, const struct actor *actor);
 
+/* Have it called in each turn of hub_run(), until it says true. One at a time. */
+typedef bool hub_turn_fn(void *context);
+void hub_each_turn(struct hub *hub, hub_turn_fn *turn, void *context);
+
 /* Drive `rider`, another hub with sockets, keys and an actor of its own, along with this one: in
  * the same thread, for what must not share a server socket or who is let in. NULL: no longer, which
  * comes before either of them is destroyed. Neither hub_run() nor hub_run_once() is called for a

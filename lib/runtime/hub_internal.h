@@ -91,6 +91,8 @@ struct hub {
     uv_signal_t signals[HUB_NSIGNALS];
     void (*on_signal)(void *context, int number);
     void *signal_context;
+    hub_turn_fn *turn; /* NULL: it was done */
+    void *turn_context;
     void *zmq_context;
     uint64_t max_frame_bytes;
     uint64_t spin_us;
