@@ -15,6 +15,7 @@
 #include "coordinator/site/newcomer.h"
 #include "coordinator/users/users.h"
 #include "coordinator/view/process_keys.h"
+#include "coordinator/web/lags.h"
 #include "coordinator/web/survey.h"
 #include "map/access/identity.h"
 #include "map/acks.h"
@@ -54,7 +55,8 @@ enum status coordinator_create(const struct coordinator_config *config,
     status = self->usage != NULL ? codec_arena_create(ARENA_BYTES, &self->arena) : STATUS_NOMEM;
     if (status == STATUS_OK && config->survey) {
         self->survey = survey_create();
-        status = self->survey != NULL ? STATUS_OK : STATUS_NOMEM;
+        self->lags = lags_create();
+        status = self->survey != NULL && self->lags != NULL ? STATUS_OK : STATUS_NOMEM;
     }
     status = status == STATUS_OK ? codec_arena_create(ARENA_BYTES, &self->aside_arena) : status;
     status = status == STATUS_OK ? work_init(self, &hands) : status;
@@ -101,6 +103,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     users_release(self);
     heap_free(self->usage);
     survey_destroy(self->survey);
+    lags_destroy(self->lags);
     codec_arena_destroy(&self->arena);
     codec_arena_destroy(&self->aside_arena);
     buffer_fini(&self->out);
@@ -362,6 +365,9 @@ static void serve_answer(struct coordinator *self, uint64_t now_us, const struct
         hear_fence(self, &frame.body.fence_reply); /* names its node */
     } else if (frame.kind == FRAME_INFO_REPLY) {
         coordinator_on_info_reply(self, item->link, &frame);
+    } else if (frame.kind == FRAME_SITE_LAG_REPLY && self->lags != NULL &&
+               lags_hear(self->lags, now_us, item->link, &frame.body.site_lag_reply)) {
+        /* It is kept. */
     } else {
         refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
     }
@@ -601,6 +607,7 @@ static void take_turn(struct coordinator *self, uint64_t now_us)
     do_duties(self, now_us);
     notes_forget(&self->notes, &self->documents);
     survey_turn(self, now_us);
+    lags_turn(self, now_us);
 }
 
 static const struct work_hands hands = {.serve = serve, .turn = take_turn, .aside = serve_aside};
@@ -643,6 +650,7 @@ static uint64_t next_us(void *context)
     }
     next = self->frozen ? thaw_us(self) : duties_due_us(self);
     next = survey_next_us(self) < next ? survey_next_us(self) : next;
+    next = lags_next_us(self) < next ? lags_next_us(self) : next;
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         uint64_t waiter_us = waiters_next_us(&self->waiters[i]);
 

@@ -296,6 +296,7 @@ struct coordinator {
     uint64_t forget_us;     /* look at what may be removed from the store not before */
     struct signatures signatures;
     struct survey *survey; /* NULL: nobody wants one; see web/survey.h */
+    struct lags *lags;     /* ... and web/lags.h */
 
     struct audit audit;
     struct order order; /* the command under way */

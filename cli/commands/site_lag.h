@@ -1,8 +1,6 @@
 /* site_lag.h - how far sites are from each other, as the links of one of them tell.
  *
- * Each link knows of the streams that it receives and sends. What several of them know of one
- * filter and site is put together: what one has applied is here, and what one link there has is
- * there.
+ * What several of them know of one filter and site is put together: see proto/site/lag.h.
  *
  * Errors:  a link that does not answer is told on stderr, and left out.
  * Owner:   site_lags_ask()'s caller calls site_lags_fini().
@@ -14,6 +12,7 @@
 #include "cli/flags.h"
 #include "cli/output.h"
 #include "proto/codec.h"
+#include "proto/site/lag.h"
 
 struct site_lags {
     struct site_lag *items; /* each filter and site once */
@@ -31,9 +30,6 @@ void site_lags_fini(struct site_lags *self);
 const struct site_lag *site_lags_find(const struct site_lags *self, uint64_t filter_id,
                                       const struct site_id *id);
 
-/* What another link knows of the same filter and site. */
-void site_lag_join(struct site_lag *self, const struct site_lag *other);
-
 enum { SITE_LAG_TEXT_BYTES = 256 };
 
 /* "all up to 300ms ago, 1.2 MiB/s"; returns `text`. */
@@ -41,8 +37,5 @@ const char *site_lag_show_in(const struct site_lag *self, char text[SITE_LAG_TEX
 
 /* "200ms behind, about 3,100 keys at risk, 1.2 MiB/s" */
 const char *site_lag_show_out(const struct site_lag *self, char text[SITE_LAG_TEXT_BYTES]);
-
-/* A member of an open object. */
-void site_lag_json(struct json *json, const struct site_lag *self);
 
 #endif

@@ -89,7 +89,7 @@ function show(parent, items, key, create, update) {
   }
 }
 
-const signs = {well: '\u2713', warn: '\u25b2', bad: '\u2715', idle: '\u2013'};
+const signs = {well: '\u2713', busy: '\u2197', warn: '\u25b2', bad: '\u2715', idle: '\u2013'};
 
 function sign() {
   const element = make('span', 'sign');
@@ -189,16 +189,25 @@ function showHosts(nodes) {
 
 /* ---- sites ---- */
 
+/* What is added here, and not there yet. */
+function behind(site) {
+  if (site.out_behind_us === null || site.out_behind_us === undefined) {
+    return '';
+  }
+  return site.out_pending_keys === 0 ? ', has all' : ', ' + (site.out_behind_us < 1e6 ? Math.max(1, Math.round(site.out_behind_us / 1000)) + '\u00a0ms' : duration(site.out_behind_us / 1e6)) +
+    ' behind, ' + plural(site.out_pending_keys, 'key', 'keys');
+}
+
 function judgeSite(site) {
   if (site.own) {
     return ['well', 'this site' + (site.links > 0 ? ', ' + plural(site.links, 'link', 'links') : '')];
   }
   if (site.paused) {
-    return ['warn', 'paused'];
+    return ['warn', 'paused' + behind(site)];
   }
   return site.connected
-    ? ['well', 'connected' + (site.round_trip_us > 0 ? ', ' + (site.round_trip_us / 1000).toPrecision(2) + '\u00a0ms away' : '')]
-    : ['bad', 'not connected'];
+    ? ['well', 'connected' + (site.round_trip_us > 0 ? ', ' + Number((site.round_trip_us / 1000).toPrecision(2)) + '\u00a0ms away' : '') + behind(site)]
+    : ['bad', 'not connected' + behind(site)];
 }
 
 function showSites(answer) {
@@ -360,7 +369,7 @@ function judgeFilter(one) {
   if (one.shards_lacking > 0) {
     return ['warn', 'lacks replicas'];
   }
-  return one.growing ? ['warn', 'grows'] : one.changing ? ['warn', 'changes'] : ['well', 'well'];
+  return one.growing ? ['busy', 'grows'] : one.changing ? ['busy', 'changes'] : ['well', 'well'];
 }
 
 function fullIn(one) {

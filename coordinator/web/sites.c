@@ -1,7 +1,18 @@
-/* Sites, as links and documents tell of them. How many seconds they are behind each other only
- * links know: /metrics of those, and `orbloom site`. */
+/* Sites, as links and documents tell of them, and how far they are, as links say when they are
+ * asked: so the first answer knows nothing of that yet. */
 #include "coordinator/view/view.h"
+#include "coordinator/web/lags.h"
 #include "coordinator/web/web.h"
+#include "proto/site/lag.h"
+
+#include <assert.h>
+
+/* What all parts of the answer need. */
+struct teller {
+    const struct lags *lags;
+    uint64_t now_us;
+    struct json *json;
+};
 
 static void put_id(struct json *json, const struct site_id *id)
 {
@@ -10,8 +21,24 @@ static void put_id(struct json *json, const struct site_id *id)
     json_text(json, "id", site_id_show(id, text));
 }
 
-static void put_site(struct json *json, const struct site_summary *site)
+/* What is added here and not there yet, of all filters. */
+static void put_behind(const struct teller *self, const struct site_id *id)
 {
+    struct lags_sum sum = lags_sum(self->lags, self->now_us, id);
+
+    if (sum.told) {
+        json_count(self->json, "out_behind_us", sum.pending_us);
+        json_count(self->json, "out_pending_keys", sum.pending_keys);
+    } else {
+        json_none(self->json, "out_behind_us");
+        json_none(self->json, "out_pending_keys");
+    }
+}
+
+static void put_site(const struct teller *self, const struct site_summary *site)
+{
+    struct json *json = self->json;
+
     json_begin(json, NULL, '{');
     json_text(json, "name", site->name);
     put_id(json, &site->id);
@@ -20,6 +47,7 @@ static void put_site(struct json *json, const struct site_summary *site)
     json_count(json, "links", site->links);
     json_count(json, "round_trip_us", site->round_trip_us);
     json_bool(json, "paused", site->paused);
+    put_behind(self, &site->id);
     json_end(json, '}');
 }
 
@@ -34,9 +62,13 @@ static const struct site_standing *standing_of(const struct filter_sites *filter
     return NULL;
 }
 
-static void put_entry(struct json *json, const struct site_entry *entry, bool own,
-                      const struct site_standing *standing)
+static void put_entry(const struct teller *self, const struct filter_sites *filter,
+                      const struct site_entry *entry, bool own)
 {
+    const struct site_standing *standing = standing_of(filter, &entry->id);
+    struct json *json = self->json;
+    struct site_lag lag;
+
     json_begin(json, NULL, '{');
     json_text(json, "name", entry->name);
     put_id(json, &entry->id);
@@ -50,11 +82,15 @@ static void put_entry(struct json *json, const struct site_entry *entry, bool ow
         json_bool(json, "settled", standing->settled);
         json_count(json, "keys", standing->keys);
     }
+    if (lags_of(self->lags, self->now_us, filter->filter_id, &entry->id, &lag)) {
+        site_lag_json(json, &lag);
+    }
     json_end(json, '}');
 }
 
-static void put_filter(struct json *json, const struct filter_sites *filter)
+static void put_filter(const struct teller *self, const struct filter_sites *filter)
 {
+    struct json *json = self->json;
     const struct site_set *sites = &filter->sites;
 
     json_begin(json, NULL, '{');
@@ -64,8 +100,7 @@ static void put_filter(struct json *json, const struct filter_sites *filter)
     json_bool(json, "settled", sites->settled);
     json_begin(json, "sites", '[');
     for (uint32_t i = 0; i < sites->count; i++) {
-        put_entry(json, &sites->entries[i], i == sites->own,
-                  standing_of(filter, &sites->entries[i].id));
+        put_entry(self, filter, &sites->entries[i], i == sites->own);
     }
     json_end(json, ']');
     json_text(json, "awaited", filter->awaited);
@@ -73,20 +108,20 @@ static void put_filter(struct json *json, const struct filter_sites *filter)
 }
 
 /* Those that wait for something first. */
-static size_t put_filters(struct json *json, const struct site_page *page)
+static size_t put_filters(const struct teller *self, const struct site_page *page)
 {
     size_t told = 0;
 
-    json_begin(json, "filters", '[');
+    json_begin(self->json, "filters", '[');
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < page->nfilters && told < WEB_MAX_SITE_FILTERS; i++) {
             if ((page->filters[i].awaited[0] == '\0') == (round == 1)) {
-                put_filter(json, &page->filters[i]);
+                put_filter(self, &page->filters[i]);
                 told++;
             }
         }
     }
-    json_end(json, ']');
+    json_end(self->json, ']');
     return told;
 }
 
@@ -108,10 +143,13 @@ enum status web_tell_sites(struct coordinator *coordinator, uint64_t now_us,
 {
     struct view_sites *listing = view_sites_list(coordinator, now_us, "");
     struct json json = json_to(out);
+    const struct teller teller = {.lags = coordinator->lags, .now_us = now_us, .json = &json};
     struct site_page page;
     size_t told;
 
     (void)question;
+    assert(coordinator->lags != NULL);
+    lags_want(coordinator->lags, now_us);
     if (listing == NULL) {
         return STATUS_NOMEM;
     }
@@ -120,10 +158,10 @@ enum status web_tell_sites(struct coordinator *coordinator, uint64_t now_us,
     json_text(&json, "site", page.site);
     json_begin(&json, "sites", '[');
     for (size_t i = 0; i < page.nsites; i++) {
-        put_site(&json, &page.sites[i]);
+        put_site(&teller, &page.sites[i]);
     }
     json_end(&json, ']');
-    told = put_filters(&json, &page);
+    told = put_filters(&teller, &page);
     json_count(&json, "filters_left", page.filters_left + page.nfilters - told);
     put_refusals(&json, &page);
     json_end(&json, '}');

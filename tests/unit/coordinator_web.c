@@ -270,7 +270,7 @@ Test(coordinator_web, when_a_filter_will_be_full_is_told_once_it_is_known)
     json_t *answer;
 
     put_filter(1, "urls");
-    for (uint64_t s = 0; s <= 100; s += 5) {
+    for (uint64_t s = 0; s <= 200; s += 5) {
         for (uint32_t n = 1; n <= 3; n++) {
             report(n, 1, REPLICA_FULL, 1000 + s * 10);
         }
@@ -279,7 +279,7 @@ Test(coordinator_web, when_a_filter_will_be_full_is_told_once_it_is_known)
     answer = ask_page("urls", NULL, NULL);
     cr_expect_float_eq(json_number_value(json_object_get(at(answer, "filters", 0), "keys_per_s")),
                        10, 1);
-    cr_expect_float_eq((double)number_of(at(answer, "filters", 0), "full_in_s"), 800, 100);
+    cr_expect_float_eq((double)number_of(at(answer, "filters", 0), "full_in_s"), 700, 100);
     json_decref(answer);
 }
 
