@@ -157,10 +157,11 @@ static void print_site(const struct playground *self, uint32_t site)
     (void)printf("  router       %s\n", playground_routers(self, site, routers, sizeof routers));
     (void)printf("  coordinator  %s\n", self->sites[site].coordinator->endpoint);
     if (self->options->base_port != 0) {
-        (void)printf(
-            "  metrics      http://127.0.0.1:%u/metrics of it, others likewise %d higher\n",
-            self->options->base_port + site * PLAYGROUND_SITE_PORTS + PLAYGROUND_HTTP_PORTS,
-            PLAYGROUND_HTTP_PORTS);
+        (void)printf("  page         http://127.0.0.1:%u/ and /metrics of it, of others likewise "
+                     "%d higher\n",
+                     self->options->base_port + site * PLAYGROUND_SITE_PORTS +
+                         PLAYGROUND_HTTP_PORTS,
+                     PLAYGROUND_HTTP_PORTS);
     }
 }
 

@@ -18,7 +18,7 @@
 #include "coordinator/web/pace.h"
 
 enum {
-    SURVEY_STEP = 128,
+    SURVEY_STEP = 512,
     SURVEY_STEP_US = 250000,
     SURVEY_PASS_US = 1000000,
     SURVEY_LACKING = 8,
