@@ -24,6 +24,7 @@ enum {
 static void take_latency(struct backend *backend, uint64_t now_us,
                          const struct sent_message *message)
 {
+    histogram_add(&backend->roundtrips, now_us - message->sent_us);
     /* Adds wait for a disk, so what they take says nothing of checks. */
     if (message->checks) {
         latency_add(&backend->checks, (uint32_t)(now_us - message->sent_us));

@@ -364,7 +364,7 @@ static void count_answer(struct router *self, const struct op *op,
     }
 }
 
-static void send_answer(struct router *self, const struct op *op,
+static void send_answer(struct router *self, uint64_t now_us, const struct op *op,
                         const struct document_entry *entry, const struct shortfall *shortfall,
                         const uint64_t *present, const uint64_t *absent)
 {
@@ -390,6 +390,7 @@ static void send_answer(struct router *self, const struct op *op,
     };
 
     count_answer(self, op, shortfall, present, absent);
+    router_count_answer(self, now_us, op, shortfall->status, present, absent);
     router_reply(self, &op->client, &answer);
 }
 
@@ -425,7 +426,7 @@ static void judge_history(const struct op *op)
 }
 
 /* Answer the client with the verdict of all parts, and end the operation. */
-static void answer(struct router *self, struct op *op)
+static void answer(struct router *self, uint64_t now_us, struct op *op)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
     struct shortfall shortfall = {.status = STATUS_OK};
@@ -436,11 +437,11 @@ static void answer(struct router *self, struct op *op)
     judge_history(op);
     /* One part that was not sorted: its verdict is in the client's order already. */
     if (op->nparts == 1 && op->parts[0].positions == NULL) {
-        send_answer(self, op, entry, &shortfall, op->parts[0].present, op->parts[0].absent);
+        send_answer(self, now_us, op, entry, &shortfall, op->parts[0].present, op->parts[0].absent);
     } else {
         memset(op->answer, 0, 2 * nwords * sizeof *op->answer);
         scatter(op, op->answer, op->answer + nwords);
-        send_answer(self, op, entry, &shortfall, op->answer, op->answer + nwords);
+        send_answer(self, now_us, op, entry, &shortfall, op->answer, op->answer + nwords);
     }
     op_end(self, op);
 }
@@ -474,6 +475,6 @@ void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last)
     }
     assert(!last || op->nopen == 0);
     if (op->nopen == 0 && (last || !site_holds(self, now_us, op, entry))) {
-        answer(self, op);
+        answer(self, now_us, op);
     }
 }

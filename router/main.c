@@ -266,6 +266,12 @@ static size_t count(struct counter_set sets[PAGES_MAX_SETS])
     return 2;
 }
 
+/* daemon.tell */
+static void tell(struct metrics *metrics)
+{
+    router_tell_metrics(router, metrics);
+}
+
 /* transport_who_fn */
 static bool who(const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
 {
@@ -304,6 +310,7 @@ int main(int argc, char **argv)
         .name = settings.config.name,
         .judge = judge,
         .count = count,
+        .tell = tell,
         .reload = reload,
         .rekey = rekey,
         .stop = stop,

@@ -151,21 +151,23 @@ void op_set_clock(struct router *self, uint64_t now_us)
     }
 }
 
-void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
+void op_begin(struct router *self, uint64_t now_us, const struct asker *asker,
               const struct client_request *request, const struct hashed_keys *hashed,
               struct document_entry *entry)
 {
     struct refusal refusal;
-    struct op *op = admit(self, now_us, from, request, &refusal);
+    struct op *op = admit(self, now_us, asker->from, request, &refusal);
 
     if (op == NULL) {
-        router_refuse_client(self, from, correlation, request, refusal.status, refusal.reason);
+        router_refuse_client(self, asker->from, asker->correlation, request, refusal.status,
+                             refusal.reason);
         return;
     }
-    op->correlation = correlation;
+    op->correlation = asker->correlation;
+    op->came_us = asker->came_us;
     if (fill(self, now_us, op, request, hashed, entry) != STATUS_OK) {
         op_end(self, op);
-        router_refuse_client(self, from, correlation, request, STATUS_NOMEM,
+        router_refuse_client(self, asker->from, asker->correlation, request, STATUS_NOMEM,
                              "the router is out of memory; lower max_inflight or add memory");
         return;
     }
@@ -212,10 +214,20 @@ static enum status why_over(const struct op *op, const struct document_entry *en
     return STATUS_OK;
 }
 
+/* What of a request its refusal repeats, and what is counted by. */
+static struct client_request echo_of(const struct op *op)
+{
+    return (struct client_request){
+        .op = op->id,
+        .attempt = op->attempt,
+        .operation = op->keyset != 0 ? OPERATION_FEED : op->operation,
+    };
+}
+
 /* End it without a verdict. The client is told last, when the place is free again. */
 static void give_up(struct router *self, struct op *op, enum status status, const char *message)
 {
-    struct client_request echo = {.op = op->id, .attempt = op->attempt};
+    struct client_request echo = echo_of(op);
     struct peer client = op->client;
     uint64_t correlation = op->correlation;
 
@@ -230,7 +242,7 @@ static void give_up(struct router *self, struct op *op, enum status status, cons
 /* The rebuild that it feeds is over, or another one. */
 static void give_up_feed(struct router *self, struct op *op, const struct document_entry *entry)
 {
-    struct client_request echo = {.op = op->id, .attempt = op->attempt};
+    struct client_request echo = echo_of(op);
     struct peer client = op->client;
     uint64_t correlation = op->correlation;
 

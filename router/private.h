@@ -27,6 +27,7 @@
 #include "router/flight.h"
 #include "router/router.h"
 #include "router/sent.h"
+#include "router/series.h"
 #include "site/freshness.h"
 
 #include <stdbool.h>
@@ -75,6 +76,7 @@ struct backend {
     uint64_t unsent_bytes;          /* gathered in this turn */
     bool unsent_adds;               /* ... and there are adds among it, or what waits as they do */
     struct latency checks;          /* how fast it answers messages with checks alone */
+    struct histogram roundtrips;    /* how fast it has answered messages of any kind, ever */
     struct subrequest *subrequests; /* CODEC_MAX_SUBREQUESTS, once it is used */
     size_t nsubrequests;
     uint64_t *fingerprints; /* CODEC_MAX_KEYS, once it is used */
@@ -155,6 +157,7 @@ struct op {
     uint64_t filter_id;
     uint64_t epoch;
     uint64_t epoch_hash;
+    uint64_t came_us; /* the request; before it began it may have waited for its turn */
     uint64_t started_us;
     uint64_t deadline_us;
     uint64_t bytes; /* counted as in flight */
@@ -297,6 +300,7 @@ struct router {
     struct log_limit bad_document_limit;
     struct log_limit conflict_limit;
     uint64_t counters[ROUTER_NCOUNTERS];
+    struct series series;
 };
 
 static inline void router_count(struct router *self, enum router_counter counter)
@@ -328,6 +332,14 @@ void router_refuse_feed(struct router *self, const struct peer *to, uint64_t cor
 /* One that can't be decoded or does not belong here; `from`: NULL if it is not to be answered. */
 void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame, enum status status);
+
+/* ---- metrics.c ---- */
+
+/* A client's request leaves, refused or answered. */
+void router_count_request(struct router *self, const struct client_request *request,
+                          enum status status);
+void router_count_answer(struct router *self, uint64_t now_us, const struct op *op,
+                         enum status status, const uint64_t *present, const uint64_t *absent);
 
 /* ---- limits.c ---- */
 
@@ -558,8 +570,15 @@ struct hashed_keys {
     const struct router_relay *relay; /* NULL: not of another site */
 };
 
+/* Who is to be answered, and since when it waits for that. */
+struct asker {
+    const struct peer *from;
+    uint64_t correlation;
+    uint64_t came_us;
+};
+
 /* Begin what was requested of this filter. `hashed`: NULL: the request has its keys. */
-void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
+void op_begin(struct router *self, uint64_t now_us, const struct asker *asker,
               const struct client_request *request, const struct hashed_keys *hashed,
               struct document_entry *entry);
 

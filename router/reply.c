@@ -31,6 +31,7 @@ void router_refuse_client(struct router *self, const struct peer *to, uint64_t c
             },
     };
 
+    router_count_request(self, request, status);
     router_reply(self, to, &answer);
 }
 

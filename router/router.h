@@ -18,6 +18,7 @@
 #include "base/counter.h"
 #include "base/health.h"
 #include "base/link_ring.h"
+#include "base/metrics.h"
 #include "base/site_cursor.h"
 #include "map/access/seal.h"
 #include "map/access/users.h"
@@ -347,5 +348,8 @@ struct counter_table router_counters(void);
  * drains. */
 void router_tell_health(const struct router *router, struct health *health);
 const uint64_t *router_counts(const struct router *router);
+
+/* What became of requests, and how fast its nodes answer: families with labels. */
+void router_tell_metrics(const struct router *router, struct metrics *metrics);
 
 #endif

@@ -94,6 +94,7 @@ static void bounce(struct router *self, const struct peer *from, const struct fr
                               .site_id = document_site_id(document)},
     };
 
+    router_count_request(self, request, status);
     router_reply(self, from, &answer);
 }
 
@@ -224,11 +225,12 @@ static bool may_come(const struct document_entry *entry, const struct frame *fra
 }
 
 /* An add or a check of a filter that this router knows. */
-static void serve_batch(struct router *self, uint64_t now_us, const struct peer *from,
+static void serve_batch(struct router *self, uint64_t now_us, const struct asker *asker,
                         struct span bytes, const struct frame *frame, bool settled,
                         struct document_entry *entry)
 {
     const struct client_request *request = &frame->body.client_request;
+    const struct peer *from = asker->from;
 
     if (is_another(request, entry)) {
         bounce(self, from, frame, &entry->document, STATUS_NOT_FOUND,
@@ -247,15 +249,16 @@ static void serve_batch(struct router *self, uint64_t now_us, const struct peer 
     } else if (!op_feeds(entry, request->operation, request->keyset)) {
         router_refuse_feed(self, from, frame->correlation, request, request->filter);
     } else {
-        op_begin(self, now_us, from, frame->correlation, request, NULL, entry);
+        op_begin(self, now_us, asker, request, NULL, entry);
     }
 }
 
 /* `settled`: the store has been read since it came, so what is unknown is unknown. */
-static void serve(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
-                  const struct frame *frame, bool settled)
+static void serve(struct router *self, uint64_t now_us, const struct asker *asker,
+                  struct span bytes, const struct frame *frame, bool settled)
 {
     struct document_entry *entry = router_find(self, name_of(frame));
+    const struct peer *from = asker->from;
     const struct user *user;
 
     if (!may(self, from, frame, &user)) {
@@ -267,15 +270,17 @@ static void serve(struct router *self, uint64_t now_us, const struct peer *from,
     } else if (frame->kind == FRAME_INFO_REQUEST) {
         info_begin(self, now_us, from, frame, entry);
     } else {
-        serve_batch(self, now_us, from, bytes, frame, settled, entry);
+        serve_batch(self, now_us, asker, bytes, frame, settled, entry);
     }
 }
 
 void serve_request(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
                    const struct frame *frame)
 {
+    const struct asker asker = {from, frame->correlation, now_us};
+
     assert(frame->kind == FRAME_INFO_REQUEST || frame->kind == FRAME_CLIENT_REQUEST);
-    serve(self, now_us, from, bytes, frame, false);
+    serve(self, now_us, &asker, bytes, frame, false);
 }
 
 /* ---- those that were kept ---- */
@@ -299,11 +304,14 @@ static void serve_late(struct router *self, uint64_t now_us, const struct peer *
                        struct span bytes, uint64_t deadline_us, bool settled)
 {
     uint64_t left_us = deadline_us > now_us ? deadline_us - now_us : 0;
+    struct asker asker = {.from = from};
     struct frame frame = {0};
 
     if (codec_decode(self->arena, bytes, &frame) != STATUS_OK) {
         return;
     }
+    asker.correlation = frame.correlation;
+    asker.came_us = deadline_us - serve_deadline_us(self, 0, &frame); /* It had all of it then. */
     leave(&frame, left_us);
     if (!settled && left_us == 0) {
         router_count(self, ROUTER_deadlines_total);
@@ -311,7 +319,7 @@ static void serve_late(struct router *self, uint64_t now_us, const struct peer *
                       "the request waited for its turn until its time-out was over; slow down, "
                       "retry, or add routers");
     } else {
-        serve(self, now_us, from, bytes, &frame, settled);
+        serve(self, now_us, &asker, bytes, &frame, settled);
     }
 }
 
@@ -409,7 +417,7 @@ void router_load(struct router *self, uint64_t now_us, const struct router_load 
         router_refuse_client(self, &inside, load->correlation, &request, STATUS_CONFLICT,
                              ROUTER_CONFLICT_MESSAGE);
     } else {
-        op_begin(self, now_us, &inside, load->correlation, &request,
+        op_begin(self, now_us, &(struct asker){&inside, load->correlation, now_us}, &request,
                  &(struct hashed_keys){.fingerprints = load->fingerprints}, entry);
     }
 }
@@ -437,6 +445,7 @@ void router_relay(struct router *self, uint64_t now_us, const struct router_rela
         sync_want(self, now_us);
         router_refuse_client(self, &inside, relay->correlation, &request, status, reason);
     } else {
-        op_begin(self, now_us, &inside, relay->correlation, &request, &hashed, entry);
+        op_begin(self, now_us, &(struct asker){&inside, relay->correlation, now_us}, &request,
+                 &hashed, entry);
     }
 }

@@ -10,6 +10,8 @@
 #   of its help there or in docs/benchmark.md.
 # - Sources name no `orbloom COMMAND` in backticks that is not in that list, and no BF.NAME that is
 #   not in router/resp/command_table.c.
+# - Every family of metrics that sources name ("orbloom_...") is named in docs/operations.md, and every
+#   family in a table there below "With labels" by a source.
 # - Every example of client/examples has fewer than 100 lines and a heading in docs/examples.md.
 # - The walks through the code in docs/architecture.md name files that are there, and in their first
 #   column functions that the file before them defines.
@@ -267,6 +269,23 @@ check_heads() {
     done <"$samples/headless"
 }
 
+# Families with labels have names of their own, which stand in sources as texts of one word.
+check_families() {
+    operations=$root/docs/operations.md
+    [ -e "$operations" ] || return 0
+    families=$(sources '"orbloom_[a-z_]*[a-z]"' | tr -d '"')
+    for family in $families; do
+        if ! grep -qF -e "\`$family\`" "$operations"; then
+            complain "docs/operations.md does not name the family $family"
+        fi
+    done
+    for family in $(sed -n '/^#### With labels/,/^#### Some/s/^| `\(orbloom_[a-z_]*\)`.*/\1/p' "$operations"); do
+        if ! echo "$families" | grep -qx -e "$family"; then
+            complain "docs/operations.md names the family $family, which nobody tells"
+        fi
+    done
+}
+
 for daemon in node router link coordinator; do
     check_daemon "$daemon"
 done
@@ -281,6 +300,7 @@ check_heads
 if [ -x "$bin/orbloom" ]; then
     check_texts
 fi
+check_families
 for example in "$root"/client/examples/*.c "$root"/client/examples/*.py; do
     if [ -e "$example" ]; then
         check_example "$example"

@@ -26,21 +26,36 @@ static void put_text(struct metrics *self, const char *text)
     put(self, span_text(text));
 }
 
+/* What stands for a byte; NULL: the byte itself. */
+static const char *escape_of(uint8_t byte, bool quoted)
+{
+    switch (byte) {
+    case '\n':
+        return "\\n";
+    case '\\':
+        return "\\\\";
+    case '"':
+        return quoted ? "\\\"" : NULL;
+    default:
+        return NULL;
+    }
+}
+
 /* Backslashes and ends of lines, and within quotes these, have a backslash before them. */
 static void put_escaped(struct metrics *self, struct span text, bool quoted)
 {
-    for (size_t i = 0; i < text.size; i++) {
-        char byte = (char)text.data[i];
+    size_t from = 0;
 
-        if (byte == '\n') {
-            put_text(self, "\\n");
-        } else if (byte == '\\' || (byte == '"' && quoted)) {
-            put_text(self, "\\");
-            put(self, span_of(&byte, 1));
-        } else {
-            put(self, span_of(&byte, 1));
+    for (size_t i = 0; i < text.size; i++) {
+        const char *escape = escape_of(text.data[i], quoted);
+
+        if (escape != NULL) {
+            put(self, span_of(text.data + from, i - from));
+            put_text(self, escape);
+            from = i + 1;
         }
     }
+    put(self, span_of(text.data + from, text.size - from));
 }
 
 /* ---- families and samples ---- */
