@@ -116,9 +116,7 @@ static void on_timer(uv_timer_t *timer)
     uv_stop(timer->loop);
 }
 
-/* Look for events for a while, at most until the timer is due; true when there is something to
- * serve. */
-static bool spin(struct hub *hub, uint64_t left_us)
+static bool spin_until(struct hub *hub, uint64_t left_us)
 {
     uint64_t limit_us = left_us < hub->spin_us ? left_us : hub->spin_us;
     uint64_t start_us;
@@ -135,6 +133,17 @@ static bool spin(struct hub *hub, uint64_t left_us)
         (void)sched_yield();
     } while (hub_now_us() - start_us < limit_us);
     return limit_us == left_us;
+}
+
+/* Look for events for a while, at most until the timer is due; true when there is something to
+ * serve. */
+static bool spin(struct hub *hub, uint64_t left_us)
+{
+    uint64_t start_ns = uv_hrtime();
+    bool found = spin_until(hub, left_us);
+
+    hub->spun_ns += uv_hrtime() - start_ns;
+    return found;
 }
 
 /* What the actor or the hub itself has to do next by the clock. */
@@ -203,13 +212,35 @@ static void take_turn(struct hub *hub)
     }
 }
 
+/* What so far was no work: it slept in the kernel, as libuv tells, or spun. What descriptors had it
+ * do on waking is. */
+static uint64_t idle_ns(struct hub *hub)
+{
+    return uv_metrics_idle_time(&hub->loop) + hub->spun_ns;
+}
+
+/* Its clock and libuv's stand still while the machine sleeps. */
+static void run_turn(struct hub *hub)
+{
+    uint64_t start_ns = uv_hrtime();
+    uint64_t idle_start_ns = idle_ns(hub);
+    uint64_t all_ns;
+    uint64_t rest_ns;
+
+    (void)serve(hub);
+    take_turn(hub);
+    sleep_for(hub, work(hub) || ending(hub) ? 0 : PULSE_US);
+    all_ns = uv_hrtime() - start_ns;
+    rest_ns = idle_ns(hub) - idle_start_ns;
+    histogram_add(&hub->turns, all_ns > rest_ns ? (all_ns - rest_ns) / 1000 : 0);
+}
+
 void hub_run(struct hub *hub)
 {
     assert(hub->actor.self != NULL);
+    (void)uv_loop_configure(&hub->loop, UV_METRICS_IDLE_TIME);
     while (!ending(hub)) {
-        (void)serve(hub);
-        take_turn(hub);
-        sleep_for(hub, work(hub) || ending(hub) ? 0 : PULSE_US);
+        run_turn(hub);
     }
     hub->stopping = false;
 }
@@ -299,6 +330,16 @@ uint64_t hub_silent_us(const struct hub *hub)
 uint64_t hub_busy_us(const struct hub *hub, enum job_lane lane)
 {
     return hub_lanes_busy_us(&hub->lanes, lane, hub_now_us());
+}
+
+const struct histogram *hub_turns(const struct hub *hub)
+{
+    return &hub->turns;
+}
+
+void hub_jobs(struct hub *hub, enum job_lane lane, struct histogram *out)
+{
+    hub_lanes_times(&hub->lanes, lane, out);
 }
 
 uint64_t hub_counter(const struct hub *hub, unsigned counter)

@@ -25,6 +25,7 @@
 #define ORBLOOM_RUNTIME_HUB_H
 
 #include "base/actor.h"
+#include "base/histogram.h"
 #include "base/status.h"
 #include "runtime/hub_curve.h"
 
@@ -93,6 +94,11 @@ uint64_t hub_counter(const struct hub *hub, unsigned counter);
  * at none. */
 uint64_t hub_silent_us(const struct hub *hub);
 uint64_t hub_busy_us(const struct hub *hub, enum job_lane lane);
+
+/* How long turns of hub_run() have kept the loop from what comes next: without what it slept, and
+ * spun. How long jobs of a lane have taken. Of the loop's thread, while the hub's lanes run. */
+const struct histogram *hub_turns(const struct hub *hub);
+void hub_jobs(struct hub *hub, enum job_lane lane, struct histogram *out);
 
 /* Run until hub_stop(), a signal, or the actor says that it is over. */
 void hub_run(struct hub *hub);

@@ -98,6 +98,8 @@ struct hub {
     uint64_t spin_us;
     struct pulse pulse; /* last beat: the time of the event under way */
     bool streamed;      /* a stream has told its handler something since the last turn */
+    uint64_t spun_ns;   /* in all */
+    struct histogram turns;
     struct hub_socket *server;
     struct hub_socket *monitor;
     char newest[HUB_ADDRESS_BYTES]; /* where the newest connection to the server is from; "": ? */

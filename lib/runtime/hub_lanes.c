@@ -50,11 +50,13 @@ void hub_lanes_init(struct hub_lanes *self, void (*wake)(void *context), void *c
     }
 }
 
-static void finish(struct hub_lanes *self, struct job *job)
+static void finish(struct hub_lane *lane, struct job *job, uint64_t took_us)
 {
+    struct hub_lanes *self = lane->lanes;
     bool first;
 
     (void)pthread_mutex_lock(&self->mutex);
+    histogram_add(&lane->times, took_us);
     first = self->finished.first == NULL;
     queue_push(&self->finished, job);
     atomic_store_explicit(&self->ready, true, memory_order_release);
@@ -86,10 +88,12 @@ static void *run_lane(void *context)
     struct job *job;
 
     while ((job = await_job(self)) != NULL) {
-        atomic_store_explicit(&self->since_us, hub_now_us(), memory_order_relaxed);
+        uint64_t since_us = hub_now_us();
+
+        atomic_store_explicit(&self->since_us, since_us, memory_order_relaxed);
         job->run(job);
         atomic_store_explicit(&self->since_us, 0, memory_order_relaxed);
-        finish(self->lanes, job);
+        finish(self, job, hub_now_us() - since_us);
     }
     return NULL;
 }
@@ -129,8 +133,10 @@ void hub_lanes_submit(struct hub_lanes *self, enum job_lane lane, struct job *jo
         return;
     }
     if (!chosen->started && !start(chosen, lane)) {
+        uint64_t since_us = hub_now_us();
+
         job->run(job);
-        finish(self, job);
+        finish(chosen, job, hub_now_us() - since_us);
         return;
     }
     (void)pthread_mutex_lock(&chosen->mutex);
@@ -146,6 +152,14 @@ uint64_t hub_lanes_busy_us(const struct hub_lanes *self, enum job_lane lane, uin
     assert(lane < JOB_NLANES);
     since_us = atomic_load_explicit(&self->lanes[lane].since_us, memory_order_relaxed);
     return since_us != 0 && now_us > since_us ? now_us - since_us : 0;
+}
+
+void hub_lanes_times(struct hub_lanes *self, enum job_lane lane, struct histogram *out)
+{
+    assert(lane < JOB_NLANES);
+    (void)pthread_mutex_lock(&self->mutex);
+    *out = self->lanes[lane].times;
+    (void)pthread_mutex_unlock(&self->mutex);
 }
 
 bool hub_lanes_deliver(struct hub_lanes *self, uint64_t now_us)

@@ -12,6 +12,7 @@
 #ifndef ORBLOOM_RUNTIME_HUB_LANES_H
 #define ORBLOOM_RUNTIME_HUB_LANES_H
 
+#include "base/histogram.h"
 #include "base/job.h"
 
 #include <pthread.h>
@@ -35,6 +36,7 @@ struct hub_lane {
     struct job_queue queue;
     bool stopping;
     atomic_uint_fast64_t since_us; /* it has been at its job; 0: it waits for one */
+    struct histogram times;        /* of jobs that have run; by the mutex of all lanes */
 };
 
 struct hub_lanes {
@@ -64,6 +66,9 @@ static inline bool hub_lanes_ready(struct hub_lanes *self)
 
 /* For how long a lane's thread has been at the job under way; 0: none is. */
 uint64_t hub_lanes_busy_us(const struct hub_lanes *self, enum job_lane lane, uint64_t now_us);
+
+/* How long its jobs have taken so far. */
+void hub_lanes_times(struct hub_lanes *self, enum job_lane lane, struct histogram *out);
 
 /* Call done() of what has run. True if there was any. */
 bool hub_lanes_deliver(struct hub_lanes *self, uint64_t now_us);

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { MANY = 20000, LIMIT_S = 50 };
+enum { MANY = 20000, LIMIT_S = 50, NAP_US = 1000 };
 
 TestSuite(runtime_hub_lanes, .timeout = LIMIT_S);
 
@@ -90,6 +90,31 @@ Test(runtime_hub_lanes, jobs_of_a_lane_run_and_are_done_in_order)
     cr_assert_eq(ndone[JOB_COMMIT], MANY);
     cr_assert_eq(ndone[JOB_BACKGROUND], MANY);
     cr_assert_eq(wrong, 0);
+    hub_destroy(&probe.hub);
+}
+
+static void nap(struct job *job)
+{
+    hub_nap(NAP_US);
+    run(job);
+}
+
+/* Of its lane alone. */
+Test(runtime_hub_lanes, how_long_jobs_take_is_told)
+{
+    struct work work = {.job = {.run = nap, .done = done}, .lane = JOB_COMMIT};
+    struct probe probe = {.hub = NULL};
+    struct histogram times;
+
+    probe_open(&probe, NULL);
+    submit(&probe, &work);
+    while (!work.done) {
+        hub_run_once(probe.hub, PROBE_DEADLINE_US);
+    }
+    hub_jobs(probe.hub, JOB_COMMIT, &times);
+    cr_expect_geq(times.sum_us, NAP_US);
+    hub_jobs(probe.hub, JOB_BACKGROUND, &times);
+    cr_expect_eq(times.sum_us, 0);
     hub_destroy(&probe.hub);
 }
 

@@ -1,8 +1,10 @@
 /* When the loop sleeps, wakes, works and ends. */
 #include "base/heap.h"
+#include "runtime/hub_watch.h"
 #include "runtime_probe.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #define ANY_PORT "tcp://127.0.0.1:*"
 
@@ -231,5 +233,77 @@ Test(runtime_hub_loop, a_sleep_can_be_ended)
     hub_run_once(player.hub, 10 * PROBE_DEADLINE_US);
     cr_assert_eq(pthread_join(thread, NULL), 0);
     cr_assert_lt(hub_now_us() - start_us, 5 * PROBE_DEADLINE_US);
+    hub_destroy(&player.hub);
+}
+
+/* ---- how long turns take ---- */
+
+enum { NAP_US = 20000, REST_US = 2 * PROBE_DEADLINE_US / 20 };
+
+static void nap_and_stop(struct probe *self)
+{
+    hub_nap(NAP_US);
+    hub_stop(self->hub);
+}
+
+static void nap_at_an_event(void *context)
+{
+    nap_and_stop(context);
+}
+
+static uint64_t turns_of(const struct hub *hub)
+{
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i <= HISTOGRAM_BUCKETS; i++) {
+        count += hub_turns(hub)->counts[i];
+    }
+    return count;
+}
+
+/* A sleep of two seconds is none of it, what is done by a timer is. */
+Test(runtime_hub_loop, turns_are_told_without_the_sleep)
+{
+    struct probe player = {.time_hook = nap_and_stop};
+    uint64_t start_us = hub_now_us();
+
+    probe_open(&player, NULL);
+    player.next_us = start_us + REST_US;
+    hub_run(player.hub);
+    cr_expect_gt(turns_of(player.hub), 1);
+    cr_expect_geq(hub_turns(player.hub)->sum_us, NAP_US);
+    cr_expect_lt(hub_turns(player.hub)->sum_us, (hub_now_us() - start_us) / 2);
+    hub_destroy(&player.hub);
+}
+
+/* Nor is looking for what comes: that the loop would do anything else. */
+Test(runtime_hub_loop, spinning_is_no_part_of_a_turn)
+{
+    struct probe player = {.spin_us = UINT64_MAX, .time_hook = stop_now};
+    uint64_t start_us = hub_now_us();
+
+    probe_open(&player, NULL);
+    player.next_us = start_us + REST_US;
+    hub_run(player.hub);
+    cr_expect_lt(hub_turns(player.hub)->sum_us, (hub_now_us() - start_us) / 2);
+    hub_destroy(&player.hub);
+}
+
+/* What descriptors have it do happens while libuv looks at them, and counts. */
+Test(runtime_hub_loop, what_a_descriptor_wakes_it_for_is_part_of_a_turn)
+{
+    struct probe player = {.hub = NULL};
+    struct hub_watch *watch = NULL;
+    int ends[2];
+
+    probe_open(&player, NULL);
+    cr_assert_eq(pipe(ends), 0);
+    cr_assert_eq(hub_watch_open(player.hub, ends[0], nap_at_an_event, &player, &watch), STATUS_OK);
+    cr_assert_eq(write(ends[1], "", 1), 1);
+    hub_run(player.hub);
+    cr_expect_geq(hub_turns(player.hub)->sum_us, NAP_US);
+    hub_watch_close(&watch);
+    cr_assert_eq(close(ends[0]), 0);
+    cr_assert_eq(close(ends[1]), 0);
     hub_destroy(&player.hub);
 }

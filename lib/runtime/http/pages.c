@@ -81,6 +81,13 @@ static void put_count(struct metrics *metrics, const char *name, const char *hel
     metrics_count(metrics, NULL, 0, value);
 }
 
+static void put_loop(const struct pages *self, struct metrics *metrics)
+{
+    metrics_family(metrics, "orbloom_loop_turn_seconds", METRICS_HISTOGRAM,
+                   "how long a turn of the loop kept what comes next waiting");
+    metrics_histogram(metrics, NULL, 0, hub_turns(self->hub));
+}
+
 /* By the names that Prometheus' own libraries have for them. */
 static void put_process(struct metrics *metrics)
 {
@@ -132,6 +139,7 @@ static enum status fill_metrics(void *context, const struct http_query *query, s
     }
     put_certificate(self, &metrics);
     metrics_counters(&metrics, "orbloom_", &own, http_counts(self->http));
+    put_loop(self, &metrics);
     put_process(&metrics);
     return metrics.status;
 }
