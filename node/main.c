@@ -9,6 +9,7 @@
 
 static struct disk_files *files;
 static struct node *node;
+static struct hub *loop;
 
 static enum status find_boot(struct node_config *config)
 {
@@ -71,6 +72,7 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
         return status;
     }
     *actor = node_actor(node);
+    loop = hub;
     return STATUS_OK;
 }
 
@@ -108,6 +110,32 @@ static size_t count(struct counter_set sets[PAGES_MAX_SETS])
 static bool serves(void)
 {
     return node_registered(node);
+}
+
+enum { DISK_LOOK_US = 1000000 };
+
+/* Not oftener than once a second, whoever asks. */
+static void look_at_disk(struct node_machine *machine)
+{
+    static uint64_t looked_us;
+    const struct disk *disk = files != NULL ? disk_files_disk(files) : NULL;
+    uint64_t now_us = hub_now_us();
+
+    if (disk == NULL || (looked_us != 0 && now_us - looked_us < DISK_LOOK_US)) {
+        return;
+    }
+    looked_us = now_us;
+    machine->disk_known = disk->room(disk->context, &machine->disk_free_bytes) == STATUS_OK;
+}
+
+/* daemon.tell */
+static void tell(struct metrics *metrics)
+{
+    static struct node_machine machine;
+
+    hub_jobs(loop, JOB_COMMIT, &machine.log_syncs);
+    look_at_disk(&machine);
+    node_tell_metrics(&machine, metrics);
 }
 
 /* transport_who_fn */
@@ -148,6 +176,7 @@ int main(int argc, char **argv)
         .logs = true,
         .judge = judge,
         .count = count,
+        .tell = tell,
         .rekey = rekey,
         .stop = stop,
     };

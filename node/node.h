@@ -25,7 +25,9 @@
 #include "base/cluster_id.h"
 #include "base/disk.h"
 #include "base/health.h"
+#include "base/histogram.h"
 #include "base/link_ring.h"
+#include "base/metrics.h"
 #include "map/access/seal.h"
 #include "map/document.h"
 #include "node/base/counters.h"
@@ -83,6 +85,16 @@ MUST_USE enum status node_finish(struct node *node);
 
 /* What it counts, as of now; NODE_NCOUNTERS of them, until the next event. */
 const uint64_t *node_counts(struct node *node);
+
+/* What its shell knows. */
+struct node_machine {
+    struct histogram log_syncs; /* writes of the log */
+    bool disk_known;
+    uint64_t disk_free_bytes;
+};
+
+/* The same for /metrics. */
+void node_tell_metrics(const struct node_machine *machine, struct metrics *metrics);
 
 /* What keeps it from being of use: it is ready once a coordinator, or its peers, have confirmed
  * this start, and all replicas that it is to hold are FULL. */

@@ -169,6 +169,8 @@ void node_tell_health(const struct node *node, struct health *health)
 
 const uint64_t *node_counts(struct node *self)
 {
+    const struct tally tally = count_replicas(self);
+
     if (self->storage != NULL) {
         const struct storage_usage usage = storage_usage(self->storage);
 
@@ -184,8 +186,12 @@ const uint64_t *node_counts(struct node *self)
         self->counters[NODE_unmerged_bytes] = usage.unmerged_bytes;
         self->counters[NODE_site_untaken_bytes] = node_tail_untaken(self->exchange);
     }
+    self->counters[NODE_memory_limit_bytes] = self->config.memory_limit_bytes;
+    self->counters[NODE_replicas] = tally.hosted;
+    self->counters[NODE_filters_refused] = tally.refused;
+    self->counters[NODE_gossip_behind] = node_exchange_behind(self->exchange);
     /* Those that are answered for: this boot is the one that the store names. */
-    self->counters[NODE_replicas_full] = self->life.confirmed ? count_replicas(self).full : 0;
+    self->counters[NODE_replicas_full] = self->life.confirmed ? tally.full : 0;
     return self->counters;
 }
 

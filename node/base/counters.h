@@ -41,6 +41,7 @@
     X(recent_adds_bytes, "bytes", "memory of the votes of recent adds (a gauge)")             \
     X(incarnation, "", "this life of the node's data (a gauge)")                              \
     X(memory_used_bytes, "bytes", "arrays allocated (a gauge)")                               \
+    X(memory_limit_bytes, "bytes", "for arrays: memory_limit (a gauge)")                      \
     X(held_total, "frames", "answers that waited for the log")                                \
     X(no_space_total, "segments", "adds refused: no room in the log")                         \
     X(replayed_keys_total, "keys", "fingerprints read back from the log into arrays")         \
@@ -63,7 +64,12 @@
     X(snapshot_bytes, "bytes", "files of snapshots of arrays (a gauge)")                      \
     X(snapshots_total, "files", "snapshots of arrays written")                                \
     X(unmerged_bytes, "bytes", "of the log, in no sorted run yet (a gauge)")                  \
+    X(replicas, "groups", "slot groups here (a gauge)")                                       \
     X(replicas_full, "groups", "slot groups here that count for quorums (a gauge)")           \
+    X(filters_refused, "filters", "that there is no room or no log for (a gauge)")            \
+    X(gossip_behind, "replicas",                                                              \
+      "of other nodes that have, or may have, what is not here yet: their nodes do not "      \
+      "answer, or it is being taken over (a gauge)")                                          \
     X(pulls_total, "requests", "asked by other nodes for what they lack")                     \
     X(pulls_refused_total, "requests",                                                        \
       "refused to other nodes: another epoch, keyset, incarnation or state, or too many")     \

@@ -79,6 +79,10 @@ void node_exchange_begin(struct exchange *self, struct storage *storage);
 void node_exchange_turn(struct exchange *self, uint64_t now_us);
 uint64_t node_exchange_next_us(const struct exchange *self);
 
+/* How many replicas of other nodes are not followed just now, for those here that count: their
+ * nodes do not answer, or there is more to take over. */
+uint64_t node_exchange_behind(const struct exchange *self);
+
 /* stir.c: something that decides what is asked has changed: a document, readiness. */
 void node_exchange_stir(struct exchange *self);
 

@@ -263,3 +263,31 @@ void node_watch_on_reply(struct exchange *self, uint64_t now_us, const struct pe
     watch->answers += reply->end;
     watch->due_us = reply->end ? now_us + self->config.gossip_delay_us : now_us;
 }
+
+/* ---- how many are behind ---- */
+
+/* Who sleeps has all, if who watches for it hears of the node. */
+static bool is_behind(const struct exchange *self, const struct pull_item *item)
+{
+    const struct node_peer *peer = item->watch != 0 ? peer_of(self, item->pull.source.node) : NULL;
+    bool unheard = peer != NULL && peer->watch.serial == item->watch && peer->watch.failures > 0;
+
+    return item->pull.purpose == PULL_DELTA &&
+           (unheard || item->pull.failures > 0 || item->pull.phase != PULL_PHASE_FOLLOW);
+}
+
+uint64_t node_exchange_behind(const struct exchange *self)
+{
+    const struct document_cache *documents = self->node.documents;
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < documents->count; i++) {
+        const struct hosted_filter *hosted = documents->by_id[i]->attachment;
+        const struct filter_pulls *pulls = hosted != NULL ? hosted->pulls : NULL;
+
+        for (uint32_t item = 0; pulls != NULL && item < pulls->count; item++) {
+            count += is_behind(self, &pulls->items[item]);
+        }
+    }
+    return count;
+}
