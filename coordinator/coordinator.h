@@ -16,9 +16,13 @@
 #include "base/audit_log.h"
 #include "base/counter.h"
 #include "base/health.h"
+#include "base/histogram.h"
+#include "base/metrics.h"
 #include "coordinator/store/store.h"
 #include "map/access/seal.h"
 #include "map/document.h"
+
+enum { COORDINATOR_MAX_METRICS_FILTERS = 4096 /* so that they fit a page */ };
 
 struct coordinator_config {
     char name[DOCUMENT_NAME_BYTES];
@@ -36,6 +40,7 @@ struct coordinator_config {
     uint64_t growth_hosts;     /* of one filter, that build another geometry at a time; 0: one */
     double growth_factor;      /* by itself a filter grows to so many capacities; 0: twice */
     bool survey;               /* of all filters, for browsers: see web/web.h */
+    uint64_t metrics_filters;  /* that /metrics tells one by one, the largest of all */
     const struct audit_sink *audit; /* see audit.h; borrowed; NULL: nothing is noted */
     uint64_t features;              /* that it knows, for tests of another version; 0: this one's */
 };
@@ -65,5 +70,10 @@ const uint64_t *coordinator_counts(const struct coordinator *coordinator);
  * what nodes hold. */
 void coordinator_tell_health(struct coordinator *coordinator, uint64_t now_us,
                              struct health *health);
+
+/* What it knows of filters, nodes, users and its store, for /metrics. `store`: how long that took
+ * to answer. It goes on from where it was, so one asks, not several. */
+void coordinator_tell_metrics(struct coordinator *coordinator, uint64_t now_us,
+                              const struct histogram *store, struct metrics *metrics);
 
 #endif

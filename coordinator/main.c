@@ -9,6 +9,7 @@
 #include "runtime/tls/tls.h"
 
 static struct coordinator *coordinator;
+static struct hub *loop;
 static struct store *store;
 static struct audit_file *audit;
 static void (*close_store)(struct store **store);
@@ -93,6 +94,7 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
     }
     coordinator_pages_use(coordinator);
     *actor = coordinator_actor(coordinator);
+    loop = hub;
     return STATUS_OK;
 }
 
@@ -141,6 +143,15 @@ static size_t count(struct counter_set sets[PAGES_MAX_SETS])
     return 1;
 }
 
+/* daemon.tell */
+static void tell(struct metrics *metrics)
+{
+    struct histogram store_times;
+
+    hub_jobs(loop, JOB_COMMIT, &store_times);
+    coordinator_tell_metrics(coordinator, hub_now_us(), &store_times, metrics);
+}
+
 /* transport_who_fn */
 static bool who(const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
 {
@@ -177,6 +188,7 @@ int main(int argc, char **argv)
         .count = count,
         .pages = coordinator_pages,
         .npages = COORDINATOR_NPAGES,
+        .tell = tell,
         .rekey = rekey,
         .interrupt = interrupt,
         .stop = stop,

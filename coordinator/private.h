@@ -248,6 +248,25 @@ struct rounds {
     size_t nnews;
 };
 
+/* What /metrics tells of a filter and of several together: see view/filter_metrics.h. */
+enum {
+    METRICS_FILTER_CAPACITY,
+    METRICS_FILTER_KEYS,
+    METRICS_FILTER_BYTES,
+    METRICS_FILTER_LACKING,
+    METRICS_FILTER_LOST,
+    METRICS_FILTER_REFUSED,
+    METRICS_FILTER_COUNTS
+};
+
+/* Sums over those that are not told one by one: of the last pass through them that has come to its
+ * end, and of the one that goes on from an id. */
+struct filters_rest {
+    uint64_t found[METRICS_FILTER_COUNTS];
+    uint64_t going[METRICS_FILTER_COUNTS];
+    uint64_t next_id;
+};
+
 struct coordinator {
     struct coordinator_config config;
     struct effects effects;
@@ -297,6 +316,9 @@ struct coordinator {
     struct signatures signatures;
     struct survey *survey; /* NULL: nobody wants one; see web/survey.h */
     struct lags *lags;     /* ... and web/lags.h */
+
+    struct filters_rest rest;
+    uint64_t backup_us; /* when the end of a backup of the store was told last; 0: never */
 
     struct audit audit;
     struct order order; /* the command under way */

@@ -79,7 +79,6 @@ void coordinator_on_map_backup(struct coordinator *self, uint64_t now_us, const 
     struct paging *paging;
     enum status status;
 
-    (void)now_us;
     if (reason != NULL) { /* A good backup is not to be replaced by one of such a store. */
         coordinator_answer(self, from, frame->correlation, STATUS_CONFLICT, false, reason);
         return;
@@ -95,6 +94,7 @@ void coordinator_on_map_backup(struct coordinator *self, uint64_t now_us, const 
     status = status == STATUS_OK ? paging->status : status;
     if (status == STATUS_OK) {
         send_page(self, from, frame->correlation, paging);
+        self->backup_us = paging->more ? self->backup_us : now_us;
     } else {
         char message[COORDINATOR_MESSAGE_BYTES];
 

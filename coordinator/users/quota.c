@@ -1,17 +1,14 @@
-/* Sums over all documents: it is asked for when a filter is made, grows or is rebuilt, which is
- * seldom. */
+/* Sums over all documents: one user's are asked for when a filter is made, grows or is rebuilt,
+ * which is seldom. */
 #include "coordinator/users/quota.h"
 
+#include "base/heap.h"
 #include "base/number.h"
 #include "map/history/window.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-struct holding {
-    uint64_t filters;
-    uint64_t bytes;
-};
+#include <stdlib.h>
 
 /* One keyset's, of so many bytes a shard. */
 static uint64_t keyset_of(const struct filter_document *document, uint64_t shard_bytes)
@@ -30,19 +27,66 @@ bool quota_takes_more(const struct filter_document *before, const struct filter_
                                     arrays_of(before, document_shard_bytes(before));
 }
 
-static struct holding holding_of(const struct coordinator *self, uint32_t owner)
+static void add(const struct filter_document *document, struct quota_used *sum)
 {
-    struct holding sum = {0};
+    sum->filters++;
+    sum->bytes += arrays_of(document, document_shard_bytes(document));
+}
+
+static struct quota_used used_by(const struct coordinator *self, uint32_t owner)
+{
+    struct quota_used sum = {0};
 
     for (size_t i = 0; i < self->documents.count; i++) {
         const struct filter_document *document = &self->documents.by_id[i]->document;
 
         if (document->owner == owner && document->content.state == FILTER_ACTIVE) {
-            sum.filters++;
-            sum.bytes += arrays_of(document, document_shard_bytes(document));
+            add(document, &sum);
         }
     }
     return sum;
+}
+
+/* A user by its place in the record. */
+struct owner {
+    uint32_t id;
+    uint32_t at;
+};
+
+static int compare_owners(const void *left, const void *right)
+{
+    const struct owner *a = left;
+    const struct owner *b = right;
+
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+enum status quota_sum(const struct coordinator *self, struct quota_used *out)
+{
+    const struct user_list *users = &self->documents.users;
+    struct owner *owners = heap_alloc(users->count, sizeof *owners);
+
+    if (owners == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (uint32_t i = 0; i < users->count; i++) {
+        owners[i] = (struct owner){users->users[i].id, i};
+    }
+    qsort(owners, users->count, sizeof *owners, compare_owners);
+    for (size_t i = 0; i < self->documents.count && users->count > 0; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+        const struct owner wanted = {.id = document->owner};
+        const struct owner *found = document->content.state == FILTER_ACTIVE
+                                        ? bsearch(&wanted, owners, users->count, sizeof *owners,
+                                                  compare_owners)
+                                        : NULL;
+
+        if (found != NULL) {
+            add(document, &out[found->at]);
+        }
+    }
+    heap_free(owners);
+    return STATUS_OK;
 }
 
 static const struct user *owner_of(const struct coordinator *self,
@@ -51,7 +95,7 @@ static const struct user *owner_of(const struct coordinator *self,
     return document->owner != 0 ? user_list_find_id(&self->documents.users, document->owner) : NULL;
 }
 
-static enum status check_bytes(const struct user *user, const struct holding *has, uint64_t more,
+static enum status check_bytes(const struct user *user, const struct quota_used *has, uint64_t more,
                                char *message)
 {
     char held[NUMBER_TEXT_BYTES];
@@ -75,12 +119,12 @@ enum status quota_allow_filter(const struct coordinator *self,
                                const struct filter_document *document, char *message)
 {
     const struct user *user = owner_of(self, document);
-    struct holding has;
+    struct quota_used has;
 
     if (user == NULL) {
         return STATUS_OK;
     }
-    has = holding_of(self, user->id);
+    has = used_by(self, user->id);
     if (user->limits.filters != 0 && has.filters >= user->limits.filters) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                        "user %.64s has made %" PRIu64 " filters, and no more than %" PRIu64
@@ -97,12 +141,12 @@ static enum status allow_more(const struct coordinator *self,
                               const struct filter_document *document, uint64_t more, char *message)
 {
     const struct user *user = owner_of(self, document);
-    struct holding has;
+    struct quota_used has;
 
     if (user == NULL) {
         return STATUS_OK;
     }
-    has = holding_of(self, user->id);
+    has = used_by(self, user->id);
     return check_bytes(user, &has, more, message);
 }
 

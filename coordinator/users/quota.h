@@ -18,6 +18,14 @@
 
 #include "coordinator/private.h"
 
+struct quota_used {
+    uint64_t filters;
+    uint64_t bytes;
+};
+
+/* What each user has, in the order of the record; `out` begins as zeros. STATUS_NOMEM. */
+MUST_USE enum status quota_sum(const struct coordinator *self, struct quota_used *out);
+
 /* One more filter, as this document says. */
 MUST_USE enum status quota_allow_filter(const struct coordinator *self,
                                         const struct filter_document *document, char *message);

@@ -36,6 +36,12 @@ static inline struct metrics metrics_to(struct buffer *out)
     return (struct metrics){.out = out};
 }
 
+/* Whoever tells can't go on. */
+static inline void metrics_fail(struct metrics *self, enum status status)
+{
+    self->status = self->status == STATUS_OK ? status : self->status;
+}
+
 /* Each name once. */
 void metrics_family(struct metrics *self, const char *name, enum metrics_kind kind,
                     const char *help);
