@@ -93,6 +93,14 @@ static void start(uint32_t sites)
     PLAYGROUND_DO("", "create", "seen", "--capacity", "10k", "--fpr", "0.01%", "--replicas", "1");
 }
 
+static void start_all(void)
+{
+    start(1);
+    open_http("node-1", "");
+    open_http("coordinator", "");
+    open_http("router", "");
+}
+
 /* ---- the format ---- */
 
 /* The value of the family, told once, with its help and type before it. */
@@ -149,10 +157,7 @@ Test(metrics, every_counter_is_told)
 {
     char *text;
 
-    start(1);
-    open_http("node-1", "");
-    open_http("coordinator", "");
-    open_http("router", "");
+    start_all();
     PLAYGROUND_DO("a\nb\nc\n", "add", "seen");
 
     text = metrics_of("node-1");
@@ -181,6 +186,125 @@ Test(metrics, every_counter_is_told)
     playground_stop(&playground);
 }
 
+/* ---- series with labels ---- */
+
+/* The value of one, told once. */
+static double series_of(const char *text, const char *series)
+{
+    char line[256];
+    const char *at;
+
+    (void)snprintf(line, sizeof line, "\n%s ", series);
+    at = strstr(text, line);
+    cr_assert_not_null(at, "no %s in: %s", series, text);
+    cr_assert_null(strstr(at + 1, line), "twice: %s", series);
+    return strtod(at + strlen(line), NULL);
+}
+
+static void expect_series(const char *text, const char *series, double value)
+{
+    double is = series_of(text, series);
+
+    cr_expect_float_eq(is, value, 1e-9, "%s is %g, not %g", series, is, value);
+}
+
+static void expect_routers(void)
+{
+    char *text = metrics_of("router");
+
+    expect_series(text, "orbloom_keys_total{op=\"add\",outcome=\"acknowledged\"}", 3);
+    expect_series(text, "orbloom_keys_total{op=\"check\",outcome=\"present\"}", 2);
+    expect_series(text, "orbloom_keys_total{op=\"check\",outcome=\"absent\"}", 1);
+    expect_series(text, "orbloom_keys_total{op=\"check\",outcome=\"unknown\"}", 0);
+    expect_series(text, "orbloom_requests_total{op=\"check\",result=\"ok\"}", 1);
+    expect_series(text, "orbloom_requests_total{op=\"check\",result=\"refused\"}", 1);
+    expect_series(text, "orbloom_request_duration_seconds_count{op=\"check\"}", 1);
+    cr_expect_gt(series_of(text, "orbloom_request_duration_seconds_sum{op=\"add\"}"), 0);
+    cr_expect_geq(series_of(text, "orbloom_node_roundtrip_seconds_count{node=\"node-1\"}"), 2);
+    cr_expect_gt(series_of(text, "orbloom_loop_turn_seconds_count"), 0);
+    free(text);
+}
+
+static void expect_nodes(void)
+{
+    char *text = metrics_of("node-1");
+
+    cr_expect_gt(series_of(text, "orbloom_node_log_sync_seconds_count"), 0);
+    cr_expect_gt(series_of(text, "orbloom_node_disk_free_bytes"), 0);
+    cr_expect_gt(series_of(text, "orbloom_node_memory_limit_bytes"), 0);
+    expect_series(text, "orbloom_node_replicas", 1);
+    expect_series(text, "orbloom_node_gossip_behind", 0);
+    free(text);
+}
+
+static void expect_coordinators(void)
+{
+    char *text;
+
+    wait_for("coordinator", "/metrics", 200, "\norbloom_filter_keys{filter=\"seen\"} 3\n");
+    text = metrics_of("coordinator");
+    expect_series(text, "orbloom_filters", 1);
+    expect_series(text, "orbloom_filter_capacity_keys{filter=\"seen\"}", 10000);
+    expect_series(text, "orbloom_filter_capacity_keys{filter=\"\"}", 0);
+    expect_series(text, "orbloom_filter_fill_ratio{filter=\"seen\"}", 0.0003);
+    expect_series(text, "orbloom_filter_asked_false_positive_ratio{filter=\"seen\"}", 0.0001);
+    expect_series(text, "orbloom_filter_shards_under_replicated{filter=\"seen\"}", 0);
+    expect_series(text, "orbloom_filter_quorum_lost{filter=\"seen\"}", 0);
+    expect_series(text, "orbloom_node_up{node=\"node-1\"}", 1);
+    cr_expect_gt(series_of(text, "orbloom_coordinator_store_seconds_count"), 0);
+    free(text);
+}
+
+/* Prometheus' own tool, if it is there (Debian: prometheus), has nothing to say of what is told. */
+static void expect_lint(const char *daemon)
+{
+    const char *path = playground_path(&playground, "told");
+    char *text = metrics_of(daemon);
+    FILE *file = fopen(path, "we");
+    FILE *promtool;
+    char line[1024];
+    char said[1024];
+
+    cr_assert_not_null(file);
+    cr_assert_geq(fputs(text + 1, file), 0);
+    cr_assert_eq(fclose(file), 0);
+    (void)snprintf(line, sizeof line,
+                   "! command -v promtool >/dev/null || promtool check metrics <'%s' 2>&1 || "
+                   "echo refused",
+                   path);
+    promtool = popen(line, "re");
+    cr_assert_not_null(promtool);
+    said[fread(said, 1, sizeof said - 1, promtool)] = '\0';
+    (void)pclose(promtool);
+    cr_expect_str_empty(said, "%s: %s", daemon, said);
+    free(text);
+}
+
+Test(metrics, series_are_of_what_was_done)
+{
+    struct command command;
+
+    start_all();
+    PLAYGROUND_DO("a\nb\nc\n", "add", "seen");
+    PLAYGROUND_DO("a\nb\nd\n", "check", "seen");
+    command_run(&command, span_text("a\n"), "orbloom", "check", "none", NULL);
+    command_forget(&command);
+    expect_routers();
+    expect_nodes();
+    expect_coordinators();
+    playground_stop(&playground);
+}
+
+Test(metrics, promtool_has_nothing_to_say)
+{
+    start_all();
+    PLAYGROUND_DO("a\nb\nc\n", "add", "seen");
+    expect_lint("node-1");
+    expect_lint("coordinator");
+    expect_lint("router");
+    playground_stop(&playground);
+}
+
 Test(metrics, links_tell_theirs_and_their_routers)
 {
     char *text;
@@ -191,6 +315,7 @@ Test(metrics, links_tell_theirs_and_their_routers)
     expect_table(text, "orbloom_link_", link_counters());
     expect_table(text, "orbloom_link_router_", router_counters());
     free(text);
+    expect_lint("site-1/link");
     wait_for("site-1/link", "/readyz", 200, "\"ok\":true");
     playground_kill(&playground, "site-2/link");
     wait_for("site-1/link", "/readyz", 503, "no link of site site-2 is heard of");
