@@ -587,3 +587,40 @@ Test(router_limits, without_users_nothing_waits)
     turn();
     cr_assert_gt(stage.nasked, 0);
 }
+
+/* ---- what is told of them ---- */
+
+static bool tells(const char *line)
+{
+    struct buffer out;
+    struct metrics metrics = metrics_to(&out);
+    bool found;
+
+    buffer_init(&out, 1 << 20);
+    router_tell_metrics(stage.router, &metrics);
+    cr_assert_eq(metrics.status, STATUS_OK);
+    cr_assert_eq(buffer_append(&out, span_of("", 1)), STATUS_OK);
+    found = strstr((char *)out.data, line) != NULL;
+    buffer_fini(&out);
+    return found;
+}
+
+/* Of users without limits nothing, and of limits that they do not have. */
+Test(router_limits, use_is_told_beside_the_limit)
+{
+    users[FLOOD - 1].limits.keys_per_s = RATE;
+    users[CALM - 1].limits.in_flight = IN_FLIGHT;
+    learn(2);
+    cr_expect(tells("\norbloom_user_keys_total{user=\"flood\"} 0\n"), "before it has asked");
+    for (uint32_t user = 1; user <= NUSERS; user++) {
+        cr_assert_eq(ask(user, KEYS), STATUS_OK);
+    }
+    cr_expect(tells("\norbloom_user_keys_total{user=\"flood\"} 50\n"));
+    cr_expect(tells("\norbloom_user_keys_per_second_limit{user=\"flood\"} 1000\n"));
+    cr_expect_not(tells("orbloom_user_keys_total{user=\"calm\"}"));
+    cr_expect(tells("\norbloom_user_in_flight_bytes{user=\"calm\"} 2450\n"));
+    cr_expect(tells("\norbloom_user_in_flight_bytes_limit{user=\"calm\"} 5000\n"));
+    cr_expect_not(tells("user=\"free\""));
+    expect_all_answered();
+    cr_expect(tells("\norbloom_user_in_flight_bytes{user=\"calm\"} 0\n"));
+}

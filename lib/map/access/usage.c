@@ -138,6 +138,7 @@ void usage_owe_keys(struct usage *self, uint64_t now_us, uint64_t keys, uint32_t
         speed_up(self, now_us, rate);
         token_bucket_take(&self->keys, now_us, keys, rate);
         self->rate = rate;
+        self->had += keys;
     }
 }
 

@@ -27,6 +27,7 @@ struct usage {
     struct token_bucket keys;
     uint64_t rate;      /* that the debt of `keys` was made at */
     uint64_t in_flight; /* bytes */
+    uint64_t had;       /* keys, in all, while keys_per_s was limited */
 };
 
 /* Zeroed: there are none. */
