@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- what goes ---- */
 
@@ -222,35 +223,51 @@ static void measure(struct pace *pace, uint64_t now_us)
 
 /* A site of which no link is heard, or that is paused, is behind by the time since it was not: what
  * is added meanwhile is not read here. */
-static uint64_t cut_since(struct link *self, uint64_t now_us)
+static void note_cuts(struct link *self, uint64_t now_us)
 {
     struct inflow *inflow;
-    uint64_t lag_us = 0;
 
     TAILQ_FOREACH(inflow, &self->inflows, link)
     {
+        struct site_behind *site = &self->behind[inflow->peer];
+        uint64_t cut_us;
+
         measure(&inflow->pace, now_us);
         if (channel_for(self, inflow->peer, &inflow->uid) != NULL && !pause_is_on(inflow)) {
             inflow->served_us = now_us;
         }
-        lag_us = lag_us > now_us - inflow->served_us ? lag_us : now_us - inflow->served_us;
+        cut_us = now_us - inflow->served_us;
+        site->lag_us = site->lag_us > cut_us ? site->lag_us : cut_us;
     }
-    return lag_us;
 }
 
-void lag_tick(struct link *self, uint64_t now_us)
+static void note_pending(struct link *self, uint64_t now_us)
 {
-    uint64_t lag_us = cut_since(self, now_us);
-    uint64_t keys = 0;
     struct outflow *outflow;
 
     TAILQ_FOREACH(outflow, &self->outflows, link)
     {
+        struct site_behind *site = &self->behind[outflow->peer];
         uint64_t behind_us = since(now_us, oldest_us(outflow));
 
         measure(&outflow->pace, now_us);
-        keys += pending_keys(outflow);
-        lag_us = lag_us > behind_us ? lag_us : behind_us;
+        site->pending_keys += pending_keys(outflow);
+        site->lag_us = site->lag_us > behind_us ? site->lag_us : behind_us;
+    }
+}
+
+/* The gauges without a site are of all of them. */
+void lag_tick(struct link *self, uint64_t now_us)
+{
+    uint64_t lag_us = 0;
+    uint64_t keys = 0;
+
+    memset(self->behind, 0, sizeof self->behind);
+    note_cuts(self, now_us);
+    note_pending(self, now_us);
+    for (uint32_t i = 0; i < self->config.npeers; i++) {
+        lag_us = lag_us > self->behind[i].lag_us ? lag_us : self->behind[i].lag_us;
+        keys += self->behind[i].pending_keys;
     }
     self->counters[LINK_site_pending_keys] = keys;
     self->counters[LINK_site_lag_us] = lag_us;

@@ -40,6 +40,7 @@
 #include "base/actor.h"
 #include "base/counter.h"
 #include "base/health.h"
+#include "base/metrics.h"
 #include "map/document.h"
 #include "map/sites.h"
 #include "router/router.h"
@@ -115,5 +116,8 @@ const uint64_t *link_counts(const struct link *link);
 /* What keeps it from being of use: it is ready while it hears a link of each other site, and its
  * router is. */
 void link_tell_health(const struct link *link, struct health *health);
+
+/* How each other site is, as seen from here: families with labels. */
+void link_tell_metrics(const struct link *link, struct metrics *metrics);
 
 #endif

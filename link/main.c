@@ -212,6 +212,12 @@ static size_t count(struct counter_set sets[PAGES_MAX_SETS])
     return 2;
 }
 
+/* daemon.tell */
+static void tell(struct metrics *metrics)
+{
+    link_tell_metrics(core, metrics);
+}
+
 /* ---- who is let in from its own site ---- */
 
 /* transport_who_fn */
@@ -250,6 +256,7 @@ int main(int argc, char **argv)
         .name = the_settings.router.name,
         .judge = judge,
         .count = count,
+        .tell = tell,
         .rekey = rekey,
         .stop = stop,
     };

@@ -97,6 +97,12 @@ struct dialed {
     uint64_t lacks_us; /* since when some of them are wanted that do not answer; 0: none is */
 };
 
+/* How far another site is behind, as of the last tick. */
+struct site_behind {
+    uint64_t lag_us;
+    uint64_t pending_keys;
+};
+
 struct link {
     struct link_config config;
     struct effects inner;
@@ -115,6 +121,7 @@ struct link {
     struct dialed dialed[LINK_MAX_SITES];
     uint64_t strands_us; /* those that lack are not looked at before */
     struct channel channels[LINK_MAX_CHANNELS];
+    struct site_behind behind[LINK_MAX_SITES];
     struct log_limit refused_log;
     struct log_limit greeted_log;
     struct log_limit shut_out_log;

@@ -90,17 +90,11 @@ static void tell_channel(const struct channel *channel, struct link_peer *peer)
     }
 }
 
-void report_tick(struct link *self)
+static struct link_report report_of(const struct link *self)
 {
     struct link_report report = {.id = self->config.id, .npeers = self->config.npeers};
-    struct router_link told = {.curve = self->config.curve, .report = &report};
 
     assert(self->config.npeers <= LINK_MAX_PEERS);
-    if (self->config.endpoint[0] == '\0') {
-        return;
-    }
-    memcpy(told.site, self->config.site, sizeof told.site);
-    memcpy(told.endpoint, self->config.endpoint, sizeof told.endpoint);
     for (uint32_t i = 0; i < self->config.npeers; i++) {
         report.peers[i].id = self->config.peers[i].id;
         memcpy(report.peers[i].name, self->config.peers[i].name, sizeof report.peers[i].name);
@@ -110,5 +104,66 @@ void report_tick(struct link *self)
             tell_channel(&self->channels[i], &report.peers[self->channels[i].peer]);
         }
     }
+    return report;
+}
+
+void report_tick(struct link *self)
+{
+    const struct link_report report = report_of(self);
+    struct router_link told = {.curve = self->config.curve, .report = &report};
+
+    if (self->config.endpoint[0] == '\0') {
+        return;
+    }
+    memcpy(told.site, self->config.site, sizeof told.site);
+    memcpy(told.endpoint, self->config.endpoint, sizeof told.endpoint);
     router_tell_link(self->router, &told);
+}
+
+/* ---- to whoever watches ---- */
+
+static void tell_connections(const struct link_report *report, struct metrics *metrics)
+{
+    metrics_family(metrics, "orbloom_site_connected", METRICS_GAUGE,
+                   "1: a link of that site is heard of");
+    for (uint32_t i = 0; i < report->npeers; i++) {
+        const struct metrics_label label = {"site", report->peers[i].name};
+
+        metrics_count(metrics, &label, 1, report->peers[i].connected);
+    }
+    metrics_family(metrics, "orbloom_site_round_trip_seconds", METRICS_GAUGE,
+                   "to a link of that site and back, the shortest");
+    for (uint32_t i = 0; i < report->npeers; i++) {
+        const struct metrics_label label = {"site", report->peers[i].name};
+
+        if (report->peers[i].round_trip_us != 0) {
+            metrics_seconds(metrics, &label, 1, report->peers[i].round_trip_us);
+        }
+    }
+}
+
+static void tell_lags(const struct link *self, struct metrics *metrics)
+{
+    metrics_family(metrics, "orbloom_site_lag_seconds", METRICS_GAUGE,
+                   "how far that site is behind, at most; 0: by nothing");
+    for (uint32_t i = 0; i < self->config.npeers; i++) {
+        const struct metrics_label label = {"site", self->config.peers[i].name};
+
+        metrics_seconds(metrics, &label, 1, self->behind[i].lag_us);
+    }
+    metrics_family(metrics, "orbloom_site_pending_keys", METRICS_GAUGE,
+                   "keys that were read here and are not known to be there");
+    for (uint32_t i = 0; i < self->config.npeers; i++) {
+        const struct metrics_label label = {"site", self->config.peers[i].name};
+
+        metrics_count(metrics, &label, 1, self->behind[i].pending_keys);
+    }
+}
+
+void link_tell_metrics(const struct link *link, struct metrics *metrics)
+{
+    const struct link_report report = report_of(link);
+
+    tell_connections(&report, metrics);
+    tell_lags(link, metrics);
 }

@@ -316,9 +316,11 @@ Test(metrics, links_tell_theirs_and_their_routers)
     expect_table(text, "orbloom_link_router_", router_counters());
     free(text);
     expect_lint("site-1/link");
+    wait_for("site-1/link", "/metrics", 200, "\norbloom_site_connected{site=\"site-2\"} 1\n");
     wait_for("site-1/link", "/readyz", 200, "\"ok\":true");
     playground_kill(&playground, "site-2/link");
     wait_for("site-1/link", "/readyz", 503, "no link of site site-2 is heard of");
+    wait_for("site-1/link", "/metrics", 200, "\norbloom_site_connected{site=\"site-2\"} 0\n");
     cr_expect_eq(ask("site-1/link", "/healthz", ""), 200);
     playground_restart(&playground, "site-2/link");
     wait_for("site-1/link", "/readyz", 200, "\"ok\":true");

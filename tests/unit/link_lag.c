@@ -105,6 +105,22 @@ Test(link_lag, nothing_is_behind_where_nothing_is_added_and_asking_begins_no_mar
     end();
 }
 
+/* What the link of us tells of all other sites. */
+static bool tells(const char *line)
+{
+    struct buffer out;
+    struct metrics metrics = metrics_to(&out);
+    bool found;
+
+    buffer_init(&out, 1 << 16);
+    link_tell_metrics(us(), &metrics);
+    cr_assert_eq(metrics.status, STATUS_OK);
+    cr_assert_eq(buffer_append(&out, span_of("", 1)), STATUS_OK);
+    found = strstr((char *)out.data, line) != NULL;
+    buffer_fini(&out);
+    return found;
+}
+
 Test(link_lag, the_age_is_that_of_the_newest_mark)
 {
     begin();
@@ -135,6 +151,10 @@ Test(link_lag, keys_are_pending_until_the_other_site_has_said_that_it_has_them)
     before_us = told.pending_us;
     cr_assert_eq(gauge("site_pending_keys"), KEYS);
     cr_assert_geq(gauge("site_lag_us"), SECOND);
+    cr_expect(tells("\norbloom_site_pending_keys{site=\"eu\"} 40\n"));
+    cr_expect_not(tells("\norbloom_site_lag_seconds{site=\"eu\"} 0.000000\n"));
+    cr_expect(tells("\norbloom_site_connected{site=\"eu\"} 1\n"));
+    cr_expect(tells("\norbloom_site_round_trip_seconds{site=\"eu\"} "));
     add(1001);
     site_pair_run(pair, 200 * MS);
     cr_assert_eq(tell(SITE_PAIR_FILTER)->pending_keys, 2 * KEYS);
@@ -145,6 +165,7 @@ Test(link_lag, keys_are_pending_until_the_other_site_has_said_that_it_has_them)
     cr_assert_eq(told.pending_us, 0);
     cr_assert_eq(gauge("site_pending_keys"), 0);
     cr_assert_eq(gauge("site_lag_us"), 0);
+    cr_expect(tells("\norbloom_site_lag_seconds{site=\"eu\"} 0.000000\n"));
     end();
 }
 
@@ -172,6 +193,9 @@ Test(link_lag, a_site_that_is_cut_off_is_behind_by_the_time_since_it_was_heard)
     cr_assert_not(told.sends);
     cr_assert_geq(gauge("site_lag_us"), 20 * SECOND);
     cr_assert_leq(gauge("site_lag_us"), 30 * SECOND);
+    cr_expect(tells("\norbloom_site_connected{site=\"eu\"} 0\n"));
+    cr_expect_not(tells("\norbloom_site_round_trip_seconds{"));
+    cr_expect_not(tells("\norbloom_site_lag_seconds{site=\"eu\"} 0.000000\n"));
     cut(false);
     site_pair_run(pair, 10 * SECOND);
     cr_assert_eq(tell(SITE_PAIR_FILTER)->waits, SITE_WAIT_NOTHING);
