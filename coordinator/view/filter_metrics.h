@@ -12,7 +12,7 @@
 
 #include "coordinator/private.h"
 
-enum { METRICS_REST_STEP = 4096 };
+enum { METRICS_REST_STEP = 2048 };
 
 void filter_metrics_tell(struct coordinator *self, uint64_t now_us, struct metrics *metrics);
 
