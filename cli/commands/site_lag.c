@@ -3,7 +3,6 @@
 
 #include "base/heap.h"
 #include "base/number.h"
-#include "cli/ask.h"
 #include "cli/cmd.h"
 
 #include <stdio.h>
@@ -71,21 +70,18 @@ static void await_mark(const struct flags_common *link, uint64_t filter_id,
 }
 
 /* Whoever is silent is asked once; a link that has just started may not know the filter yet. */
-static void ask_link(const struct flags_common *link, uint64_t filter_id, struct site_lags *out)
+void site_lags_ask_link(const struct flags_common *link, uint64_t filter_id, struct site_lags *out,
+                        struct cmd_outcome *outcome)
 {
     const struct frame frame = {.kind = FRAME_SITE_LAG_REQUEST,
                                 .body.site_lag_request = {.filter_id = filter_id}};
-    struct cmd_outcome outcome = {.status = STATUS_OK};
 
+    *outcome = (struct cmd_outcome){.status = STATUS_OK};
     if (filter_id != 0) {
-        await_mark(link, filter_id, &outcome);
+        await_mark(link, filter_id, outcome);
     }
-    if (outcome.status == STATUS_OK || outcome.status == STATUS_NOT_FOUND) {
-        (void)cmd_ask_quietly(link, &frame, take, out, &outcome);
-    }
-    if (outcome.status != STATUS_OK) {
-        (void)fprintf(stderr, "the link at %s does not tell how far sites are: %s\n", link->routers,
-                      outcome.message);
+    if (outcome->status == STATUS_OK || outcome->status == STATUS_NOT_FOUND) {
+        (void)cmd_ask_quietly(link, &frame, take, out, outcome);
     }
 }
 
@@ -100,8 +96,14 @@ void site_lags_ask(const struct flags_common *common, const struct site_page *pa
         link.timeout_us = LINK_TIMEOUT_US;
     }
     for (size_t i = 0; page->nfilters > 0 && i < page->nlinks; i++) {
+        struct cmd_outcome outcome;
+
         link.routers = page->links[i].endpoint;
-        ask_link(&link, filter_id, out);
+        site_lags_ask_link(&link, filter_id, out, &outcome);
+        if (outcome.status != STATUS_OK) {
+            (void)fprintf(stderr, "the link at %s does not tell how far sites are: %s\n",
+                          link.routers, outcome.message);
+        }
     }
 }
 

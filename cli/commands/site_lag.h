@@ -9,7 +9,7 @@
 #ifndef ORBLOOM_CLI_COMMANDS_SITE_LAG_H
 #define ORBLOOM_CLI_COMMANDS_SITE_LAG_H
 
-#include "cli/flags.h"
+#include "cli/ask.h"
 #include "cli/output.h"
 #include "proto/codec.h"
 #include "proto/site/lag.h"
@@ -24,6 +24,12 @@ struct site_lags {
  * so that its age tells the lag; else ages are those of the marks that there are. */
 void site_lags_ask(const struct flags_common *common, const struct site_page *page,
                    struct site_lags *out);
+
+/* One alone, at link->routers, also of all filters (0); to what is there already. What became of it
+ * is not told. */
+void site_lags_ask_link(const struct flags_common *link, uint64_t filter_id, struct site_lags *out,
+                        struct cmd_outcome *outcome);
+
 void site_lags_fini(struct site_lags *self);
 
 /* NULL: no link tells of it. */

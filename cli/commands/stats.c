@@ -1,7 +1,7 @@
 /* `orbloom stats`: the counters of each process that is named, or why it did not answer. */
 #include "cli/ask.h"
 #include "cli/cmd.h"
-#include "cli/output.h"
+#include "cli/show/counters.h"
 #include "client/endpoint_list.h"
 
 #include <inttypes.h>
@@ -49,11 +49,7 @@ static void show_json(struct json *json, const char *endpoint, const struct stat
     json_text(json, "endpoint", endpoint);
     json_text(json, "program", reply->program);
     json_text(json, "name", reply->name);
-    json_begin(json, "counters", '{');
-    for (size_t i = 0; i < reply->nvalues; i++) {
-        json_count(json, reply->values[i].name, reply->values[i].value);
-    }
-    json_end(json, '}');
+    counters_json(json, reply);
     json_end(json, '}');
 }
 

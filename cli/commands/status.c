@@ -9,6 +9,7 @@
 #include "cli/show/load.h"
 #include "cli/show/rebuild.h"
 #include "cli/show/status_brief.h"
+#include "cli/show/status_json.h"
 #include "cli/show/window.h"
 #include "cli/summary.h"
 #include "proto/replica_report.h"
@@ -118,15 +119,7 @@ static int show(void *context, const struct frame *frame)
         return show_text(reply, settings->all);
     }
     json_open(&json, stdout);
-    json_begin(&json, NULL, '{');
-    json_text(&json, "attention", reply->message);
-    summary_nodes_json(&json, "nodes", reply);
-    summary_filters_json(&json, "filters", reply);
-    replicas_json(&json, reply);
-    replicas_changes_json(&json, reply);
-    replicas_lacking_json(&json, reply);
-    summary_keys_json(&json, "cluster_key", reply);
-    json_end(&json, '}');
+    status_json(&json, NULL, reply);
     return CMD_OK;
 }
 
