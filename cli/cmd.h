@@ -24,6 +24,7 @@ const struct command *cmd_bench(void);
 const struct command *cmd_check(void);
 const struct command *cmd_create(void);
 const struct command *cmd_dedup(void);
+const struct command *cmd_doctor(void);
 const struct command *cmd_drop(void);
 const struct command *cmd_expand(void);
 const struct command *cmd_expire(void);

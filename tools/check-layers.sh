@@ -10,7 +10,8 @@
 #   of the link: sent and received meet in link/private.h alone      of the cli: users <- show <- commands
 #
 # A daemon's and the client's cores (all but main.c, shell_* and coordinator/store/{sqlite,etcd}) do not
-# use runtime. Some system headers belong to one place; the table is below.
+# use runtime, nor do the judgements of `orbloom doctor`. Some system headers belong to one place; the
+# table is below.
 #
 # The duties of the coordinator know nothing of each other, and nothing below them knows of one: a
 # duty is the files of coordinator/duty/ whose names begin with the same word. Nobody else includes
@@ -168,8 +169,9 @@ function check_rooms(header, from) {
 }
 
 function is_core(path) {
-    return path ~ /^(node|router|coordinator|link|client)\// && path !~ /^client\/examples\// &&
-        path !~ /\/(main[.]c|shell_[^\/]*)$/ && path !~ /^coordinator\/store\/[a-z]+\//
+    return path ~ /^cli\/doctor\/(judge|findings)/ ||
+        (path ~ /^(node|router|coordinator|link|client)\// && path !~ /^client\/examples\// &&
+         path !~ /\/(main[.]c|shell_[^\/]*)$/ && path !~ /^coordinator\/store\/[a-z]+\//)
 }
 
 function is_in(path, folder) {

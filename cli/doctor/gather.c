@@ -1,0 +1,303 @@
+/* Coordinators first: they tell of nodes, and of links. What counts keys is asked last, so that the
+ * time for which they are counted is not waited for twice. */
+#include "cli/doctor/gather.h"
+
+#include "base/heap.h"
+#include "cli/doctor/machine.h"
+#include "client/endpoint_list.h"
+#include "runtime/date.h"
+#include "runtime/hub.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROCESS_TIMEOUT_US = 2000000, WAIT_US = 100000 };
+
+/* ---- one question ---- */
+
+struct asking {
+    struct gather *gather;
+    struct doctor_answer *answer;
+};
+
+/* session_done_fn */
+static void on_done(void *context, const struct session_result *result)
+{
+    struct asking *self = context;
+    struct doctor_answer *answer = self->answer;
+
+    answer->status = result->status;
+    if (result->status != STATUS_OK) {
+        (void)snprintf(answer->why, sizeof answer->why, "%s", result->message);
+        return;
+    }
+    answer->frame = kept_add(&self->gather->kept, result->frame);
+    if (answer->frame == NULL) {
+        answer->status = STATUS_NOMEM;
+        (void)snprintf(answer->why, sizeof answer->why, "%s", status_meaning(STATUS_NOMEM));
+    }
+}
+
+static uint64_t timeout_of(const struct gather *self)
+{
+    uint64_t given_us = self->common->timeout_us;
+
+    return given_us < PROCESS_TIMEOUT_US ? given_us : PROCESS_TIMEOUT_US;
+}
+
+static void ask(struct gather *self, struct channel *channel, const struct frame *question,
+                struct doctor_answer *answer)
+{
+    struct asking asking = {.gather = self, .answer = answer};
+
+    *answer = (struct doctor_answer){.asked = true};
+    channel_ask(channel, timeout_of(self), question, on_done, &asking);
+}
+
+static struct frame admin(enum admin_action action)
+{
+    return (struct frame){
+        .kind = FRAME_ADMIN_REQUEST,
+        .body.admin_request = {.action = action,
+                               .name = "",
+                               .successor = "",
+                               .site = {.step = action == ADMIN_SITE ? SITE_STEP_LIST : 0,
+                                        .site = ""}},
+    };
+}
+
+/* ---- one process ---- */
+
+/* It alone, whichever kind it is. NULL: `answer` says why. */
+static struct channel *open_to(const struct gather *self, const char *endpoint,
+                               struct doctor_answer *answer)
+{
+    struct channel_options options = flags_channel(self->common);
+    char reason[CHANNEL_REASON_BYTES];
+    struct channel *channel = NULL;
+
+    options.routers = endpoint;
+    options.coordinators = endpoint;
+    *answer = (struct doctor_answer){.asked = true};
+    answer->status = channel_open(&options, &channel, reason);
+    if (answer->status != STATUS_OK) {
+        (void)snprintf(answer->why, sizeof answer->why, "%s", reason);
+        return NULL;
+    }
+    return channel;
+}
+
+/* The first answer takes a connection, the second one does not. */
+static void ask_stats(struct gather *self, struct channel *channel, struct doctor_process *process)
+{
+    const struct frame question = {.kind = FRAME_STATS_REQUEST};
+    uint64_t asked_us;
+
+    ask(self, channel, &question, &process->stats);
+    if (process->stats.status == STATUS_OK) {
+        asked_us = hub_now_us();
+        ask(self, channel, &question, &process->stats);
+        process->round_trip_us = hub_now_us() - asked_us;
+    }
+    if (process->stats.status == STATUS_OK) {
+        (void)snprintf(process->name, sizeof process->name, "%s",
+                       process->stats.frame->body.stats_reply.name);
+    }
+}
+
+static void ask_coordinator(struct gather *self, struct channel *channel,
+                            struct doctor_process *process)
+{
+    const struct frame status = admin(ADMIN_STATUS);
+    const struct frame upgrade = admin(ADMIN_UPGRADE_STATUS);
+    const struct frame sites = admin(ADMIN_SITE);
+    const struct frame users = admin(ADMIN_USER_LIST);
+
+    ask(self, channel, &status, &process->status);
+    ask(self, channel, &upgrade, &process->upgrade);
+    if (self->gathered.cluster != NULL || process->status.status != STATUS_OK) {
+        return;
+    }
+    self->gathered.cluster = &process->status.frame->body.admin_reply;
+    self->told_us = hub_now_us();
+    ask(self, channel, &sites, &self->gathered.sites);
+    ask(self, channel, &users, &self->gathered.users);
+    self->gathered.users_now_ms = date_now_ms();
+}
+
+static void ask_process(struct gather *self, struct doctor_process *process)
+{
+    struct channel *channel = open_to(self, process->endpoint, &process->stats);
+
+    if (channel == NULL) {
+        return;
+    }
+    ask_stats(self, channel, process);
+    if (process->kind == DOCTOR_COORDINATOR && process->stats.status != STATUS_DEADLINE) {
+        ask_coordinator(self, channel, process);
+    }
+    channel_close(&channel);
+}
+
+/* ---- which processes ---- */
+
+static enum status add_process(struct gather *self, enum doctor_kind kind, const char *name,
+                               const char *endpoint, bool silent)
+{
+    struct gathered *gathered = &self->gathered;
+    struct doctor_process *process;
+
+    if (!heap_grow(&gathered->processes, &self->room, gathered->nprocesses + 1, sizeof *process)) {
+        return STATUS_NOMEM;
+    }
+    process = &gathered->processes[gathered->nprocesses++];
+    *process = (struct doctor_process){.kind = kind, .silent = silent};
+    (void)snprintf(process->name, sizeof process->name, "%s", name);
+    (void)snprintf(process->endpoint, sizeof process->endpoint, "%s", endpoint);
+    process->loopback = options_endpoint_is_loopback(endpoint);
+    return STATUS_OK;
+}
+
+/* Those of a flag, else of the environment, else the playground's. */
+static enum status add_listed(struct gather *self, enum doctor_kind kind, const char *flag,
+                              const char *variable, const char *otherwise)
+{
+    const char *set = getenv(variable);
+    const char *text = flag != NULL ? flag : set != NULL && set[0] != '\0' ? set : otherwise;
+    char names[SESSION_MAX_ENDPOINTS][DOCUMENT_TEXT_BYTES];
+    uint32_t count = 0;
+    enum status status = endpoint_list_parse(text, names, &count);
+
+    for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
+        status = add_process(self, kind, "", names[i], false);
+    }
+    return status;
+}
+
+/* One whose time-out was waited for already by the coordinator is asked all the same: it may be the
+ * coordinator that is cut off. */
+static enum status add_nodes(struct gather *self)
+{
+    const struct admin_reply *cluster = self->gathered.cluster;
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; cluster != NULL && i < cluster->nnodes && status == STATUS_OK; i++) {
+        const struct node_summary *node = &cluster->nodes[i];
+
+        status = add_process(self, DOCTOR_NODE, node->name, node->endpoint, !node->alive);
+    }
+    return status;
+}
+
+static enum status add_links(struct gather *self)
+{
+    const struct frame *frame = self->gathered.sites.frame;
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0;
+         frame != NULL && i < frame->body.admin_reply.sites.nlinks && status == STATUS_OK; i++) {
+        status = add_process(self, DOCTOR_LINK, "", frame->body.admin_reply.sites.links[i].endpoint,
+                             false);
+    }
+    return status;
+}
+
+static void ask_from(struct gather *self, size_t first)
+{
+    for (size_t i = first; i < self->gathered.nprocesses; i++) {
+        ask_process(self, &self->gathered.processes[i]);
+    }
+}
+
+static void ask_lags(struct gather *self)
+{
+    for (size_t i = 0; i < self->gathered.nprocesses; i++) {
+        const struct doctor_process *process = &self->gathered.processes[i];
+        struct flags_common link = *self->common;
+        struct cmd_outcome outcome;
+
+        if (process->kind == DOCTOR_LINK && process->stats.status == STATUS_OK) {
+            link.routers = process->endpoint;
+            link.timeout_us = timeout_of(self);
+            site_lags_ask_link(&link, 0, &self->gathered.lags, &outcome);
+        }
+    }
+}
+
+/* ---- again, later ---- */
+
+/* The coordinator that has told before. */
+static const struct doctor_process *teller(const struct gather *self)
+{
+    const struct doctor_process *process = self->gathered.processes;
+
+    while (process->status.frame == NULL ||
+           &process->status.frame->body.admin_reply != self->gathered.cluster) {
+        process++;
+    }
+    return process;
+}
+
+static void look_again(struct gather *self)
+{
+    const struct frame status = admin(ADMIN_STATUS);
+    struct doctor_answer answer;
+    struct channel *channel = open_to(self, teller(self)->endpoint, &answer);
+
+    while (channel != NULL && hub_now_us() - self->told_us < self->look_us) {
+        uint64_t left_us = self->look_us - (hub_now_us() - self->told_us);
+
+        channel_run(channel, left_us < WAIT_US ? left_us : WAIT_US);
+    }
+    if (channel != NULL) {
+        ask(self, channel, &status, &answer);
+    }
+    if (channel != NULL && answer.status == STATUS_OK) {
+        self->gathered.looked_us = hub_now_us() - self->told_us;
+        self->gathered.earlier = self->gathered.cluster;
+        self->gathered.cluster = &answer.frame->body.admin_reply;
+    }
+    channel_close(&channel);
+}
+
+static bool speaks_curve(const struct flags_common *common)
+{
+    const char *set = getenv("ORBLOOM_CREDENTIAL");
+    const char *path = common->credential != NULL ? common->credential : set;
+
+    return path != NULL && path[0] != '\0' && strcmp(path, CHANNEL_NO_CREDENTIAL) != 0;
+}
+
+enum status gather(struct gather *self, const struct flags_common *common, uint64_t look_us)
+{
+    enum status status;
+    size_t asked;
+
+    *self = (struct gather){.common = common, .look_us = look_us};
+    self->gathered.encrypted = speaks_curve(common);
+    machine_look(&self->gathered.machine);
+    status = add_listed(self, DOCTOR_COORDINATOR, common->coordinators, "ORBLOOM_COORDINATOR",
+                        ENDPOINT_DEFAULT_COORDINATOR);
+    ask_from(self, 0);
+    asked = self->gathered.nprocesses;
+    status = status == STATUS_OK ? add_listed(self, DOCTOR_ROUTER, common->routers,
+                                              "ORBLOOM_ROUTER", ENDPOINT_DEFAULT_ROUTER)
+                                 : status;
+    status = status == STATUS_OK ? add_nodes(self) : status;
+    status = status == STATUS_OK ? add_links(self) : status;
+    ask_from(self, asked);
+    ask_lags(self);
+    if (self->gathered.cluster != NULL && look_us > 0) {
+        look_again(self);
+    }
+    return status;
+}
+
+void gather_fini(struct gather *self)
+{
+    site_lags_fini(&self->gathered.lags);
+    heap_free(self->gathered.processes);
+    kept_fini(&self->kept);
+    *self = (struct gather){0};
+}

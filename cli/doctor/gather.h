@@ -1,0 +1,30 @@
+/* gather.h - asks all processes of a cluster that can be known of how they are.
+ *
+ * Questions only: nothing is changed. They are asked one after the other, so a process that does
+ * not answer costs its time-out.
+ *
+ * Errors:  none: what was not answered says why. gather() itself: STATUS_NOMEM.
+ * Owner:   gather_fini() frees; what was gathered points into it.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_CLI_DOCTOR_GATHER_H
+#define ORBLOOM_CLI_DOCTOR_GATHER_H
+
+#include "cli/doctor/gathered.h"
+#include "cli/doctor/kept.h"
+#include "cli/flags.h"
+
+struct gather {
+    const struct flags_common *common;
+    uint64_t look_us; /* between the first and the second status; 0: one is enough */
+    uint64_t told_us; /* when the first one was told */
+    struct kept kept;
+    size_t room; /* of processes */
+    struct gathered gathered;
+};
+
+MUST_USE enum status gather(struct gather *self, const struct flags_common *common,
+                            uint64_t look_us);
+void gather_fini(struct gather *self);
+
+#endif
