@@ -177,6 +177,7 @@ const uint64_t *node_counts(struct node *self)
         self->counters[NODE_log_end] = storage_end(self->storage);
         self->counters[NODE_log_synced] = storage_synced(self->storage);
         self->counters[NODE_log_bytes] = usage.log_bytes;
+        self->counters[NODE_disk_free_bytes] = usage.room_bytes;
         self->counters[NODE_run_bytes] = usage.run_bytes;
         self->counters[NODE_run_keys] = usage.run_keys;
         self->counters[NODE_runs] = usage.nruns;
