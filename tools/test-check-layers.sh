@@ -96,6 +96,7 @@ put bench/rows.c '#include <jansson.h>'
 put tests/unit/any.c '#include "node/node.h"' '#include "router/router.h"' '#include <zmq.h>'
 accepts
 
+refuses cli/doctor/judge_x.c '"runtime/date.h"'
 refuses lib/base/x.c '"filter/lines.h"'
 refuses lib/base/x.c '<time.h>'
 refuses lib/filter/x.h '"map/quorum.h"'

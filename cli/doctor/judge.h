@@ -20,7 +20,9 @@ enum {
     JUDGE_NEW_KEYS = 100,            /* fewer say too little of how fast they come */
     JUDGE_STUCK_US = 5000000,        /* a change that has not moved for so long is stuck */
     JUDGE_UNSYNCED_BYTES = 64 << 20, /* of a log */
-    JUDGE_SITE_US = 30000000,        /* a site is further behind than it should be */
+    JUDGE_DISK_BYTES = 256 << 20, /* free; disk_reserve and the next files of a log, by default */
+    JUDGE_DISK_PART = 10,         /* ... of what the node has there: what a merge takes at least */
+    JUDGE_SITE_US = 30000000,     /* a site is further behind than it should be */
     JUDGE_DESCRIPTORS = 4096,
 };
 

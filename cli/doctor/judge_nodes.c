@@ -101,6 +101,40 @@ static void judge_unsynced(const struct doctor_process *process, struct findings
     }
 }
 
+/* Of what the process counts under these names together. */
+static uint64_t sum_of(const struct doctor_process *process, const char *const *names, size_t count)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value = 0;
+
+        (void)gathered_counter(process, names[i], &value);
+        sum += value;
+    }
+    return sum;
+}
+
+static void judge_free(const struct doctor_process *process, struct findings *out)
+{
+    static const char *const files[] = {"log_bytes", "run_bytes", "snapshot_bytes"};
+    uint64_t used = sum_of(process, files, sizeof files / sizeof files[0]);
+    uint64_t free_bytes = 0;
+    char left[NUMBER_TEXT_BYTES];
+    char has[NUMBER_TEXT_BYTES];
+
+    if (!gathered_counter(process, "disk_free_bytes", &free_bytes)) {
+        findings_omit(out, "disk", "node %s is of a version that does not tell what is free",
+                      process->name);
+    } else if (used > 0 && (free_bytes < JUDGE_DISK_BYTES || free_bytes < used / JUDGE_DISK_PART)) {
+        findings_tell(out, SEVERITY_WARNING, "disk", process->name,
+                      "%s are free on its disk, where it has %s",
+                      number_show_bytes(free_bytes, left), number_show_bytes(used, has));
+        findings_mend(out, "make room on the disk of `data_dir`, or lower `log_retain` and "
+                           "`site_retain` there");
+    }
+}
+
 void judge_disks(const struct gathered *gathered, struct findings *out)
 {
     bool any = false;
@@ -109,14 +143,15 @@ void judge_disks(const struct gathered *gathered, struct findings *out)
         const struct doctor_process *process = &gathered->processes[i];
 
         if (process->kind == DOCTOR_NODE && process->stats.status == STATUS_OK) {
+            judge_free(process, out);
             judge_unsynced(process, out);
             any = true;
         }
     }
     if (any) {
-        findings_omit(out, "disk",
-                      "how much is free on the disks of nodes, and how long a sync of "
-                      "their logs takes: nodes do not tell it to commands");
+        findings_omit(out, "log",
+                      "how long a sync of nodes' logs takes: they tell commands only "
+                      "how much is not synced yet");
     }
 }
 

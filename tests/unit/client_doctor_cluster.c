@@ -329,7 +329,37 @@ Test(client_doctor_cluster, a_cluster_without_nodes)
     (void)fake_expect(judge_nodes, SEVERITY_ERROR, "silent", "cluster", "start orbloom-node");
 }
 
-/* ---- logs ---- */
+/* ---- disks, logs ---- */
+
+static void have_disk(uint64_t free_bytes, uint64_t log_bytes)
+{
+    fake.values[3][0] = (struct stat_value){"disk_free_bytes", free_bytes};
+    fake.values[3][1] = (struct stat_value){"log_bytes", log_bytes};
+}
+
+Test(client_doctor_cluster, a_disk_with_little_room)
+{
+    have_disk(JUDGE_DISK_BYTES, MIB);
+    fake_expect_none(judge_disks);
+    have_disk(JUDGE_DISK_BYTES - 1, MIB);
+    (void)fake_expect(judge_disks, SEVERITY_WARNING, "disk", "node-2", "`data_dir`");
+    have_disk(JUDGE_DISK_BYTES, (uint64_t)JUDGE_DISK_BYTES * JUDGE_DISK_PART);
+    fake_expect_none(judge_disks);
+    have_disk(JUDGE_DISK_BYTES, ((uint64_t)JUDGE_DISK_BYTES + 1) * JUDGE_DISK_PART);
+    (void)fake_expect(judge_disks, SEVERITY_WARNING, "disk", "node-2", "`site_retain`");
+}
+
+Test(client_doctor_cluster, a_node_without_a_disk_takes_no_room)
+{
+    have_disk(0, 0);
+    fake_expect_none(judge_disks);
+}
+
+Test(client_doctor_cluster, a_node_that_does_not_tell_is_named)
+{
+    fake_expect_none(judge_disks);
+    fake_expect_omission("disk", "node-2");
+}
 
 Test(client_doctor_cluster, a_log_that_is_not_on_the_disk)
 {
