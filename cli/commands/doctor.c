@@ -95,7 +95,7 @@ static int examine(const struct doctor_settings *settings)
     int code = DOCTOR_NOT_DONE;
 
     if (gather(&all, &settings->common, settings->look_us) != STATUS_OK) {
-        (void)cmd_fail(STATUS_NOMEM, "%s", status_meaning(STATUS_NOMEM));
+        (void)cmd_fail(all.status, "%s", all.reason);
     } else {
         judge(&all.gathered, &findings);
         show(settings, &all.gathered, &findings);

@@ -69,23 +69,19 @@ static struct frame admin(enum admin_action action)
 
 /* ---- one process ---- */
 
-/* It alone, whichever kind it is. NULL: `answer` says why. */
-static struct channel *open_to(const struct gather *self, const char *endpoint,
-                               struct doctor_answer *answer)
+/* It alone. By CURVE coordinators are known by other keys than all else. NULL: `reason` says why,
+ * and it would be so for all. */
+static struct channel *open_to(struct gather *self, const struct doctor_process *process)
 {
     struct channel_options options = flags_channel(self->common);
-    char reason[CHANNEL_REASON_BYTES];
     struct channel *channel = NULL;
 
-    options.routers = endpoint;
-    options.coordinators = endpoint;
-    *answer = (struct doctor_answer){.asked = true};
-    answer->status = channel_open(&options, &channel, reason);
-    if (answer->status != STATUS_OK) {
-        (void)snprintf(answer->why, sizeof answer->why, "%s", reason);
-        return NULL;
+    options.routers = process->endpoint;
+    if (process->kind == DOCTOR_COORDINATOR) {
+        options.coordinators = process->endpoint;
     }
-    return channel;
+    self->status = channel_open(&options, &channel, self->reason);
+    return self->status == STATUS_OK ? channel : NULL;
 }
 
 /* The first answer takes a connection, the second one does not. */
@@ -128,7 +124,7 @@ static void ask_coordinator(struct gather *self, struct channel *channel,
 
 static void ask_process(struct gather *self, struct doctor_process *process)
 {
-    struct channel *channel = open_to(self, process->endpoint, &process->stats);
+    struct channel *channel = open_to(self, process);
 
     if (channel == NULL) {
         return;
@@ -142,70 +138,70 @@ static void ask_process(struct gather *self, struct doctor_process *process)
 
 /* ---- which processes ---- */
 
-static enum status add_process(struct gather *self, enum doctor_kind kind, const char *name,
-                               const char *endpoint, bool silent)
+static void add_process(struct gather *self, enum doctor_kind kind, const char *name,
+                        const char *endpoint, bool silent)
 {
     struct gathered *gathered = &self->gathered;
     struct doctor_process *process;
 
     if (!heap_grow(&gathered->processes, &self->room, gathered->nprocesses + 1, sizeof *process)) {
-        return STATUS_NOMEM;
+        self->status = STATUS_NOMEM;
+        (void)snprintf(self->reason, sizeof self->reason, "%s", status_meaning(STATUS_NOMEM));
+        return;
     }
     process = &gathered->processes[gathered->nprocesses++];
     *process = (struct doctor_process){.kind = kind, .silent = silent};
     (void)snprintf(process->name, sizeof process->name, "%s", name);
     (void)snprintf(process->endpoint, sizeof process->endpoint, "%s", endpoint);
     process->loopback = options_endpoint_is_loopback(endpoint);
-    return STATUS_OK;
 }
 
 /* Those of a flag, else of the environment, else the playground's. */
-static enum status add_listed(struct gather *self, enum doctor_kind kind, const char *flag,
-                              const char *variable, const char *otherwise)
+static void add_listed(struct gather *self, enum doctor_kind kind, const char *flag,
+                       const char *variable, const char *otherwise)
 {
     const char *set = getenv(variable);
     const char *text = flag != NULL ? flag : set != NULL && set[0] != '\0' ? set : otherwise;
     char names[SESSION_MAX_ENDPOINTS][DOCUMENT_TEXT_BYTES];
     uint32_t count = 0;
-    enum status status = endpoint_list_parse(text, names, &count);
 
-    for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
-        status = add_process(self, kind, "", names[i], false);
+    if (endpoint_list_parse(text, names, &count) != STATUS_OK) {
+        self->status = STATUS_INVALID;
+        (void)snprintf(self->reason, sizeof self->reason,
+                       "$%s is no list of tcp://HOST:PORT, separated by commas", variable);
+        return;
     }
-    return status;
+    for (uint32_t i = 0; i < count; i++) {
+        add_process(self, kind, "", names[i], false);
+    }
 }
 
-/* One whose time-out was waited for already by the coordinator is asked all the same: it may be the
- * coordinator that is cut off. */
-static enum status add_nodes(struct gather *self)
+/* One that is silent for the coordinator is asked all the same: it may be that one that is cut off.
+ */
+static void add_nodes(struct gather *self)
 {
     const struct admin_reply *cluster = self->gathered.cluster;
-    enum status status = STATUS_OK;
 
-    for (size_t i = 0; cluster != NULL && i < cluster->nnodes && status == STATUS_OK; i++) {
+    for (size_t i = 0; cluster != NULL && i < cluster->nnodes; i++) {
         const struct node_summary *node = &cluster->nodes[i];
 
-        status = add_process(self, DOCTOR_NODE, node->name, node->endpoint, !node->alive);
+        add_process(self, DOCTOR_NODE, node->name, node->endpoint, !node->alive);
     }
-    return status;
 }
 
-static enum status add_links(struct gather *self)
+static void add_links(struct gather *self)
 {
     const struct frame *frame = self->gathered.sites.frame;
-    enum status status = STATUS_OK;
+    const struct site_page *page = frame != NULL ? &frame->body.admin_reply.sites : NULL;
 
-    for (size_t i = 0;
-         frame != NULL && i < frame->body.admin_reply.sites.nlinks && status == STATUS_OK; i++) {
-        status = add_process(self, DOCTOR_LINK, "", frame->body.admin_reply.sites.links[i].endpoint,
-                             false);
+    for (size_t i = 0; page != NULL && i < page->nlinks; i++) {
+        add_process(self, DOCTOR_LINK, "", page->links[i].endpoint, false);
     }
-    return status;
 }
 
 static void ask_from(struct gather *self, size_t first)
 {
-    for (size_t i = first; i < self->gathered.nprocesses; i++) {
+    for (size_t i = first; i < self->gathered.nprocesses && self->status == STATUS_OK; i++) {
         ask_process(self, &self->gathered.processes[i]);
     }
 }
@@ -239,26 +235,33 @@ static const struct doctor_process *teller(const struct gather *self)
     return process;
 }
 
+static void wait_until(struct channel *channel, uint64_t until_us)
+{
+    uint64_t now_us = hub_now_us();
+
+    while (now_us < until_us) {
+        channel_run(channel, until_us - now_us < WAIT_US ? until_us - now_us : WAIT_US);
+        now_us = hub_now_us();
+    }
+}
+
 static void look_again(struct gather *self)
 {
     const struct frame status = admin(ADMIN_STATUS);
+    struct channel *channel = open_to(self, teller(self));
     struct doctor_answer answer;
-    struct channel *channel = open_to(self, teller(self)->endpoint, &answer);
 
-    while (channel != NULL && hub_now_us() - self->told_us < self->look_us) {
-        uint64_t left_us = self->look_us - (hub_now_us() - self->told_us);
-
-        channel_run(channel, left_us < WAIT_US ? left_us : WAIT_US);
+    if (channel == NULL) {
+        return;
     }
-    if (channel != NULL) {
-        ask(self, channel, &status, &answer);
-    }
-    if (channel != NULL && answer.status == STATUS_OK) {
+    wait_until(channel, self->told_us + self->look_us);
+    ask(self, channel, &status, &answer);
+    channel_close(&channel);
+    if (answer.status == STATUS_OK) {
         self->gathered.looked_us = hub_now_us() - self->told_us;
         self->gathered.earlier = self->gathered.cluster;
         self->gathered.cluster = &answer.frame->body.admin_reply;
     }
-    channel_close(&channel);
 }
 
 static bool speaks_curve(const struct flags_common *common)
@@ -269,29 +272,38 @@ static bool speaks_curve(const struct flags_common *common)
     return path != NULL && path[0] != '\0' && strcmp(path, CHANNEL_NO_CREDENTIAL) != 0;
 }
 
+/* Those that commands ask. */
+static void gather_listed(struct gather *self)
+{
+    add_listed(self, DOCTOR_COORDINATOR, self->common->coordinators, "ORBLOOM_COORDINATOR",
+               ENDPOINT_DEFAULT_COORDINATOR);
+    ask_from(self, 0);
+}
+
+/* ... and those that coordinators tell of. */
+static void gather_others(struct gather *self)
+{
+    size_t asked = self->gathered.nprocesses;
+
+    add_listed(self, DOCTOR_ROUTER, self->common->routers, "ORBLOOM_ROUTER",
+               ENDPOINT_DEFAULT_ROUTER);
+    add_nodes(self);
+    add_links(self);
+    ask_from(self, asked);
+    ask_lags(self);
+}
+
 enum status gather(struct gather *self, const struct flags_common *common, uint64_t look_us)
 {
-    enum status status;
-    size_t asked;
-
     *self = (struct gather){.common = common, .look_us = look_us};
     self->gathered.encrypted = speaks_curve(common);
     machine_look(&self->gathered.machine);
-    status = add_listed(self, DOCTOR_COORDINATOR, common->coordinators, "ORBLOOM_COORDINATOR",
-                        ENDPOINT_DEFAULT_COORDINATOR);
-    ask_from(self, 0);
-    asked = self->gathered.nprocesses;
-    status = status == STATUS_OK ? add_listed(self, DOCTOR_ROUTER, common->routers,
-                                              "ORBLOOM_ROUTER", ENDPOINT_DEFAULT_ROUTER)
-                                 : status;
-    status = status == STATUS_OK ? add_nodes(self) : status;
-    status = status == STATUS_OK ? add_links(self) : status;
-    ask_from(self, asked);
-    ask_lags(self);
-    if (self->gathered.cluster != NULL && look_us > 0) {
+    gather_listed(self);
+    gather_others(self);
+    if (self->gathered.cluster != NULL && look_us > 0 && self->status == STATUS_OK) {
         look_again(self);
     }
-    return status;
+    return self->status;
 }
 
 void gather_fini(struct gather *self)

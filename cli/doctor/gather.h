@@ -3,7 +3,8 @@
  * Questions only: nothing is changed. They are asked one after the other, so a process that does
  * not answer costs its time-out.
  *
- * Errors:  none: what was not answered says why. gather() itself: STATUS_NOMEM.
+ * Errors:  what was not answered says why. gather() itself: those of channel_open(), such as of a
+ *          credential that can't be read, and STATUS_NOMEM; `reason` says more.
  * Owner:   gather_fini() frees; what was gathered points into it.
  * Threads: none.
  */
@@ -16,8 +17,10 @@
 
 struct gather {
     const struct flags_common *common;
-    uint64_t look_us; /* between the first and the second status; 0: one is enough */
-    uint64_t told_us; /* when the first one was told */
+    uint64_t look_us;   /* between the first and the second status; 0: one is enough */
+    uint64_t told_us;   /* when the first one was told */
+    enum status status; /* not OK: nothing more is asked */
+    char reason[CHANNEL_REASON_BYTES];
     struct kept kept;
     size_t room; /* of processes */
     struct gathered gathered;

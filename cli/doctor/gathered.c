@@ -22,6 +22,11 @@ bool gathered_counter(const struct doctor_process *process, const char *name, ui
     return false;
 }
 
+bool gathered_answered(const struct doctor_process *process)
+{
+    return process->stats.frame != NULL || process->status.frame != NULL;
+}
+
 const char *gathered_name(const struct doctor_process *process)
 {
     return process->name[0] != '\0' ? process->name : process->endpoint;

@@ -63,6 +63,9 @@ struct gathered {
 /* A counter of the process; false: it does not tell it, or was not heard. */
 bool gathered_counter(const struct doctor_process *process, const char *name, uint64_t *value);
 
+/* Has it told anything? */
+bool gathered_answered(const struct doctor_process *process);
+
 /* As far as it has told. */
 const char *gathered_name(const struct doctor_process *process);
 

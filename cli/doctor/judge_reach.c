@@ -12,8 +12,7 @@ static uint32_t count_answered(const struct gathered *gathered, enum doctor_kind
     uint32_t count = 0;
 
     for (size_t i = 0; i < gathered->nprocesses; i++) {
-        count += gathered->processes[i].kind == kind &&
-                 gathered->processes[i].stats.status == STATUS_OK;
+        count += gathered->processes[i].kind == kind && gathered_answered(&gathered->processes[i]);
     }
     return count;
 }
@@ -60,6 +59,24 @@ static void tell_unreached(const struct gathered *gathered, const struct doctor_
     mend_reach(process, out);
 }
 
+/* Where no coordinator has told anything nothing was looked at, which must not pass for well. */
+static void judge_refusal(const struct gathered *gathered, const struct doctor_process *process,
+                          struct findings *out)
+{
+    char place[DOCTOR_TEXT_BYTES];
+
+    gathered_place(process, place);
+    if (process->kind == DOCTOR_COORDINATOR && gathered->cluster == NULL) {
+        findings_tell(out, SEVERITY_ERROR, "reach", place, "does not let this user in: %s",
+                      process->stats.why);
+        findings_mend(out, "give a credential, --credential FILE or $ORBLOOM_CREDENTIAL; an admin "
+                           "makes one: `orbloom user create NAME --role monitor --credential "
+                           "FILE`");
+    } else {
+        findings_omit(out, "reach", "%s: %s", place, process->stats.why);
+    }
+}
+
 static void judge_round_trip(const struct doctor_process *process, struct findings *out)
 {
     char place[DOCTOR_TEXT_BYTES];
@@ -101,20 +118,24 @@ static void omit_routers(const struct gathered *gathered, const struct upgrade_p
     }
 }
 
+static void judge_process(const struct gathered *gathered, const struct doctor_process *process,
+                          struct findings *out)
+{
+    if (process->stats.status == STATUS_UNAUTHENTIC) {
+        judge_refusal(gathered, process, out);
+    } else if (process->stats.status != STATUS_OK && !process->silent) {
+        tell_unreached(gathered, process, out);
+    } else if (process->stats.status == STATUS_OK) {
+        judge_round_trip(process, out);
+    }
+}
+
 void judge_reach(const struct gathered *gathered, struct findings *out)
 {
     for (size_t i = 0; i < gathered->nprocesses; i++) {
         const struct doctor_process *process = &gathered->processes[i];
-        char place[DOCTOR_TEXT_BYTES];
 
-        if (process->stats.status == STATUS_UNAUTHENTIC) {
-            findings_omit(out, "reach", "%s: it does not let this user in: %s",
-                          gathered_place(process, place), process->stats.why);
-        } else if (process->stats.status != STATUS_OK && !process->silent) {
-            tell_unreached(gathered, process, out);
-        } else if (process->stats.status == STATUS_OK) {
-            judge_round_trip(process, out);
-        }
+        judge_process(gathered, process, out);
         if (process->upgrade.frame != NULL) {
             omit_routers(gathered, &process->upgrade.frame->body.admin_reply.upgrade, out);
         }
@@ -158,8 +179,8 @@ static void judge_builds(const struct gathered *gathered, struct findings *out)
     }
 }
 
-static void judge_process(const struct upgrade_page *page, const struct process_features *process,
-                          struct findings *out)
+static void judge_features(const struct upgrade_page *page, const struct process_features *process,
+                           struct findings *out)
 {
     uint64_t lacks = (page->known | page->in_use) & ~process->features;
     char names[FEATURES_TEXT_BYTES];
@@ -193,7 +214,7 @@ static void judge_upgrade(const struct doctor_process *coordinator, struct findi
         findings_mend(out, "take the orbloom command of the newest version");
     }
     for (size_t i = 0; i < page->nprocesses; i++) {
-        judge_process(page, &page->processes[i], out);
+        judge_features(page, &page->processes[i], out);
     }
 }
 

@@ -39,7 +39,7 @@ static void show_kind(const struct gathered *gathered, enum doctor_kind kind)
     for (size_t i = 0; i < gathered->nprocesses; i++) {
         count += gathered->processes[i].kind == kind;
         answered += gathered->processes[i].kind == kind &&
-                    gathered->processes[i].stats.status == STATUS_OK;
+                    gathered_answered(&gathered->processes[i]);
     }
     (void)printf("%s%" PRIu32 " of %" PRIu32 " %s%s", kind == 0 ? "" : ", ", answered, count,
                  doctor_kind_name(kind), count == 1 ? "" : "s");
@@ -117,7 +117,7 @@ static void put_process(struct json *json, const struct doctor_process *process)
     json_text(json, "kind", doctor_kind_name(process->kind));
     json_text(json, "name", process->name);
     json_text(json, "endpoint", process->endpoint);
-    json_bool(json, "answered", process->stats.status == STATUS_OK);
+    json_bool(json, "answered", gathered_answered(process));
     json_count(json, "round_trip_us", process->round_trip_us);
     json_text(json, "why", process->stats.why);
     json_end(json, '}');

@@ -254,4 +254,7 @@ Test(doctor, wrong_usage_is_told_apart_from_what_is_found)
     cr_assert_eq(command.exit_status, 3);
     cr_assert_not_null(strstr(command.errors, "cannot write /nowhere/x"), "%s", command.errors);
     command_forget(&command);
+    DOCTOR("--credential", "/nowhere/x");
+    command_expect_errors(&command, 3, "/nowhere/x");
+    command_forget(&command);
 }

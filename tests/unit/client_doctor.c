@@ -99,6 +99,7 @@ Test(client_doctor, no_router_at_all_is_an_error_and_one_of_two_is_not)
 Test(client_doctor, no_coordinator_at_all_is_an_error_and_one_of_two_is_not)
 {
     silence(0, STATUS_DEADLINE);
+    fake.processes[0].status.frame = NULL;
     (void)fake_expect(judge_reach, SEVERITY_ERROR, "reach", "coordinator coordinator-1",
                       "orbloom playground");
     fake.processes[2].kind = DOCTOR_COORDINATOR;
@@ -119,6 +120,18 @@ Test(client_doctor, who_is_not_let_in_can_not_tell)
     silence(1, STATUS_UNAUTHENTIC);
     fake_expect_none(judge_reach);
     fake_expect_omission("reach", "router-1");
+    silence(0, STATUS_UNAUTHENTIC);
+    fake_expect_none(judge_reach);
+    fake_expect_omission("reach", "coordinator-1");
+}
+
+Test(client_doctor, a_cluster_that_lets_nobody_in_is_not_well)
+{
+    silence(0, STATUS_UNAUTHENTIC);
+    fake.processes[0].status = (struct doctor_answer){.asked = true, .status = STATUS_UNAUTHENTIC};
+    fake.gathered.cluster = NULL;
+    (void)fake_expect(judge_reach, SEVERITY_ERROR, "reach", "coordinator coordinator-1",
+                      "--credential FILE");
 }
 
 Test(client_doctor, slow_is_what_takes_a_tenth_of_a_second)
