@@ -138,16 +138,28 @@ static enum status read_list(const char *given, const char *variable, const char
     return status;
 }
 
+enum status channel_routers(const char *given, char names[][DOCUMENT_TEXT_BYTES], uint32_t *count,
+                            char reason[CHANNEL_REASON_BYTES])
+{
+    return read_list(given, "ORBLOOM_ROUTER", ENDPOINT_DEFAULT_ROUTER, names, count, reason);
+}
+
+enum status channel_coordinators(const char *given, char names[][DOCUMENT_TEXT_BYTES],
+                                 uint32_t *count, char reason[CHANNEL_REASON_BYTES])
+{
+    return read_list(given, "ORBLOOM_COORDINATOR", ENDPOINT_DEFAULT_COORDINATOR, names, count,
+                     reason);
+}
+
 static enum status configure(const struct channel_options *options, struct session_config *config,
                              char *reason)
 {
-    enum status status = read_list(options->routers, "ORBLOOM_ROUTER", ENDPOINT_DEFAULT_ROUTER,
-                                   config->routers, &config->nrouters, reason);
+    enum status status = channel_routers(options->routers, config->routers, &config->nrouters,
+                                         reason);
 
     if (status == STATUS_OK) {
-        status = read_list(options->coordinators, "ORBLOOM_COORDINATOR",
-                           ENDPOINT_DEFAULT_COORDINATOR, config->coordinators,
-                           &config->ncoordinators, reason);
+        status = channel_coordinators(options->coordinators, config->coordinators,
+                                      &config->ncoordinators, reason);
     }
     config->attempt_us = options->attempt_us > 0 ? options->attempt_us : ATTEMPT_US;
     config->max_inflight_bytes = options->max_inflight_bytes > 0 ? options->max_inflight_bytes
@@ -222,6 +234,11 @@ void channel_close(struct channel **channel)
     heap_free(self->credential_path);
     heap_free(self);
     *channel = NULL;
+}
+
+bool channel_is_encrypted(const struct channel *channel)
+{
+    return channel->has_credential;
 }
 
 struct session *channel_session(struct channel *channel)

@@ -34,6 +34,16 @@ MUST_USE enum status channel_open(const struct channel_options *options, struct 
                                   char reason[CHANNEL_REASON_BYTES]);
 void channel_close(struct channel **channel);
 
+/* Whom it would lead to: the list that is given, else (NULL) the environment's, else the
+ * playground's one. STATUS_INVALID or TOO_LARGE, and `reason`, as of channel_open(). */
+MUST_USE enum status channel_routers(const char *given, char names[][DOCUMENT_TEXT_BYTES],
+                                     uint32_t *count, char reason[CHANNEL_REASON_BYTES]);
+MUST_USE enum status channel_coordinators(const char *given, char names[][DOCUMENT_TEXT_BYTES],
+                                          uint32_t *count, char reason[CHANNEL_REASON_BYTES]);
+
+/* By CURVE, as it has a credential. */
+bool channel_is_encrypted(const struct channel *channel);
+
 struct session *channel_session(struct channel *channel);
 
 /* Serve sockets and timers once; wait at most `timeout_us` for something to happen. */

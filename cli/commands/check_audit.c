@@ -6,12 +6,10 @@
 #include "base/number.h"
 #include "cli/cmd.h"
 #include "cli/stream_batch.h"
-#include "client/endpoint_list.h"
 #include "runtime/hub.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum {
     GIVE_UP_BATCHES = 3, /* without any answer */
@@ -203,12 +201,11 @@ static int connect_routers(struct audit *self)
         .max_in_flight = CHECK_MAX_SETS,
         .max_bytes = INFLIGHT_BYTES,
     };
-    const char *list = self->settings->common.routers;
+    char reason[CHANNEL_REASON_BYTES];
 
-    list = list != NULL ? list : getenv("ORBLOOM_ROUTER");
-    list = list != NULL && list[0] != '\0' ? list : ENDPOINT_DEFAULT_ROUTER;
-    if (endpoint_list_parse(list, self->routers, &self->nrouters) != STATUS_OK) {
-        return cmd_fail(STATUS_INVALID, "\"%.200s\" is not a list of routers", list);
+    if (channel_routers(self->settings->common.routers, self->routers, &self->nrouters, reason) !=
+        STATUS_OK) {
+        return cmd_fail(STATUS_INVALID, "%s", reason);
     }
     for (uint32_t i = 0; i < self->nrouters; i++) {
         options.routers = self->routers[i];

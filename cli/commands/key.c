@@ -7,7 +7,6 @@
 #include "cli/users/record.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { WARNING_US = 2000000 }; /* that a warning may wait for what the cluster knows */
@@ -192,17 +191,14 @@ static int judge(void *context, const struct frame *frame)
 /* Each knows of its own ring only. */
 static int ask_all(const struct key_file *file, const struct key_settings *settings)
 {
-    const char *set = getenv("ORBLOOM_COORDINATOR");
-    const char *text = settings->common.coordinators != NULL ? settings->common.coordinators
-                       : set != NULL && set[0] != '\0'       ? set
-                                                             : ENDPOINT_DEFAULT_COORDINATOR;
     char names[SESSION_MAX_ENDPOINTS][DOCUMENT_TEXT_BYTES];
     struct flags_common common = settings->common;
+    char reason[CHANNEL_REASON_BYTES];
     uint32_t count = 0;
     int code = CMD_OK;
 
-    if (endpoint_list_parse(text, names, &count) != STATUS_OK) {
-        return cmd_fail(STATUS_INVALID, "\"%.200s\" is no list of coordinators", text);
+    if (channel_coordinators(common.coordinators, names, &count, reason) != STATUS_OK) {
+        return cmd_fail(STATUS_INVALID, "%s", reason);
     }
     for (uint32_t i = 0; i < count && code == CMD_OK; i++) {
         struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
