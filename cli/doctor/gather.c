@@ -4,12 +4,10 @@
 
 #include "base/heap.h"
 #include "cli/doctor/machine.h"
-#include "client/endpoint_list.h"
 #include "runtime/date.h"
 #include "runtime/hub.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PROCESS_TIMEOUT_US = 2000000, WAIT_US = 100000 };
@@ -129,6 +127,7 @@ static void ask_process(struct gather *self, struct doctor_process *process)
     if (channel == NULL) {
         return;
     }
+    process->encrypted = channel_is_encrypted(channel);
     ask_stats(self, channel, process);
     if (process->kind == DOCTOR_COORDINATOR && process->stats.status != STATUS_DEADLINE) {
         ask_coordinator(self, channel, process);
@@ -156,22 +155,16 @@ static void add_process(struct gather *self, enum doctor_kind kind, const char *
     process->loopback = options_endpoint_is_loopback(endpoint);
 }
 
-/* Those of a flag, else of the environment, else the playground's. */
-static void add_listed(struct gather *self, enum doctor_kind kind, const char *flag,
-                       const char *variable, const char *otherwise)
+typedef enum status (*list_fn)(const char *given, char names[][DOCUMENT_TEXT_BYTES],
+                               uint32_t *count, char reason[CHANNEL_REASON_BYTES]);
+
+static void add_listed(struct gather *self, enum doctor_kind kind, const char *given, list_fn list)
 {
-    const char *set = getenv(variable);
-    const char *text = flag != NULL ? flag : set != NULL && set[0] != '\0' ? set : otherwise;
     char names[SESSION_MAX_ENDPOINTS][DOCUMENT_TEXT_BYTES];
     uint32_t count = 0;
 
-    if (endpoint_list_parse(text, names, &count) != STATUS_OK) {
-        self->status = STATUS_INVALID;
-        (void)snprintf(self->reason, sizeof self->reason,
-                       "$%s is no list of tcp://HOST:PORT, separated by commas", variable);
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
+    self->status = list(given, names, &count, self->reason);
+    for (uint32_t i = 0; i < count && self->status == STATUS_OK; i++) {
         add_process(self, kind, "", names[i], false);
     }
 }
@@ -264,19 +257,10 @@ static void look_again(struct gather *self)
     }
 }
 
-static bool speaks_curve(const struct flags_common *common)
-{
-    const char *set = getenv("ORBLOOM_CREDENTIAL");
-    const char *path = common->credential != NULL ? common->credential : set;
-
-    return path != NULL && path[0] != '\0' && strcmp(path, CHANNEL_NO_CREDENTIAL) != 0;
-}
-
 /* Those that commands ask. */
 static void gather_listed(struct gather *self)
 {
-    add_listed(self, DOCTOR_COORDINATOR, self->common->coordinators, "ORBLOOM_COORDINATOR",
-               ENDPOINT_DEFAULT_COORDINATOR);
+    add_listed(self, DOCTOR_COORDINATOR, self->common->coordinators, channel_coordinators);
     ask_from(self, 0);
 }
 
@@ -285,8 +269,10 @@ static void gather_others(struct gather *self)
 {
     size_t asked = self->gathered.nprocesses;
 
-    add_listed(self, DOCTOR_ROUTER, self->common->routers, "ORBLOOM_ROUTER",
-               ENDPOINT_DEFAULT_ROUTER);
+    if (self->status != STATUS_OK) {
+        return;
+    }
+    add_listed(self, DOCTOR_ROUTER, self->common->routers, channel_routers);
     add_nodes(self);
     add_links(self);
     ask_from(self, asked);
@@ -296,7 +282,6 @@ static void gather_others(struct gather *self)
 enum status gather(struct gather *self, const struct flags_common *common, uint64_t look_us)
 {
     *self = (struct gather){.common = common, .look_us = look_us};
-    self->gathered.encrypted = speaks_curve(common);
     machine_look(&self->gathered.machine);
     gather_listed(self);
     gather_others(self);

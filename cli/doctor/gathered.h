@@ -28,8 +28,9 @@ struct doctor_process {
     enum doctor_kind kind;
     char name[DOCUMENT_TEXT_BYTES]; /* "": it has not told */
     char endpoint[DOCUMENT_TEXT_BYTES];
-    bool loopback; /* the endpoint is one that only its own machine reaches */
-    bool silent;   /* a node that the coordinator has not heard of lately */
+    bool loopback;  /* the endpoint is one that only its own machine reaches */
+    bool encrypted; /* it was asked by CURVE */
+    bool silent;    /* a node that the coordinator has not heard of lately */
     uint64_t round_trip_us;
     struct doctor_answer stats;
     struct doctor_answer status; /* coordinators: ADMIN_STATUS, ADMIN_UPGRADE_STATUS */
@@ -57,7 +58,6 @@ struct gathered {
     uint64_t users_now_ms;      /* this machine's clock, when that was answered */
     struct site_lags lags;
     struct machine machine;
-    bool encrypted; /* what was asked, was asked by CURVE */
 };
 
 /* A counter of the process; false: it does not tell it, or was not heard. */

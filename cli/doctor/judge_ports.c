@@ -7,7 +7,7 @@ void judge_ports(const struct gathered *gathered, struct findings *out)
         const struct doctor_process *process = &gathered->processes[i];
         char place[DOCTOR_TEXT_BYTES];
 
-        if (process->stats.status == STATUS_OK && !gathered->encrypted && !process->loopback) {
+        if (process->stats.status == STATUS_OK && !process->encrypted && !process->loopback) {
             findings_tell(out, SEVERITY_WARNING, "port", gathered_place(process, place),
                           "speaks plain at %s, which is not on loopback: whoever reaches it may do "
                           "everything, and reads along",

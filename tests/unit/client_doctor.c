@@ -306,7 +306,7 @@ Test(client_doctor, plain_ports_are_for_loopback)
     fake.processes[3].loopback = false;
     (void)fake_expect(judge_ports, SEVERITY_WARNING, "port", "node node-2",
                       "transport = \"curve\"");
-    fake.gathered.encrypted = true;
+    fake.processes[3].encrypted = true;
     fake_expect_none(judge_ports);
 }
 
