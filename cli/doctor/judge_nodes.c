@@ -4,38 +4,62 @@
 #include "cli/doctor/judge.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-enum { MS_US = 1000 };
+enum { MS_PER_S = 1000, US_PER_S = 1000000 };
 
 /* ---- silent, memory ---- */
 
-static void judge_silent(const struct node_summary *node, struct findings *out)
+/* Does it run, and only the coordinator does not hear it? */
+static bool answers(const struct gathered *gathered, const struct node_summary *node)
+{
+    for (size_t i = 0; i < gathered->nprocesses; i++) {
+        const struct doctor_process *process = &gathered->processes[i];
+
+        if (process->kind == DOCTOR_NODE && gathered_answered(process) &&
+            strcmp(process->name, node->name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void mend_silent(const struct gathered *gathered, const struct node_summary *node,
+                        struct findings *out)
+{
+    if (answers(gathered, node)) {
+        findings_mend(out, "it runs, and answers here: its log says why the coordinator does not "
+                           "hear it; look at its `coordinators`, `cluster_key_file` and `site`");
+    } else {
+        findings_mend(out, "start it; if it is gone for good: `orbloom node %s %s`",
+                      node->slots > 0 ? "drain" : "remove", node->name);
+    }
+}
+
+static void judge_silent(const struct gathered *gathered, const struct node_summary *node,
+                         struct findings *out)
 {
     char time[NUMBER_TEXT_BYTES];
 
     if (node->seen_ago_ms > 0) {
         findings_tell(out, SEVERITY_WARNING, "silent", node->name,
-                      "not heard of for %s; %" PRIu32 " replicas of slot groups are its",
-                      number_show_duration(node->seen_ago_ms * MS_US, time), node->slots);
+                      "not heard of for %s; %" PRIu32 " slot groups have a replica there",
+                      number_show_duration(node->seen_ago_ms / MS_PER_S * US_PER_S, time),
+                      node->slots);
     } else {
         findings_tell(out, SEVERITY_WARNING, "silent", node->name,
                       "not heard of since the coordinator started; %" PRIu32
-                      " replicas of slot groups are its",
+                      " slot groups have a replica there",
                       node->slots);
     }
-    if (node->slots > 0) {
-        findings_mend(out, "start it; if it is gone for good: `orbloom node drain %s`", node->name);
-    } else {
-        findings_mend(out, "start it; if it is gone for good: `orbloom node remove %s`",
-                      node->name);
-    }
+    mend_silent(gathered, node, out);
 }
 
 static void judge_leaving(const struct node_summary *node, struct findings *out)
 {
     if (node->slots > 0) {
         findings_tell(out, SEVERITY_INFO, "drain", node->name,
-                      "%" PRIu32 " replicas of slot groups are still on it%s%s", node->slots,
+                      "%" PRIu32 " slot groups have a replica there still%s%s", node->slots,
                       node->awaited[0] != '\0' ? "; awaited: " : "", node->awaited);
     } else {
         findings_tell(out, SEVERITY_INFO, "drain", node->name, "nothing is left on it");
@@ -77,7 +101,7 @@ void judge_nodes(const struct gathered *gathered, struct findings *out)
         if (node->draining || node->replaced_by[0] != '\0') {
             judge_leaving(node, out);
         } else if (!node->alive) {
-            judge_silent(node, out);
+            judge_silent(gathered, node, out);
         }
         judge_memory(node, out);
     }

@@ -296,6 +296,8 @@ Test(client_doctor_cluster, silent_nodes)
 {
     fake_expect_none(judge_nodes);
     fake.nodes[1].alive = false;
+    (void)fake_expect(judge_nodes, SEVERITY_WARNING, "silent", "node-2", "`cluster_key_file`");
+    fake.processes[3].stats.frame = NULL;
     (void)fake_expect(judge_nodes, SEVERITY_WARNING, "silent", "node-2",
                       "orbloom node drain node-2");
     fake.nodes[1].slots = 0;
