@@ -11,6 +11,7 @@ enum { DOCTOR_OK = 0, DOCTOR_WARNINGS = 1, DOCTOR_ERRORS = 2, DOCTOR_NOT_DONE = 
 struct doctor_settings {
     struct flags_common common;
     const char *bundle;
+    const char *backup;
     uint64_t look_us;
     bool json;
 };
@@ -32,6 +33,14 @@ static const struct option options[] = {
         .sample = "FILE",
         .range = "a file that is not there yet",
         .help = "also write all that was gathered, for who helps; it holds no secrets",
+    },
+    {
+        .name = "backup",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(backup),
+        .sample = "FILE",
+        .range = "a file that map backup has written",
+        .help = "also see whether it is whole, and how old",
     },
     {
         .name = "look",
@@ -91,10 +100,11 @@ static int code_of(const struct findings *findings)
 static int examine(const struct doctor_settings *settings)
 {
     struct findings findings = {0};
-    struct gather all;
+    struct gather all = {
+        .common = &settings->common, .backup = settings->backup, .look_us = settings->look_us};
     int code = DOCTOR_NOT_DONE;
 
-    if (gather(&all, &settings->common, settings->look_us) != STATUS_OK) {
+    if (gather(&all) != STATUS_OK) {
         (void)cmd_fail(all.status, "%s", all.reason);
     } else {
         judge(&all.gathered, &findings);

@@ -3,6 +3,7 @@
 #include "cli/doctor/gather.h"
 
 #include "base/heap.h"
+#include "cli/doctor/backup.h"
 #include "cli/doctor/machine.h"
 #include "runtime/date.h"
 #include "runtime/hub.h"
@@ -279,13 +280,15 @@ static void gather_others(struct gather *self)
     ask_lags(self);
 }
 
-enum status gather(struct gather *self, const struct flags_common *common, uint64_t look_us)
+enum status gather(struct gather *self)
 {
-    *self = (struct gather){.common = common, .look_us = look_us};
     machine_look(&self->gathered.machine);
+    if (self->backup != NULL) {
+        backup_look(self->backup, &self->gathered.backup);
+    }
     gather_listed(self);
     gather_others(self);
-    if (self->gathered.cluster != NULL && look_us > 0 && self->status == STATUS_OK) {
+    if (self->gathered.cluster != NULL && self->look_us > 0 && self->status == STATUS_OK) {
         look_again(self);
     }
     return self->status;

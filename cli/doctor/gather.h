@@ -17,6 +17,7 @@
 
 struct gather {
     const struct flags_common *common;
+    const char *backup; /* of the store, on this machine; NULL: none is known of */
     uint64_t look_us;   /* between the first and the second status; 0: one is enough */
     uint64_t told_us;   /* when the first one was told */
     enum status status; /* not OK: nothing more is asked */
@@ -26,8 +27,8 @@ struct gather {
     struct gathered gathered;
 };
 
-MUST_USE enum status gather(struct gather *self, const struct flags_common *common,
-                            uint64_t look_us);
+/* `self` has common, backup and look_us, and else begins as zeros. */
+MUST_USE enum status gather(struct gather *self);
 void gather_fini(struct gather *self);
 
 #endif

@@ -47,6 +47,15 @@ struct machine {
     int overcommit; /* vm.overcommit_memory; -1: not known */
 };
 
+/* A backup of the store that was named. */
+struct backup {
+    const char *path; /* NULL: none was */
+    enum status status;
+    const char *reason; /* why it is none */
+    uint64_t age_ms;
+    uint64_t key; /* cluster_key_tag() of the ring that has signed it */
+};
+
 struct gathered {
     struct doctor_process *processes; /* coordinators, routers, nodes, links */
     size_t nprocesses;
@@ -58,6 +67,7 @@ struct gathered {
     uint64_t users_now_ms;      /* this machine's clock, when that was answered */
     struct site_lags lags;
     struct machine machine;
+    struct backup backup;
 };
 
 /* A counter of the process; false: it does not tell it, or was not heard. */

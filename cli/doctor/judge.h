@@ -16,6 +16,7 @@ enum {
     JUDGE_ROUND_TRIP_US = 100000, /* slower than this is slow, within a site */
     JUDGE_CLOCK_MS = 5000,
     JUDGE_EXPIRY_MS = 14 * 86400 * 1000, /* a key or token that expires sooner expires soon */
+    JUDGE_BACKUP_MS = 2 * 86400 * 1000,  /* older than this is old */
     JUDGE_FULL_S = 7 * 86400,
     JUDGE_NEW_KEYS = 100,            /* fewer say too little of how fast they come */
     JUDGE_STUCK_US = 5000000,        /* a change that has not moved for so long is stuck */
@@ -35,7 +36,8 @@ typedef void (*judge_fn)(const struct gathered *gathered, struct findings *out);
 
 void judge_reach(const struct gathered *gathered, struct findings *out);    /* reach, slow */
 void judge_versions(const struct gathered *gathered, struct findings *out); /* version, features */
-void judge_store(const struct gathered *gathered, struct findings *out);    /* store, backup */
+void judge_store(const struct gathered *gathered, struct findings *out);    /* store */
+void judge_backup(const struct gathered *gathered, struct findings *out);   /* backup */
 void judge_keys(const struct gathered *gathered, struct findings *out);     /* key, credential */
 void judge_clocks(const struct gathered *gathered, struct findings *out);   /* clock */
 void judge_filters(const struct gathered *gathered, struct findings *out);  /* quorum, replicas */

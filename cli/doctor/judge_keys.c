@@ -1,4 +1,4 @@
-/* The cluster key on its way to another one, credentials that run out, clocks, the store. */
+/* The cluster key on its way to another one, credentials that run out, clocks. */
 #include "base/number.h"
 #include "cli/doctor/judge.h"
 
@@ -123,35 +123,4 @@ void judge_clocks(const struct gathered *gathered, struct findings *out)
     findings_omit(out, "clock",
                   "nodes, routers and links: they do not tell their clocks, and "
                   "nothing that is promised depends on them");
-}
-
-/* ---- the store ---- */
-
-void judge_store(const struct gathered *gathered, struct findings *out)
-{
-    for (size_t i = 0; i < gathered->nprocesses; i++) {
-        const struct doctor_process *process = &gathered->processes[i];
-        char place[DOCTOR_TEXT_BYTES];
-
-        gathered_place(process, place);
-        if (process->status.status == STATUS_UNAUTHENTIC) {
-            findings_omit(out, "store", "%s: %s", place, process->status.why);
-        } else if (process->status.asked && process->status.frame == NULL) {
-            findings_tell(out, SEVERITY_ERROR, "store", place,
-                          "can't tell how the cluster is: %s: %s",
-                          status_code(process->status.status), process->status.why);
-            findings_mend(out, "its log says why; ask again: `orbloom status --coordinator %s`",
-                          process->endpoint);
-        } else if (process->status.frame != NULL &&
-                   process->status.frame->body.admin_reply.message[0] != '\0') {
-            findings_tell(out, SEVERITY_ERROR, "store", place, "%s",
-                          process->status.frame->body.admin_reply.message);
-            findings_mend(out,
-                          "where the store is older than what nodes hold: `orbloom map restore "
-                          "FILE`, with the newest backup");
-        }
-    }
-    findings_omit(out, "backup",
-                  "no process tells when `orbloom map backup` was asked for last; "
-                  "have it run daily, and look at the date of its file");
 }

@@ -209,6 +209,7 @@ static void read_key(char digits[2 * KEY_BYTES + 1], uint8_t key[KEY_BYTES])
 Test(doctor, a_bundle_is_made_once_and_holds_no_key, .timeout = LIMIT_S)
 {
     char path[128];
+    char backup[128];
     char digits[2 * KEY_BYTES + 1];
     uint8_t key[KEY_BYTES];
     struct stat about;
@@ -228,6 +229,10 @@ Test(doctor, a_bundle_is_made_once_and_holds_no_key, .timeout = LIMIT_S)
     cr_assert_not_null(strstr(text, "\"name\": \"seen\""));
     cr_assert_not_null(strstr(text, "\"log_synced\": "));
     read_key(digits, key);
+    expect("--backup", path, 1, "is no backup of a store");
+    (void)snprintf(backup, sizeof backup, "%s", playground_path(&playground, "backup"));
+    PLAYGROUND_DO("", "map", "backup", backup);
+    expect("--backup", backup, 0, "0 errors, 0 warnings");
     cr_assert_null(strstr(text, digits));
     cr_assert_null(memmem(text, strlen(text), key, sizeof key));
 

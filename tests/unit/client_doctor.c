@@ -298,6 +298,27 @@ Test(client_doctor, a_coordinator_that_can_not_tell)
     fake_expect_none(judge_store);
 }
 
+/* ---- backup ---- */
+
+Test(client_doctor, a_backup_that_is_old)
+{
+    fake_expect_none(judge_backup);
+    fake_expect_omission("backup", "--backup FILE");
+    fake.gathered.backup = (struct backup){.path = "b", .age_ms = JUDGE_BACKUP_MS, .key = 7};
+    fake_expect_none(judge_backup);
+    fake.gathered.backup.age_ms++;
+    (void)fake_expect(judge_backup, SEVERITY_WARNING, "backup", "b", "`orbloom map backup b`");
+}
+
+Test(client_doctor, a_backup_of_another_key_or_none)
+{
+    fake.gathered.backup = (struct backup){.path = "b", .key = 8};
+    (void)fake_expect(judge_backup, SEVERITY_WARNING, "backup", "b", "`orbloom map backup b`");
+    fake.gathered.backup.status = STATUS_MALFORMED;
+    fake.gathered.backup.reason = "a record is cut off";
+    (void)fake_expect(judge_backup, SEVERITY_WARNING, "backup", "b", "`orbloom map backup b`");
+}
+
 /* ---- ports ---- */
 
 Test(client_doctor, plain_ports_are_for_loopback)

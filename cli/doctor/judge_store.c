@@ -1,0 +1,89 @@
+/* The coordinators' store, and the backup without which its loss is that of all filters. */
+#include "base/number.h"
+#include "cli/doctor/judge.h"
+
+enum { US_PER_MS = 1000 };
+
+/* ---- the store ---- */
+
+static void judge_told(const struct doctor_process *process, const struct admin_reply *reply,
+                       struct findings *out)
+{
+    char place[DOCTOR_TEXT_BYTES];
+
+    if (reply->message[0] != '\0') {
+        findings_tell(out, SEVERITY_ERROR, "store", gathered_place(process, place), "%s",
+                      reply->message);
+        findings_mend(out, "where the store is older than what nodes hold: `orbloom map restore "
+                           "FILE`, with the newest backup");
+    }
+}
+
+static void judge_silence(const struct doctor_process *process, struct findings *out)
+{
+    char place[DOCTOR_TEXT_BYTES];
+
+    gathered_place(process, place);
+    if (process->status.status == STATUS_UNAUTHENTIC) {
+        findings_omit(out, "store", "%s: %s", place, process->status.why);
+        return;
+    }
+    findings_tell(out, SEVERITY_ERROR, "store", place, "can't tell how the cluster is: %s: %s",
+                  status_code(process->status.status), process->status.why);
+    findings_mend(out, "its log says why; ask again: `orbloom status --coordinator %s`",
+                  process->endpoint);
+}
+
+void judge_store(const struct gathered *gathered, struct findings *out)
+{
+    for (size_t i = 0; i < gathered->nprocesses; i++) {
+        const struct doctor_process *process = &gathered->processes[i];
+
+        if (process->status.frame != NULL) {
+            judge_told(process, &process->status.frame->body.admin_reply, out);
+        } else if (process->status.asked) {
+            judge_silence(process, out);
+        }
+    }
+}
+
+/* ---- backup ---- */
+
+static bool has_other_key(const struct gathered *gathered)
+{
+    return gathered->cluster != NULL && gathered->cluster->keys.signing != 0 &&
+           gathered->cluster->keys.signing != gathered->backup.key;
+}
+
+static void judge_file(const struct gathered *gathered, struct findings *out)
+{
+    const struct backup *backup = &gathered->backup;
+    char age[NUMBER_TEXT_BYTES];
+
+    if (backup->status != STATUS_OK) {
+        findings_tell(out, SEVERITY_WARNING, "backup", backup->path, "is no backup of a store: %s",
+                      backup->reason);
+    } else if (has_other_key(gathered)) {
+        findings_tell(out, SEVERITY_WARNING, "backup", backup->path,
+                      "is signed with another cluster key than the coordinator's: before it is "
+                      "restored that key has to be put back into the ring");
+    } else if (backup->age_ms > JUDGE_BACKUP_MS) {
+        findings_tell(out, SEVERITY_WARNING, "backup", backup->path,
+                      "is %s old: filters that were made or grown since are not in it",
+                      number_show_duration(backup->age_ms * US_PER_MS, age));
+    } else {
+        return;
+    }
+    findings_mend(out, "`orbloom map backup %s`, daily", backup->path);
+}
+
+void judge_backup(const struct gathered *gathered, struct findings *out)
+{
+    if (gathered->backup.path == NULL) {
+        findings_omit(out, "backup",
+                      "no process tells where `orbloom map backup` has written to; "
+                      "name the file: --backup FILE");
+    } else {
+        judge_file(gathered, out);
+    }
+}
