@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "cli/doctor/backup.h"
 #include "cli/doctor/machine.h"
+#include "client/endpoint_list.h"
 #include "runtime/date.h"
 #include "runtime/hub.h"
 
@@ -123,7 +124,7 @@ static void ask_coordinator(struct gather *self, struct channel *channel,
 
 static void ask_process(struct gather *self, struct doctor_process *process)
 {
-    struct channel *channel = open_to(self, process);
+    struct channel *channel = process->stats.asked ? NULL : open_to(self, process);
 
     if (channel == NULL) {
         return;
@@ -153,7 +154,12 @@ static void add_process(struct gather *self, enum doctor_kind kind, const char *
     *process = (struct doctor_process){.kind = kind, .silent = silent};
     (void)snprintf(process->name, sizeof process->name, "%s", name);
     (void)snprintf(process->endpoint, sizeof process->endpoint, "%s", endpoint);
-    process->loopback = options_endpoint_is_loopback(endpoint);
+    if (endpoint_is_valid(endpoint)) {
+        process->loopback = options_endpoint_is_loopback(endpoint);
+    } else { /* As somebody tells of it: a list that was given has none such. */
+        process->stats = (struct doctor_answer){
+            .asked = true, .status = STATUS_INVALID, .why = "that is no endpoint"};
+    }
 }
 
 typedef enum status (*list_fn)(const char *given, char names[][DOCUMENT_TEXT_BYTES],

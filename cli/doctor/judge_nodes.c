@@ -43,13 +43,13 @@ static void judge_silent(const struct gathered *gathered, const struct node_summ
 
     if (node->seen_ago_ms > 0) {
         findings_tell(out, SEVERITY_WARNING, "silent", node->name,
-                      "not heard of for %s; %" PRIu32 " slot groups have a replica there",
+                      "not heard of for %s; replicas of slot groups there: %" PRIu32,
                       number_show_duration(node->seen_ago_ms / MS_PER_S * US_PER_S, time),
                       node->slots);
     } else {
         findings_tell(out, SEVERITY_WARNING, "silent", node->name,
-                      "not heard of since the coordinator started; %" PRIu32
-                      " slot groups have a replica there",
+                      "not heard of since the coordinator started; replicas of slot groups "
+                      "there: %" PRIu32,
                       node->slots);
     }
     mend_silent(gathered, node, out);
@@ -59,7 +59,7 @@ static void judge_leaving(const struct node_summary *node, struct findings *out)
 {
     if (node->slots > 0) {
         findings_tell(out, SEVERITY_INFO, "drain", node->name,
-                      "%" PRIu32 " slot groups have a replica there still%s%s", node->slots,
+                      "replicas of slot groups that are left there: %" PRIu32 "%s%s", node->slots,
                       node->awaited[0] != '\0' ? "; awaited: " : "", node->awaited);
     } else {
         findings_tell(out, SEVERITY_INFO, "drain", node->name, "nothing is left on it");

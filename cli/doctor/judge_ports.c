@@ -21,6 +21,7 @@ void judge_ports(const struct gathered *gathered, struct findings *out)
                   "process alone; there look for `http_open`, `resp_open` and "
                   "`allow_plain`");
     findings_omit(out, "certificate",
-                  "commands have none; on the machine that has the files of a "
-                  "router: orbloom-router --config FILE --check-config");
+                  "commands have none; on the machines that have the files of "
+                  "processes, of each: orbloom-router --config FILE "
+                  "--check-config");
 }
