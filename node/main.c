@@ -112,30 +112,13 @@ static bool serves(void)
     return node_registered(node);
 }
 
-enum { DISK_LOOK_US = 1000000 };
-
-/* Not oftener than once a second, whoever asks. */
-static void look_at_disk(struct node_machine *machine)
-{
-    static uint64_t looked_us;
-    const struct disk *disk = files != NULL ? disk_files_disk(files) : NULL;
-    uint64_t now_us = hub_now_us();
-
-    if (disk == NULL || (looked_us != 0 && now_us - looked_us < DISK_LOOK_US)) {
-        return;
-    }
-    looked_us = now_us;
-    machine->disk_known = disk->room(disk->context, &machine->disk_free_bytes) == STATUS_OK;
-}
-
 /* daemon.tell */
 static void tell(struct metrics *metrics)
 {
-    static struct node_machine machine;
+    struct histogram log_syncs;
 
-    hub_jobs(loop, JOB_COMMIT, &machine.log_syncs);
-    look_at_disk(&machine);
-    node_tell_metrics(&machine, metrics);
+    hub_jobs(loop, JOB_COMMIT, &log_syncs);
+    node_tell_metrics(&log_syncs, metrics);
 }
 
 /* transport_who_fn */

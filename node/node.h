@@ -86,15 +86,8 @@ MUST_USE enum status node_finish(struct node *node);
 /* What it counts, as of now; NODE_NCOUNTERS of them, until the next event. */
 const uint64_t *node_counts(struct node *node);
 
-/* What its shell knows. */
-struct node_machine {
-    struct histogram log_syncs; /* writes of the log */
-    bool disk_known;
-    uint64_t disk_free_bytes;
-};
-
-/* The same for /metrics. */
-void node_tell_metrics(const struct node_machine *machine, struct metrics *metrics);
+/* What /metrics has beside them: how long writes of the log took. */
+void node_tell_metrics(const struct histogram *log_syncs, struct metrics *metrics);
 
 /* What keeps it from being of use: it is ready once a coordinator, or its peers, have confirmed
  * this start, and all replicas that it is to hold are FULL. */

@@ -167,17 +167,28 @@ void node_tell_health(const struct node *node, struct health *health)
                 tally.refused);
 }
 
+/* Where it can't be seen it is as it was. */
+static void look_at_disk(struct node *self)
+{
+    const struct disk *disk = self->config.disk;
+    uint64_t room_bytes;
+
+    if (disk != NULL && disk->room(disk->context, &room_bytes) == STATUS_OK) {
+        self->counters[NODE_disk_free_bytes] = room_bytes;
+    }
+}
+
 const uint64_t *node_counts(struct node *self)
 {
     const struct tally tally = count_replicas(self);
 
+    look_at_disk(self);
     if (self->storage != NULL) {
         const struct storage_usage usage = storage_usage(self->storage);
 
         self->counters[NODE_log_end] = storage_end(self->storage);
         self->counters[NODE_log_synced] = storage_synced(self->storage);
         self->counters[NODE_log_bytes] = usage.log_bytes;
-        self->counters[NODE_disk_free_bytes] = usage.room_bytes;
         self->counters[NODE_run_bytes] = usage.run_bytes;
         self->counters[NODE_run_keys] = usage.run_keys;
         self->counters[NODE_runs] = usage.nruns;

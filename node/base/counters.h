@@ -56,8 +56,7 @@
     X(log_end, "bytes", "appended to the log so far (a gauge)")                               \
     X(log_synced, "bytes", "of it on disk, surviving power loss (a gauge)")                   \
     X(log_bytes, "bytes", "files of the log (a gauge)")                                       \
-    X(disk_free_bytes, "bytes",                                                               \
-      "room on the disk of data_dir, when a merge or a start looked at it last (a gauge)")    \
+    X(disk_free_bytes, "bytes", "room on the disk of data_dir (a gauge)")                     \
     X(log_bare_total, "files",                                                                \
       "segments without adds that were dropped, a later checkpoint repeating them")           \
     X(run_bytes, "bytes", "files of sorted runs (a gauge)")                                   \
