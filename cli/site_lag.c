@@ -1,5 +1,5 @@
 /* One question a link, one after the other: there are few. */
-#include "cli/commands/site_lag.h"
+#include "cli/site_lag.h"
 
 #include "base/heap.h"
 #include "base/number.h"

@@ -6,8 +6,8 @@
  * Owner:   site_lags_ask()'s caller calls site_lags_fini().
  * Threads: none.
  */
-#ifndef ORBLOOM_CLI_COMMANDS_SITE_LAG_H
-#define ORBLOOM_CLI_COMMANDS_SITE_LAG_H
+#ifndef ORBLOOM_CLI_SITE_LAG_H
+#define ORBLOOM_CLI_SITE_LAG_H
 
 #include "cli/ask.h"
 #include "cli/output.h"

@@ -107,7 +107,8 @@ BEGIN {
 
     room("cli/users", "house")
     room("cli/show", "house users")
-    room("cli/commands", "house show users")
+    room("cli/doctor", "house show")
+    room("cli/commands", "house show users doctor")
     room("cli/bench", "house")
     room("cli/playground", "house")
 

@@ -3,9 +3,9 @@
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/commands/site_change.h"
-#include "cli/commands/site_lag.h"
 #include "cli/commands/site_order.h"
 #include "cli/show/sites.h"
+#include "cli/site_lag.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #define ORBLOOM_CLI_COMMANDS_SITE_ORDER_H
 
 #include "cli/commands/site_change.h"
-#include "cli/commands/site_lag.h"
+#include "cli/site_lag.h"
 
 /* The step that a word of the command line means; 0: none of these. */
 enum site_step site_order_step(const char *word);

@@ -8,7 +8,7 @@
 #ifndef ORBLOOM_CLI_DOCTOR_GATHERED_H
 #define ORBLOOM_CLI_DOCTOR_GATHERED_H
 
-#include "cli/commands/site_lag.h"
+#include "cli/site_lag.h"
 #include "proto/codec.h"
 
 enum { DOCTOR_TEXT_BYTES = 768, MACHINE_TEXT_BYTES = 64 };

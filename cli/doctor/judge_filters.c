@@ -1,9 +1,9 @@
 /* Filters: replicas that lack, keys beyond what they are for, and growth that does not get on. */
 #include "base/number.h"
 #include "cli/doctor/judge.h"
-#include "cli/rate.h"
 #include "cli/show/expansion.h"
 #include "map/history/window.h"
+#include "proto/rate.h"
 
 #include <inttypes.h>
 #include <string.h>

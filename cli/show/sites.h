@@ -5,8 +5,8 @@
 #ifndef ORBLOOM_CLI_SHOW_SITES_H
 #define ORBLOOM_CLI_SHOW_SITES_H
 
-#include "cli/commands/site_lag.h"
 #include "cli/output.h"
+#include "cli/site_lag.h"
 #include "proto/codec.h"
 
 /* An object, named where it is a member. */

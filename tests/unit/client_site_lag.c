@@ -1,5 +1,5 @@
 /* What `orbloom site` says of how far sites are, by what several links tell. */
-#include "cli/commands/site_lag.h"
+#include "cli/site_lag.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
