@@ -262,7 +262,7 @@ function troubles(status, sites) {
   }
   const silent = status.nodes.filter((node) => judgeNode(node)[0] === 'bad');
   if (silent.length > 0) {
-    add('bad', silent.length === 1 ? 'Node ' + silent[0].name + ' is ' + judgeNode(silent[0])[1] : plural(silent.length, 'node is', 'nodes are') + ' silent',
+    add('bad', silent.length === 1 ? 'Node ' + silent[0].name + (silent[0].seen_ago_ms > 0 ? ' is silent' : ' was not heard yet') : plural(silent.length, 'node is', 'nodes are') + ' silent',
       silent.length > 1 ? silent.slice(0, 8).map((node) => node.name).join(', ') + (silent.length > 8 ? ' \u2026' : '') : '');
   }
   if (status.sums.filters_unserved > 0) {
@@ -478,10 +478,10 @@ function showAge() {
     at('stale').hidden = paused || failure === '';
     return;
   }
-  say(at('age'), paused ? 'paused' : stale ? 'stale' : 'live');
-  if (stale) {
-    say(at('stale'), 'The coordinator does not answer (' + (failure || 'it is silent') + '). What you see is ' + duration(age / 1000) +
-      ' old, of ' + new Date(heardAt).toLocaleTimeString() + '.');
+  say(at('age'), paused ? 'paused' : stale ? duration(age / 1000) + ' old' : 'live');
+  if (stale) { /* The same as long as it lasts: it is read out. */
+    say(at('stale'), 'The coordinator does not answer (' + (failure || 'it is silent') + '). What you see is of ' +
+      new Date(heardAt).toLocaleTimeString() + '.');
   }
 }
 

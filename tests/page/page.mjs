@@ -167,7 +167,8 @@ async function stale(browser, cluster) {
   try {
     await browser.until('old data look old', "return document.body.className === 'is-stale' && !document.getElementById('stale').hidden", LONG_MS);
     const text = await browser.run("return document.getElementById('stale').textContent");
-    expect(/does not answer .* What you see is \d+/.test(text), text);
+    expect(/does not answer .* What you see is of \d+/.test(text), text);
+    expect(/\d.s old/.test(await browser.run("return document.getElementById('age').textContent")), 'how old they are is not told');
     expect(Number(await browser.run("return getComputedStyle(document.querySelector('main')).opacity")) < 1, 'they do not look old');
     await picture(browser, 'stale');
   } finally {
