@@ -109,7 +109,8 @@ void judge_filters(const struct gathered *gathered, struct findings *out)
 /* Does it get a larger array by itself before this one is full? */
 static bool grows(const struct filter_summary *filter)
 {
-    return expansion_is_running(filter) || expansion_at_of(filter).latest > 0;
+    return filter->growth_refused[0] == '\0' &&
+           (expansion_is_running(filter) || expansion_at_of(filter).latest > 0);
 }
 
 /* Can an operator give it more? */
@@ -135,6 +136,10 @@ static void mend_full(const struct filter_summary *filter, struct findings *out)
 {
     uint64_t twice = 2 * filter->capacity;
 
+    if (filter->growth_refused[0] != '\0') {
+        findings_mend(out, "let it grow, which is refused now: %s", filter->growth_refused);
+        return;
+    }
     if (!may_expand(filter)) {
         mend_for_good(filter, out);
         return;
@@ -227,18 +232,26 @@ static void judge_rate(const struct filter_summary *filter, const struct report_
     }
 }
 
+static void judge_one(const struct gathered *gathered, const struct filter_summary *filter,
+                      struct findings *out)
+{
+    const struct admin_reply *cluster = gathered->cluster;
+    struct report_sum sum = report_summarize(cluster->replicas, cluster->nreplicas, filter->id);
+
+    judge_share(filter, &sum, out);
+    judge_rate(filter, &sum, out);
+    if (gathered->earlier != NULL && filter->nslices == 0) {
+        judge_forecast(gathered, filter, &sum, out);
+    }
+}
+
 void judge_fill(const struct gathered *gathered, struct findings *out)
 {
     const struct admin_reply *cluster = gathered->cluster;
 
     for (size_t i = 0; cluster != NULL && i < cluster->nfilters; i++) {
-        const struct filter_summary *filter = &cluster->filters[i];
-        struct report_sum sum = report_summarize(cluster->replicas, cluster->nreplicas, filter->id);
-
-        judge_share(filter, &sum, out);
-        judge_rate(filter, &sum, out);
-        if (gathered->earlier != NULL && filter->nslices == 0) {
-            judge_forecast(gathered, filter, &sum, out);
+        if (cluster->filters[i].state == FILTER_ACTIVE) {
+            judge_one(gathered, &cluster->filters[i], out);
         }
     }
     if (cluster != NULL && gathered->earlier == NULL) {

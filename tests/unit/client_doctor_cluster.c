@@ -107,6 +107,23 @@ Test(client_doctor_cluster, what_grows_by_itself_is_not_full)
     (void)fake_expect(judge_fill, SEVERITY_ERROR, "full", "seen", "growth was aborted");
 }
 
+Test(client_doctor_cluster, what_is_refused_to_grow_gets_full)
+{
+    refuse_when_full();
+    fake.filter.when_full = WHEN_FULL_EXPAND;
+    have_keys(9500000);
+    fake.filter.growth_refused = "node node-2 lacks 1.2 GiB";
+    (void)fake_expect(judge_fill, SEVERITY_WARNING, "full", "seen", "node node-2 lacks 1.2 GiB");
+}
+
+Test(client_doctor_cluster, what_is_being_dropped_may_be_full)
+{
+    refuse_when_full();
+    have_keys(9950000);
+    fake.filter.state = FILTER_DROPPING;
+    fake_expect_none(judge_fill);
+}
+
 Test(client_doctor_cluster, what_can_not_grow_is_replaced_by_a_larger_one)
 {
     refuse_when_full();
