@@ -250,6 +250,14 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     }
 }
 
+/* What gathers while a group is written counts from the next turn on, as it waits for that one. */
+static void note_write(struct node *self, uint64_t now_us)
+{
+    if (self->log_since_us == 0 && storage_written(self->storage) < storage_end(self->storage)) {
+        self->log_since_us = now_us;
+    }
+}
+
 static void turn(void *context, uint64_t now_us)
 {
     struct node *self = context;
@@ -260,6 +268,7 @@ static void turn(void *context, uint64_t now_us)
          * answered. */
         node_exchange_turn(self->exchange, now_us);
         node_choose_sync(self);
+        note_write(self, now_us);
         storage_turn(self->storage);
         node_release_held(self);
     }

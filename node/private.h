@@ -128,6 +128,7 @@ struct node {
     struct held_reply *held;
     struct held_reply **held_tail;
     size_t held_bytes;
+    uint64_t log_since_us; /* that the log has something to write; 0: nothing, or not looked */
     uint64_t full_told_us; /* when coordinators were told of a filter without room */
     struct node_replay replay;
     struct node_expansion expansion;

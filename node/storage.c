@@ -382,7 +382,11 @@ static void on_moved(void *context, uint64_t now_us)
 {
     struct node *self = context;
 
-    (void)now_us;
+    if (self->log_since_us != 0) {
+        node_count(self, NODE_log_writes_total);
+        self->counters[NODE_log_write_us_total] += now_us - self->log_since_us;
+        self->log_since_us = 0;
+    }
     node_release_held(self);
     node_replay_moved(self);
     node_exchange_moved(self->exchange);

@@ -66,6 +66,26 @@ Test(node_durable, an_add_is_answered_once_its_record_is_synced)
     close_stage();
 }
 
+Test(node_durable, how_long_writes_of_the_log_take_is_counted)
+{
+    uint64_t writes;
+    uint64_t took_us;
+
+    open_with(DURABILITY_SYNC);
+    node_stage_settle(&stage);
+    writes = node_stage_counter(&stage, "log_writes_total");
+    took_us = node_stage_counter(&stage, "log_write_us_total");
+    send(OPERATION_ADD, 0, 1);
+    node_stage_turn(&stage);
+    cr_assert_eq(node_stage_counter(&stage, "log_writes_total"), writes, "not before it is done");
+    cr_assert(job_lanes_run(&stage.lanes, JOB_COMMIT));
+    stage.now_us += 7000;
+    cr_assert(job_lanes_finish(&stage.lanes, JOB_COMMIT, stage.now_us));
+    cr_assert_eq(node_stage_counter(&stage, "log_writes_total"), writes + 1);
+    cr_assert_eq(node_stage_counter(&stage, "log_write_us_total"), took_us + 7000);
+    close_stage();
+}
+
 /* All that seems to be there already waits as well: another add of it may not be durable yet. */
 Test(node_durable, a_repeated_add_is_answered_once_its_own_record_is_synced)
 {
