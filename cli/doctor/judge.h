@@ -23,6 +23,8 @@ enum {
     JUDGE_UNSYNCED_BYTES = 64 << 20, /* of a log */
     JUDGE_DISK_BYTES = 256 << 20, /* free; disk_reserve and the next files of a log, by default */
     JUDGE_DISK_PART = 10,         /* ... of what the node has there: what a merge takes at least */
+    JUDGE_WRITE_US = 50000,       /* a write of a log, on average ... */
+    JUDGE_WRITES = 100,           /* ... of so many */
     JUDGE_SITE_US = 30000000,     /* a site is further behind than it should be */
     JUDGE_DESCRIPTORS = 4096,
 };

@@ -125,6 +125,27 @@ static void judge_unsynced(const struct doctor_process *process, struct findings
     }
 }
 
+/* Since the process was started, as it counts. */
+static void judge_writes(const struct doctor_process *process, struct findings *out)
+{
+    uint64_t writes = 0;
+    uint64_t took_us = 0;
+    char time[NUMBER_TEXT_BYTES];
+
+    if (!gathered_counter(process, "log_writes_total", &writes) ||
+        !gathered_counter(process, "log_write_us_total", &took_us)) {
+        findings_omit(out, "log",
+                      "node %s is of a version that does not tell how long writes of "
+                      "its log take",
+                      process->name);
+    } else if (writes >= JUDGE_WRITES && took_us / writes >= JUDGE_WRITE_US) {
+        findings_tell(out, SEVERITY_WARNING, "log", process->name,
+                      "a write of its log takes %s on average, since its start: adds wait for that",
+                      number_show_duration(took_us / writes, time));
+        findings_mend(out, "give `data_dir` a faster disk, or one of its own");
+    }
+}
+
 /* Of what the process counts under these names together. */
 static uint64_t sum_of(const struct doctor_process *process, const char *const *names, size_t count)
 {
@@ -161,21 +182,14 @@ static void judge_free(const struct doctor_process *process, struct findings *ou
 
 void judge_disks(const struct gathered *gathered, struct findings *out)
 {
-    bool any = false;
-
     for (size_t i = 0; i < gathered->nprocesses; i++) {
         const struct doctor_process *process = &gathered->processes[i];
 
         if (process->kind == DOCTOR_NODE && process->stats.status == STATUS_OK) {
             judge_free(process, out);
             judge_unsynced(process, out);
-            any = true;
+            judge_writes(process, out);
         }
-    }
-    if (any) {
-        findings_omit(out, "log",
-                      "how long a sync of nodes' logs takes: they tell commands only "
-                      "how much is not synced yet");
     }
 }
 

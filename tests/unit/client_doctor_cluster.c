@@ -374,10 +374,24 @@ Test(client_doctor_cluster, a_node_without_a_disk_takes_no_room)
     fake_expect_none(judge_disks);
 }
 
+Test(client_doctor_cluster, a_log_whose_writes_take_long)
+{
+    fake.values[3][0] = (struct stat_value){"log_writes_total", JUDGE_WRITES};
+    fake.values[3][1] = (struct stat_value){"log_write_us_total",
+                                            (uint64_t)JUDGE_WRITES * JUDGE_WRITE_US};
+    (void)fake_expect(judge_disks, SEVERITY_WARNING, "log", "node-2", "`data_dir`");
+    fake.values[3][1].value--;
+    fake_expect_none(judge_disks);
+    fake.values[3][1].value++;
+    fake.values[3][0].value--;
+    fake_expect_none(judge_disks);
+}
+
 Test(client_doctor_cluster, a_node_that_does_not_tell_is_named)
 {
     fake_expect_none(judge_disks);
     fake_expect_omission("disk", "node-2");
+    fake_expect_omission("log", "node-2");
 }
 
 Test(client_doctor_cluster, a_log_that_is_not_on_the_disk)
