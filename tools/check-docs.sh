@@ -167,7 +167,7 @@ check_sample() {
 
 # sources PATTERN: what of it stands in the programs' sources, each once.
 sources() {
-    for dir in client coordinator node router link lib proto; do
+    for dir in cli client coordinator node router link lib proto; do
         if [ -d "$root/$dir" ]; then
             grep -rhoE --include='*.[ch]' -e "$1" "$root/$dir"
         fi
