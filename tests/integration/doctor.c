@@ -171,6 +171,24 @@ Test(doctor, a_site_that_is_cut_off, .timeout = LIMIT_S)
     playground_stop(&playground);
 }
 
+/* Each process is known by its own keys; who is not let in by anybody has not found that all is
+ * well. */
+Test(doctor, a_cluster_that_speaks_curve, .timeout = LIMIT_S)
+{
+    static const char *const daemons[] = {"coordinator", "node-1", "node-2", "node-3", "router"};
+    char credential[128];
+
+    start(1);
+    (void)snprintf(credential, sizeof credential, "%s", playground_path(&playground, "watch.cred"));
+    PLAYGROUND_DO("", "user", "create", "watch", "--role", "monitor", "--credential", credential);
+    for (size_t i = 0; i < sizeof daemons / sizeof daemons[0]; i++) {
+        playground_configure(&playground, daemons[i], "transport = \"curve\";\n");
+    }
+    expect("--credential", credential, 0, "1 of 1 coordinator, 1 of 1 router, 3 of 3 nodes");
+    expect("--credential", "none", 2, "reach        coordinator tcp://");
+    playground_stop(&playground);
+}
+
 /* ---- how it tells ---- */
 
 Test(doctor, json_is_one_object, .timeout = LIMIT_S)
