@@ -2,8 +2,11 @@
  * machine, on both sides of each bound. */
 #include "base/heap.h"
 #include "cli/doctor/machine.h"
+#include "cli/doctor/show.h"
 #include "map/feature.h"
 #include "tests/unit/doctor_fake.h"
+
+#include <stdlib.h>
 
 TestSuite(client_doctor, .init = fake_setup, .fini = fake_teardown);
 
@@ -79,6 +82,25 @@ Test(client_doctor, with_nothing_known_nothing_is_assumed)
     fake_expect_omission("overcommit", "the kernel");
     fake_expect_omission("descriptors", "the kernel");
     fake_expect_omission("huge pages", "the kernel");
+}
+
+/* ---- as programs read it ---- */
+
+Test(client_doctor, texts_of_others_do_not_break_json)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    struct json json;
+
+    findings_tell(&fake.findings, SEVERITY_ERROR, "store", "x", "says \"no\" \\ \n");
+    json_open_line(&json, out);
+    doctor_show_json(&json, NULL, &fake.gathered, &fake.findings);
+    cr_assert_eq(fclose(out), 0);
+    cr_assert_not_null(strstr(text, "\"text\": \"says \\\"no\\\" \\\\ \\u000a\""), "%s", text);
+    cr_assert_not_null(strstr(text, "\"worst\": \"error\""), "%s", text);
+    cr_assert_not_null(strstr(text, "\"remedy\": \"\""), "%s", text);
+    free(text);
 }
 
 /* ---- reach ---- */
