@@ -71,6 +71,17 @@ Test(client_doctor, where_all_is_well_nothing_is_found)
     cr_assert_gt(fake.findings.nomissions, 0);
 }
 
+Test(client_doctor, a_cause_comes_before_what_follows_from_it)
+{
+    fake.nodes[1].alive = false;
+    fake.filter.shards_lacking = 1;
+    fake.filter.fewest_full = 2;
+    judge(&fake.gathered, &fake.findings);
+    cr_assert_eq(fake.findings.count, 2);
+    cr_assert_str_eq(fake.findings.items[0].what, "silent");
+    cr_assert_str_eq(fake.findings.items[1].what, "replicas");
+}
+
 Test(client_doctor, with_nothing_known_nothing_is_assumed)
 {
     fake.gathered = (struct gathered){.machine = {.overcommit = -1}};
