@@ -113,7 +113,8 @@ static bool replace(struct faults *self, struct load *loads, uint32_t site, bool
     for (uint32_t i = 0; i < self->sites->options->sites; i++) {
         load_stop(&loads[i]);
     }
-    good = faults_end(self) && equal_wait(self->sites, loads);
+    good = faults_end(self) && equal_wait(self->sites, loads) &&
+           sites_wait_others(self->sites, site);
     journal_tell("site-%u %s", site + 1, all ? "loses all that it had" : "is put back");
     start_ms = journal_now_ms();
     if (good && !lose(self, site, all)) {

@@ -240,26 +240,36 @@ static bool await_said(const struct sites *self, uint32_t site, const struct say
     return true;
 }
 
-static bool await_all(const struct sites *self, const struct saying *saying)
+/* All but one. */
+static bool await_but(const struct sites *self, uint32_t but, const struct saying *saying)
 {
     char *said = calloc(1, SAID_BYTES);
     bool good = said != NULL;
 
     for (uint32_t site = 0; good && site < self->options->sites; site++) {
-        good = await_said(self, site, saying, said);
+        good = site == but || await_said(self, site, saying, said);
     }
     free(said);
     return good;
 }
 
+static bool await_all(const struct sites *self, const struct saying *saying)
+{
+    return await_but(self, UINT32_MAX, saying);
+}
+
 /* What a site says of itself comes before what it says of the others. */
-static bool says_absent(const char *said)
+static bool says_absent_itself(const char *said)
 {
     static const char word[] = "\"says_absent\": ";
     const char *at = strstr(said, word);
 
-    return at != NULL && strncmp(at + sizeof word - 1, "true", 4) == 0 &&
-           strstr(said, "\"state\": \"joining\"") == NULL;
+    return at != NULL && strncmp(at + sizeof word - 1, "true", 4) == 0;
+}
+
+static bool says_absent(const char *said)
+{
+    return says_absent_itself(said) && strstr(said, "\"state\": \"joining\"") == NULL;
 }
 
 bool sites_wait_absent(const struct sites *self)
@@ -268,6 +278,14 @@ bool sites_wait_absent(const struct sites *self)
                                   "does not say \"absent\""};
 
     return await_all(self, &saying);
+}
+
+bool sites_wait_others(const struct sites *self, uint32_t site)
+{
+    const struct saying saying = {"site " SITES_FILTER " --json", says_absent_itself,
+                                  "does not say \"absent\""};
+
+    return await_but(self, site, &saying);
 }
 
 static bool is_connected(const char *said)

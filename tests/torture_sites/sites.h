@@ -46,6 +46,9 @@ bool sites_command(const struct sites *self, uint32_t site, const char *words);
 /* Wait until each site is counted and says "absent". */
 bool sites_wait_absent(const struct sites *self);
 
+/* Wait until each other one says "absent": what the site loses then is not all that there is. */
+bool sites_wait_others(const struct sites *self, uint32_t site);
+
 /* All end on SIGTERM, with exit status 0 and without a sanitizer's report; then none is left. */
 void sites_end(struct sites *self);
 
