@@ -52,6 +52,7 @@ static const char *const changes[CHANGES] = {
 
 struct told {
     const char *name;
+    uint64_t limit; /* 0: no such thing */
     uint64_t generations;
     uint64_t counts[METRICS_FILTER_COUNTS];
     double ratios[RATIOS];
@@ -65,6 +66,15 @@ static uint64_t copy_bytes(const struct filter_document *document)
 {
     return document_shard_bytes(document) * document_nshards(document) *
            window_sets(document->nslices) * document->content.nkeysets;
+}
+
+/* What it may come to have while no operator helps; of a window 0, which forgets. */
+static uint64_t limit_keys(const struct filter_document *document)
+{
+    if (document->nslices > 0) {
+        return 0;
+    }
+    return expansion_makes_room(document) ? document->max_capacity : document->capacity;
 }
 
 static bool refuses_growth(const struct coordinator *self, uint64_t filter_id)
@@ -141,7 +151,9 @@ static enum status describe(const struct coordinator *self, uint64_t now_us,
     if (status != STATUS_OK) {
         return status;
     }
-    *out = (struct told){.name = document->content.name, .generations = document->ngenerations};
+    *out = (struct told){.name = document->content.name,
+                         .limit = limit_keys(document),
+                         .generations = document->ngenerations};
     count_filter(self, document, &tally, out->counts);
     out->ratios[FILL] = capacity > 0 ? (double)out->counts[METRICS_FILTER_KEYS] / capacity : 0;
     out->ratios[EXPECTED] = expected_rate(self, now_us, document, &tally.sum);
@@ -264,6 +276,19 @@ static void tell_ratios(const struct told *filters, size_t count, struct metrics
     }
 }
 
+static void tell_limits(const struct told *filters, size_t count, struct metrics *metrics)
+{
+    metrics_family(metrics, "orbloom_filter_limit_keys", METRICS_GAUGE,
+                   "distinct keys that it may have by itself, grown as far as it may");
+    for (size_t i = 0; i < count; i++) {
+        const struct metrics_label label = {"filter", filters[i].name};
+
+        if (filters[i].limit > 0) {
+            metrics_count(metrics, &label, 1, filters[i].limit);
+        }
+    }
+}
+
 static void tell_generations(const struct told *filters, size_t count, struct metrics *metrics)
 {
     metrics_family(metrics, "orbloom_filter_generations", METRICS_GAUGE,
@@ -298,6 +323,7 @@ static void tell_all(const struct coordinator *self, const struct told *filters,
     metrics_count(metrics, NULL, 0, all);
     tell_counts(filters, count, &self->rest, metrics);
     tell_ratios(filters, count, metrics);
+    tell_limits(filters, count, metrics);
     tell_generations(filters, count, metrics);
     tell_changes(filters, count, metrics);
 }

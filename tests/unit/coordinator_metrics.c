@@ -114,6 +114,25 @@ Test(coordinator_metrics, a_filter_is_told_as_its_replicas_have_it)
     close_stage();
 }
 
+/* As far as it grows by itself; what a window has comes and goes. */
+Test(coordinator_metrics, a_limit_is_what_is_reached_without_an_operator)
+{
+    struct filter_document *document;
+
+    open_one();
+    expect_value("orbloom_filter_limit_keys{filter=\"urls\"}", CAPACITY);
+    document = &document_cache_find(&stage.coordinator->documents, FILTER)->document;
+    document->max_capacity = MORE;
+    expect_value("orbloom_filter_limit_keys{filter=\"urls\"}", CAPACITY);
+    document->when_full = WHEN_FULL_EXPAND;
+    expect_value("orbloom_filter_limit_keys{filter=\"urls\"}", MORE);
+    document->growth_held = true;
+    expect_value("orbloom_filter_limit_keys{filter=\"urls\"}", CAPACITY);
+    document->nslices = 4;
+    expect_none("orbloom_filter_limit_keys{filter=\"urls\"}");
+    close_stage();
+}
+
 Test(coordinator_metrics, silent_nodes_leave_shards_and_then_quorums_behind)
 {
     open_one();
