@@ -430,6 +430,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check layers tools/check-layers.sh --check "layers can fail" tools/test-check-layers.sh \
     --check options "tools/check-docs.sh $(REL)/bin" \
     --check "options can fail" tools/test-check-docs.sh \
+    --check alerts "tools/check-alerts.sh $(REL)/bin" --check "alerts can fail" tools/test-check-alerts.sh \
     --check format "tools/format.sh --check" \
     --check hardening "tools/check-hardening.sh $(REL)/bin $(REL)/examples" \
     --check "hardening can fail" tools/test-check-hardening.sh \
