@@ -422,7 +422,8 @@ RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim)
 CLIENTS_ENV   = --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env CLIENTS_DIR=$(abspath $(REL)/clients)
 CLIENTS_SUITE = --suite clients $(CLIENTS_ENV) --plain tools/test-clients.sh
 # What people put on call, with the tools that they use; what cannot be had is skipped. $(1): how many filters.
-OPERATE_SUITE = --suite operate --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env PAGE_FILTERS=$(1) --plain tools/test-page.sh
+OPERATE_SUITE = --suite operate --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env PAGE_FILTERS=$(1) --plain tools/test-page.sh \
+    --plain tools/test-prometheus.sh
 TSAN_SUITE = $(if $(SMOKE),--suite tsan --jobs 1 --env ORBLOOM_BIN_DIR=$(abspath $(TSAN)/bin) \
     --env "TSAN_OPTIONS=suppressions=$(abspath tools/tsan.supp) exitcode=66 halt_on_error=0" \
     $(REL)/$(SMOKE))
@@ -448,7 +449,7 @@ test-clients: ## Do clients of other makers work: node-redis, ioredis, Scrapy? F
 	@$(MAKE) VARIANT=release all
 	@tools/run-tests.sh $(CLIENTS_SUITE)
 
-test-operate: ## Does the page do in a browser what it should, on 2,000 filters? Installs Chromium where it can
+test-operate: ## Do the page and the alerts do what they should, in Chromium and Prometheus? Installs both where it can
 	@timeout --foreground 300 tools/install-deps.sh operate || echo "Some tools cannot be installed here."
 	@$(MAKE) VARIANT=release all
 	@tools/run-tests.sh $(call OPERATE_SUITE,2000)

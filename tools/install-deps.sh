@@ -15,7 +15,7 @@ build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
 # redis-tools holds the server's binary too; the package redis-server would add a service.
 test_packages="libcriterion-dev redis-tools etcd-server openssl spin python3-redis"
 clients_packages="$test_packages python3-scrapy"
-operate_packages="chromium chromium-driver nodejs" # a browser, and what drives it
+operate_packages="chromium chromium-driver nodejs prometheus curl" # a browser, and what drives it; with promtool
 bench_packages="redis-tools"
 fuzz_packages="clang libclang-rt-14-dev" # libFuzzer is in the second
 
