@@ -14,6 +14,7 @@
 #include "tests/support/resp_peer.h"
 
 #include <criterion/criterion.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -470,6 +471,87 @@ Test(metrics, a_certificate_is_shown_and_may_change)
     playground_signal(&playground, "node-1", SIGHUP);
     cr_assert(shows("node-1", authority, "/CN=second"));
     PLAYGROUND_DO("a\n", "add", "seen");
+    playground_stop(&playground);
+}
+
+/* ---- alerts and the dashboard ---- */
+
+/* `type`: what it begins with. */
+static bool tells(char *const *texts, size_t count, const char *name, const char *type)
+{
+    char line[3 * METRICS_NAME_BYTES];
+    bool told = false;
+
+    (void)snprintf(line, sizeof line, "\n# TYPE %s %s", name, type);
+    for (size_t i = 0; i < count; i++) {
+        told = told || strstr(texts[i], line) != NULL;
+    }
+    return told;
+}
+
+/* Every family that the file names is told by some daemon. */
+static size_t expect_names_told(const char *path, char *const *texts, size_t count)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+    char *text = command_read_file(path);
+    size_t names = 0;
+
+    for (char *at = strstr(text, "orbloom_"); at != NULL; at = strstr(at, "orbloom_")) {
+        char name[METRICS_NAME_BYTES];
+        char *bucket;
+
+        (void)snprintf(name, sizeof name, "%.*s", (int)strspn(at, letters), at);
+        at += strlen(name);
+        names++;
+        bucket = strstr(name, "_bucket");
+        if (bucket != NULL) {
+            *bucket = '\0';
+        }
+        cr_expect(tells(texts, count, name, bucket != NULL ? "histogram" : ""),
+                  "%s: no daemon tells %s", path, name);
+    }
+    free(text);
+    return names;
+}
+
+static void expect_json(const char *path)
+{
+    json_error_t error;
+    json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+
+    cr_expect_not_null(json, "%s:%d: %s", path, error.line, error.text);
+    json_decref(json);
+}
+
+Test(metrics, what_alerts_and_the_dashboard_name_is_told)
+{
+    char lines[512];
+    char authority[256];
+    char folder[200];
+    char *texts[MOST];
+
+    start(2);
+    (void)snprintf(folder, sizeof folder, "%s", playground.dir);
+    certificates_make(folder);
+    (void)snprintf(authority, sizeof authority, "%s/ca.pem", folder);
+    (void)snprintf(lines, sizeof lines,
+                   "http_cert_file = \"%s/server.pem\";\nhttp_key_file = \"%s/server.key\";\n",
+                   folder, folder);
+    open_http("site-1/node-1", lines);
+    open_http("site-1/coordinator", "");
+    open_http("site-1/router", "");
+    open_http("site-1/link", "");
+    texts[0] = https_peer_get(http_of("site-1/node-1"), "/metrics", "", authority, 0).text;
+    texts[1] = metrics_of("site-1/coordinator");
+    texts[2] = metrics_of("site-1/router");
+    texts[3] = metrics_of("site-1/link");
+    cr_assert_not_null(texts[0]);
+    cr_expect_gt(expect_names_told("deploy/prometheus/rules.yml", texts, MOST), 20);
+    cr_expect_gt(expect_names_told("deploy/grafana/orbloom.json", texts, MOST), 20);
+    expect_json("deploy/grafana/orbloom.json");
+    for (size_t i = 0; i < MOST; i++) {
+        free(texts[i]);
+    }
     playground_stop(&playground);
 }
 
