@@ -1,10 +1,10 @@
 #!/bin/sh
 # Compare alerts with their runbook and their tests: tools/check-alerts.sh BIN-DIRECTORY [ROOT]
 #
-# Each alert of deploy/prometheus/rules.yml has a severity, words, and a section of its name in docs/runbook.md, to
-# which it leads; rules_test.yml sees it fire, and sees it stay quiet. Each section is of an alert, and has its
-# four parts; the commands that sections name exist. Whether the series are told by a daemon tests/integration/metrics.c
-# looks at, whether rules are right promtool.
+# Each alert of deploy/prometheus/rules.yml has a severity, words, a row in docs/operations.md, and a section of its
+# name in docs/runbook.md, to which it leads; rules_test.yml sees it fire, and sees it stay quiet. Each section is of
+# an alert, and has its four parts; the commands that sections name exist. Whether the series are told by a daemon
+# tests/integration/metrics.c looks at, whether rules are right promtool.
 set -u
 
 bin=${1:?usage: tools/check-alerts.sh BIN-DIRECTORY [ROOT]}
@@ -12,6 +12,7 @@ root=${2:-$(dirname "$0")/..}
 rules=$root/deploy/prometheus/rules.yml
 tests=$root/deploy/prometheus/rules_test.yml
 runbook=$root/docs/runbook.md
+operations=$root/docs/operations.md
 wrong=0
 
 complain() {
@@ -30,10 +31,13 @@ section() {
 }
 
 check_alert() {
-    for member in 'for:' 'severity: \(critical\|warning\)$' 'summary: .' 'description: .' \
-        "runbook: docs/runbook.md#$(echo "$1" | tr '[:upper:]' '[:lower:]')\$"; do
+    page=runbook.md#$(echo "$1" | tr '[:upper:]' '[:lower:]')
+    for member in 'for:' 'severity: \(critical\|warning\)$' 'summary: .' 'description: .' "runbook: docs/$page\$"; do
         alert "$1" | grep -q "^ *$member" || complain "rules.yml: $1 has no $member"
     done
+    severity=$(alert "$1" | sed -n 's/^ *severity: //p')
+    grep -qF "| [\`$1\`]($page) | $severity | " "$operations" ||
+        complain "docs/operations.md has no row of $1 with its severity"
     grep -qx "## $1" "$runbook" || complain "docs/runbook.md has no section $1"
     grep -q "alertname: $1, exp_alerts: \[\]}" "$tests" || complain "rules_test.yml does not see $1 stay quiet"
     grep -A 1 "^ *alertname: $1\$" "$tests" | grep -q 'exp_alerts:$' || complain "rules_test.yml does not see $1 fire"
@@ -57,7 +61,7 @@ check_commands() {
     done
 }
 
-for file in "$rules" "$tests" "$runbook"; do
+for file in "$rules" "$tests" "$runbook" "$operations"; do
     if [ ! -s "$file" ]; then
         echo "$file does not exist"
         exit 1

@@ -34,6 +34,7 @@ END
 END
     printf '%s\n\n' '# Runbook' '## NodeSilent' '**Means:** it is.' '**Look:** `orbloom status`' '**Mend:** start it.' \
         '**Wake someone:** no.' >"$dir/docs/runbook.md"
+    echo '| [`NodeSilent`](runbook.md#nodesilent) | warning | it is |' >"$dir/docs/operations.md"
 }
 
 # refuses TEXT: the check must fail and say TEXT; then everything agrees again.
@@ -79,6 +80,8 @@ edit deploy/prometheus/rules_test.yml '/exp_alerts: \[\]/d'
 refuses "rules_test.yml does not see NodeSilent stay quiet"
 edit deploy/prometheus/rules_test.yml '/eval_time: 5m/,$d'
 refuses "rules_test.yml does not see NodeSilent fire"
+edit docs/operations.md 's/warning/critical/'
+refuses "docs/operations.md has no row of NodeSilent with its severity"
 rm "$dir/docs/runbook.md"
 refuses "docs/runbook.md does not exist"
 
