@@ -51,9 +51,27 @@ configure() {
     } >"$folder/prometheus.yml"
 }
 
+# ask EXPRESSION: the answer; fails if it is none.
+ask() {
+    curl -sf --max-time 5 --get "http://$web/api/v1/query" --data-urlencode "query=$1"
+}
+
 # query EXPRESSION: is there anything?
 query() {
-    curl -sf --max-time 5 --get "http://$web/api/v1/query" --data-urlencode "query=$1" | grep -q '"value":'
+    ask "$1" | grep -q '"value":'
+}
+
+# Every panel asks what Prometheus understands, and most of them something that there is without sites, changes or failures.
+dashboard() {
+    local expression all=0 empty=0
+    while read -r expression; do
+        ask "$expression" >"$folder/answer" || { echo "no answer: $expression"; return 1; }
+        grep -q '"value":' "$folder/answer" || { echo "nothing: $expression"; empty=$((empty + 1)); }
+        all=$((all + 1))
+    done < <(sed -n 's/^ *"expr": "\(.*\)",$/\1/p' "$root/deploy/grafana/orbloom.json" |
+        sed 's/\\"/"/g; s/\$__rate_interval/5s/g; s/\$[a-z]*/.*/g')
+    echo "of $all expressions $empty find nothing"
+    [ "$all" -gt 30 ] && [ "$empty" -lt $((all / 3)) ]
 }
 
 # await WHAT EXPRESSION: until there is.
@@ -77,6 +95,9 @@ drill() {
     "$bin/orbloom" create urls --capacity 100k --fpr 1% || return 1
     await "all answer" "count(up == 1) == $all" || return 1
     await "the filter is told" 'orbloom_filter_shards_under_replicated{filter="urls"} == 0' || return 1
+    seq 1000 | "$bin/orbloom" add --quiet urls && seq 1000 | "$bin/orbloom" check urls >/dev/null || return 1
+    await "keys are told" 'sum(rate(orbloom_keys_total[5s])) > 0' || return 1
+    dashboard || return 1
     await "quiet" "absent(ALERTS{alertstate=\"firing\"})" || return 1
     kill -KILL "$(cat "$ORBLOOM_DIR/node-1/pid")" || return 1
     await "down" 'ALERTS{alertname="OrbloomTargetDown",alertstate="firing"}' || return 1
