@@ -77,7 +77,7 @@ dashboard() {
 # await WHAT EXPRESSION: until there is.
 await() {
     local end=$((SECONDS + wait_s))
-    until query "$2"; do
+    until kill -0 "$prometheus" 2>/dev/null && query "$2"; do
         if [ "$SECONDS" -ge "$end" ] || ! kill -0 "$prometheus" 2>/dev/null; then
             echo "not within $wait_s s: $1 ($2)"
             tail -n 20 "$folder/prometheus.log"
@@ -120,9 +120,12 @@ watch_cluster() {
     prometheus --config.file="$folder/prometheus.yml" --storage.tsdb.path="$folder/series" \
         --web.listen-address="$web" --log.level=warn >"$folder/prometheus.log" 2>&1 &
     prometheus=$!
-    drill || status=1
+    if await "Prometheus answers" "vector(1)"; then
+        : >"$folder/began"
+        drill || status=1
+    fi
     # shellcheck disable=SC2086 # no node, no word
-    kill "$prometheus" $node
+    kill "$prometheus" $node 2>/dev/null
     wait
     return "$status"
 }
@@ -130,6 +133,7 @@ watch_cluster() {
 # What promtool says of what each daemon tells.
 lint_cluster() {
     local endpoint status=0
+    : >"$folder/began"
     for endpoint in $(endpoints); do
         echo "$endpoint"
         curl -sf --max-time 5 "http://$endpoint/metrics" >"$folder/told" && promtool check metrics <"$folder/told" || status=1
@@ -159,7 +163,6 @@ playground() {
 if [ -n "${PROMETHEUS_PART:-}" ]; then
     folder=$PROMETHEUS_FOLDER
     web=$PROMETHEUS_WEB
-    : >"$folder/began"
     "$PROMETHEUS_PART"
     exit
 fi
