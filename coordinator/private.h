@@ -40,7 +40,8 @@ enum {
     X(swap_conflicts_total, "swaps", "compare-and-swaps lost to another writer")                   \
     X(store_errors_total, "operations", "reads or writes that the store refused")                  \
     X(registrations_total, "changes", "nodes added to the node list or changed in it")             \
-    X(registrations_refused_total, "requests", "nodes refused: name in use, malformed labels")     \
+    X(registrations_refused_total, "requests",                                                     \
+      "nodes, links, routers refused: name in use, wrong labels, key, site, version")              \
     X(filters_created_total, "filters", "filters created here")                                    \
     X(filters_dropped_total, "filters", "filters dropped here")                                    \
     X(filters_forgotten_total, "filters",                                                          \
@@ -103,6 +104,7 @@ struct heard {
     uint64_t boot;
     uint64_t number; /* of the newest request, of that boot */
     uint64_t last_us;
+    uint64_t rival_us; /* when another process first asked for its name; 0: none has */
     struct report_round round;
     uint64_t since; /* every report kept here was made when the node held all changes of the store
                        up to this one, or more; 0 until a whole round of them has come */
@@ -413,6 +415,7 @@ void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status
 struct registered {
     uint32_t node;                           /* STATUS_OK: its id */
     struct boot_life present;                /* STATUS_STALE: what has its place */
+    bool unfit;                              /* refused until somebody mends it, as it seems */
     char message[COORDINATOR_MESSAGE_BYTES]; /* why not */
 };
 

@@ -379,7 +379,9 @@ static void refuse(struct coordinator *self, const struct peer *to, const struct
             self, age_claim(self, frame->body.sync_request.name), wanted, CODEC_MAX_WANTED);
         ask_held(self, &frame->body.sync_request, &answer.body.sync_reply);
     }
-    coordinator_count(self, COORDINATOR_registrations_refused_total);
+    if (why->unfit) {
+        coordinator_count(self, COORDINATOR_registrations_refused_total);
+    }
     coordinator_reply(self, to, &answer);
 }
 
@@ -414,6 +416,7 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
     if (status == STATUS_OK && request->role == SYNC_ROUTER) {
         status = features_check(self, request, registered.message);
         status = status == STATUS_OK ? sites_check(self, request, registered.message) : status;
+        registered.unfit = status != STATUS_OK;
     }
     if (status == STATUS_OK && request->role == SYNC_ROUTER && age_differs(self)) {
         (void)snprintf(registered.message, sizeof registered.message, "%s", age_reason(self));

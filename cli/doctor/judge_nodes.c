@@ -209,8 +209,9 @@ static const struct concern concerns[] = {
      "reads or writes that the store refused",
      "its log says why; look at the disk of `store`, or at etcd (`etcd_endpoints`)"},
     {DOCTOR_COORDINATOR, "registrations_refused_total", SEVERITY_WARNING, "refused",
-     "times a node was not let in: its name is in use, its labels or its site are wrong, or it has "
-     "another cluster key",
+     "times a process was not let in: the name of a node is in use, its labels, site or version "
+     "are "
+     "wrong, or it is of another cluster",
      "the logs of coordinator and node say which; each node needs a `name` of its own, and this "
      "cluster's `cluster_key_file`"},
     {DOCTOR_COORDINATOR, "audit_lost_total", SEVERITY_WARNING, "audit",

@@ -118,6 +118,7 @@ static void begin_boot(struct heard *self, const struct sync_request *request)
     memset(self->states, 0, sizeof self->states);
     self->round = (struct report_round){0};
     self->since = 0;
+    self->rival_us = 0;
 }
 
 static void count_states(struct heard *self, size_t from, size_t to, uint32_t sign)

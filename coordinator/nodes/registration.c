@@ -187,12 +187,27 @@ static void explain_in_use(const struct coordinator *self, const struct node_rec
     }
 }
 
-/* STATUS_OK: nothing speaks against taking the claim into the record. */
-static enum status check_place(const struct coordinator *self, uint64_t now_us,
-                               const struct node_record *record, const struct sync_request *request,
-                               enum boot_verdict verdict, char *message)
+/* Is the process whose name this one wants there yet, after that was asked for first? A node that
+ * has moved is refused too, and for a while only. */
+static bool has_rival(struct coordinator *self, uint64_t now_us, const struct node_record *record)
 {
+    struct heard *heard = coordinator_heard(self, record->id);
+
+    if (heard->rival_us == 0) {
+        heard->rival_us = now_us;
+    }
+    return heard->last_us > heard->rival_us;
+}
+
+/* STATUS_OK: nothing speaks against taking the claim into the record. */
+static enum status check_place(struct coordinator *self, uint64_t now_us,
+                               const struct node_record *record, const struct sync_request *request,
+                               enum boot_verdict verdict, struct registered *out)
+{
+    char *message = out->message;
+
     if (record != NULL && name_in_use(self, now_us, record, request, verdict)) {
+        out->unfit = has_rival(self, now_us, record);
         explain_in_use(self, record, request, message);
         return STATUS_EXISTS;
     }
@@ -288,7 +303,7 @@ static enum status take_place(struct coordinator *self, uint64_t now_us, void *c
     }
     taking->out->present = life_of(record);
     status = check_place(self, now_us, record, request, boot_judge(record, &taking->claim),
-                         taking->out->message);
+                         taking->out);
     status = status == STATUS_OK ? write_record(self, request) : status;
     if (status != STATUS_OK) {
         return status;
@@ -309,13 +324,15 @@ enum status coordinator_register(struct coordinator *self, uint64_t now_us,
         age_note(self, work_arrived_us(self), request);
         status = cluster_check(self, request, out->message);
     }
+    out->unfit = status != STATUS_OK;
     if (status == STATUS_OK) {
         status = refuse_while_old(self, &claim, request, out);
     }
+    status = status == STATUS_OK ? cluster_ensure(self, out->message) : status;
     if (status == STATUS_OK) {
-        status = cluster_ensure(self, out->message);
-        status = status == STATUS_OK ? cluster_check(self, request, out->message) : status;
+        status = cluster_check(self, request, out->message);
         status = status == STATUS_OK ? features_check(self, request, out->message) : status;
+        out->unfit = status != STATUS_OK;
     }
     return status == STATUS_OK ? records_change(self, now_us, take_place, &taking) : status;
 }

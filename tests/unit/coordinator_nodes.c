@@ -71,10 +71,53 @@ Test(coordinator_nodes, a_name_in_use_is_refused)
     synced = coordinator_stage_sync(&stage, 2, &second);
     cr_assert_eq(synced.status, STATUS_EXISTS);
     cr_assert_not_null(strstr(synced.message, first.endpoint), "%s", synced.message);
+    cr_assert_eq(coordinator_stage_counter(&stage, "registrations_refused_total"), 0,
+                 "it may have moved");
+    stage.now_us += 1000000;
+    cr_assert_eq(coordinator_stage_sync(&stage, 1, &first).status, STATUS_OK);
+    cr_assert_eq(coordinator_stage_sync(&stage, 2, &second).status, STATUS_EXISTS);
     cr_assert_eq(coordinator_stage_counter(&stage, "registrations_refused_total"), 1);
     stage.now_us += 20000000;
     cr_assert_eq(coordinator_stage_sync(&stage, 2, &second).status, STATUS_OK,
                  "the first one is gone");
+    close_stage();
+}
+
+/* Each time it is refused until its former place has not been heard of for the time-out. */
+Test(coordinator_nodes, a_node_that_moves_is_not_counted_as_refused)
+{
+    struct sync_request request = coordinator_stage_node(1);
+    const char *const places[] = {request.endpoint, coordinator_stage_node(2).endpoint};
+
+    open_stage();
+    for (uint32_t i = 0; i < 4; i++) {
+        request.endpoint = places[i % 2];
+        request.incarnation++;
+        if (i > 0) {
+            cr_assert_eq(coordinator_stage_sync(&stage, 1, &request).status, STATUS_EXISTS);
+            stage.now_us += 20000000;
+        }
+        cr_assert_eq(coordinator_stage_sync(&stage, 1, &request).status, STATUS_OK);
+        stage.now_us += 1000000;
+        cr_assert_eq(coordinator_stage_sync(&stage, 1, &request).status, STATUS_OK);
+    }
+    cr_assert_eq(coordinator_stage_counter(&stage, "registrations_refused_total"), 0);
+    close_stage();
+}
+
+/* Nothing is wrong with the node. */
+Test(coordinator_nodes, a_store_that_fails_is_not_counted_as_a_refusal)
+{
+    struct sync_request request = coordinator_stage_node(1);
+    struct sync_request stranger = coordinator_stage_node(2);
+
+    open_stage();
+    cr_assert_eq(coordinator_stage_sync(&stage, 1, &request).status, STATUS_OK);
+    store.broken = true;
+    cr_assert_eq(coordinator_stage_sync(&stage, 1, &request).status, STATUS_IO);
+    cr_assert_eq(coordinator_stage_sync(&stage, 2, &stranger).status, STATUS_IO);
+    cr_assert_eq(coordinator_stage_counter(&stage, "registrations_refused_total"), 0);
+    store.broken = false;
     close_stage();
 }
 
