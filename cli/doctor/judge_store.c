@@ -2,9 +2,23 @@
 #include "base/number.h"
 #include "cli/doctor/judge.h"
 
+#include <string.h>
+
 enum { US_PER_MS = 1000 };
 
 /* ---- the store ---- */
+
+/* A coordinator says itself where a restore helps; elsewhere it would lose what is newer. */
+static const char *told_remedy(const char *message)
+{
+    if (strstr(message, "orbloom map restore") != NULL) {
+        return "`orbloom map restore FILE`, with the newest backup";
+    }
+    return strstr(message, "the store can't be") != NULL ||
+                   strstr(message, "the store has not answered") != NULL
+               ? "look at etcd (`etcd_endpoints`), or at the disk of `store`; its log says why"
+               : "its log says more";
+}
 
 static void judge_told(const struct doctor_process *process, const struct admin_reply *reply,
                        struct findings *out)
@@ -14,8 +28,7 @@ static void judge_told(const struct doctor_process *process, const struct admin_
     if (reply->message[0] != '\0') {
         findings_tell(out, SEVERITY_ERROR, "store", gathered_place(process, place), "%s",
                       reply->message);
-        findings_mend(out, "where the store is older than what nodes hold: `orbloom map restore "
-                           "FILE`, with the newest backup");
+        findings_mend(out, "%s", told_remedy(reply->message));
     }
 }
 

@@ -317,9 +317,29 @@ Test(client_doctor, keys_of_users_expire_likewise)
 Test(client_doctor, what_a_coordinator_says_first_is_an_error)
 {
     fake_expect_none(judge_store);
-    fake.status.body.admin_reply.message = "the store is older than what nodes hold";
+    fake.status.body.admin_reply.message = "the store was lost: nothing is changed until "
+                                           "`orbloom map restore FILE` has ...";
     (void)fake_expect(judge_store, SEVERITY_ERROR, "store", "coordinator coordinator-1",
                       "orbloom map restore");
+}
+
+/* To put an older copy into a store that is only out of reach would lose what is newer. */
+Test(client_doctor, a_store_out_of_reach_is_not_to_be_restored)
+{
+    static const char *const messages[] = {
+        "the store can't be read, so this is what was known before: etcd does not answer",
+        "the store has not answered for 5s, so this is what was known before",
+        "coordinator c1 does not know sites, which this cluster uses, and changes nothing",
+    };
+
+    for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++) {
+        const struct finding *found;
+
+        fake.status.body.admin_reply.message = messages[i];
+        found = fake_expect(judge_store, SEVERITY_ERROR, "store", "coordinator coordinator-1",
+                            i < 2 ? "look at etcd" : "its log");
+        cr_assert_null(strstr(found->remedy, "restore"), "%s", found->remedy);
+    }
 }
 
 Test(client_doctor, a_coordinator_that_can_not_tell)
