@@ -3,7 +3,9 @@
 
 #include "base/heap.h"
 
-enum { ARENA_BYTES = 64 << 20 /* address space, backed as it is used */ };
+/* Address space counts where the kernel does not overcommit: doubled until it suffices, up to what
+ * a session takes frames into. */
+enum { ARENA_LEAST_BYTES = 64 << 10, ARENA_MOST_BYTES = 256 << 20 };
 
 struct kept_frame {
     struct kept_frame *before;
@@ -19,6 +21,27 @@ static void free_one(struct kept_frame *one)
     heap_free(one);
 }
 
+static enum status decode_within(struct kept_frame *one, size_t arena_bytes)
+{
+    enum status status;
+
+    codec_arena_destroy(&one->arena);
+    status = codec_arena_create(arena_bytes, &one->arena);
+    return status == STATUS_OK ? codec_decode(one->arena, buffer_span(&one->bytes), &one->frame)
+                               : status;
+}
+
+static enum status decode(struct kept_frame *one)
+{
+    enum status status = STATUS_TOO_LARGE;
+
+    for (size_t bytes = ARENA_LEAST_BYTES; status == STATUS_TOO_LARGE && bytes <= ARENA_MOST_BYTES;
+         bytes *= 2) {
+        status = decode_within(one, bytes);
+    }
+    return status;
+}
+
 const struct frame *kept_add(struct kept *self, const struct frame *frame)
 {
     struct kept_frame *one = heap_zalloc(1, sizeof *one);
@@ -28,10 +51,8 @@ const struct frame *kept_add(struct kept *self, const struct frame *frame)
         return NULL;
     }
     buffer_init(&one->bytes, CODEC_MAX_FRAME_BYTES);
-    status = codec_arena_create(ARENA_BYTES, &one->arena);
-    status = status == STATUS_OK ? codec_encode(frame, &one->bytes) : status;
-    status = status == STATUS_OK ? codec_decode(one->arena, buffer_span(&one->bytes), &one->frame)
-                                 : status;
+    status = codec_encode(frame, &one->bytes);
+    status = status == STATUS_OK ? decode(one) : status;
     if (status != STATUS_OK) {
         free_one(one);
         return NULL;

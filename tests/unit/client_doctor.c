@@ -1,6 +1,7 @@
 /* `orbloom doctor`: findings as such, and what is judged of processes, keys, clocks, ports and the
  * machine, on both sides of each bound. */
 #include "base/heap.h"
+#include "cli/doctor/kept.h"
 #include "cli/doctor/machine.h"
 #include "cli/doctor/show.h"
 #include "map/feature.h"
@@ -112,6 +113,58 @@ Test(client_doctor, texts_of_others_do_not_break_json)
     cr_assert_not_null(strstr(text, "\"worst\": \"error\""), "%s", text);
     cr_assert_not_null(strstr(text, "\"remedy\": \"\""), "%s", text);
     free(text);
+}
+
+/* ---- answers that are kept ---- */
+
+static uint64_t address_space_pages(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+
+    cr_assert_not_null(file);
+    cr_assert_eq(fscanf(file, "%lu", &pages), 1);
+    (void)fclose(file);
+    return pages;
+}
+
+Test(client_doctor, kept_answers_take_what_they_have)
+{
+    enum { ANSWERS = 100, MOST_PAGES = 64 << 8 };
+    uint64_t before = address_space_pages();
+    struct kept kept = {0};
+
+    for (int i = 0; i < ANSWERS; i++) {
+        const struct frame *frame = kept_add(&kept, &fake.stats[0]);
+
+        cr_assert_not_null(frame);
+        cr_assert_str_eq(frame->body.stats_reply.name, "coordinator-1");
+    }
+    cr_assert_lt(address_space_pages() - before, MOST_PAGES);
+    kept_fini(&kept);
+}
+
+Test(client_doctor, a_large_answer_is_kept_too)
+{
+    enum { REPLICAS = 100000 };
+    struct replica_report *replicas = heap_zalloc(REPLICAS, sizeof *replicas);
+    const struct frame told = {
+        .kind = FRAME_ADMIN_REPLY,
+        .body.admin_reply = {.message = "", .replicas = replicas, .nreplicas = REPLICAS}};
+    struct kept kept = {0};
+    const struct frame *frame;
+
+    cr_assert_not_null(replicas);
+    for (uint32_t i = 0; i < REPLICAS; i++) {
+        replicas[i] = fake.replicas[0];
+        replicas[i].group = i;
+    }
+    frame = kept_add(&kept, &told);
+    cr_assert_not_null(frame);
+    cr_assert_eq(frame->body.admin_reply.nreplicas, REPLICAS);
+    cr_assert_eq(frame->body.admin_reply.replicas[REPLICAS - 1].group, REPLICAS - 1);
+    kept_fini(&kept);
+    heap_free(replicas);
 }
 
 /* ---- reach ---- */
