@@ -140,7 +140,7 @@ static void ask_process(struct gather *self, struct doctor_process *process)
 /* ---- which processes ---- */
 
 static void add_process(struct gather *self, enum doctor_kind kind, const char *name,
-                        const char *endpoint, bool silent)
+                        const char *endpoint)
 {
     struct gathered *gathered = &self->gathered;
     struct doctor_process *process;
@@ -151,7 +151,7 @@ static void add_process(struct gather *self, enum doctor_kind kind, const char *
         return;
     }
     process = &gathered->processes[gathered->nprocesses++];
-    *process = (struct doctor_process){.kind = kind, .silent = silent};
+    *process = (struct doctor_process){.kind = kind};
     (void)snprintf(process->name, sizeof process->name, "%s", name);
     (void)snprintf(process->endpoint, sizeof process->endpoint, "%s", endpoint);
     if (endpoint_is_valid(endpoint)) {
@@ -172,7 +172,7 @@ static void add_listed(struct gather *self, enum doctor_kind kind, const char *g
 
     self->status = list(given, names, &count, self->reason);
     for (uint32_t i = 0; i < count && self->status == STATUS_OK; i++) {
-        add_process(self, kind, "", names[i], false);
+        add_process(self, kind, "", names[i]);
     }
 }
 
@@ -185,7 +185,7 @@ static void add_nodes(struct gather *self)
     for (size_t i = 0; cluster != NULL && i < cluster->nnodes; i++) {
         const struct node_summary *node = &cluster->nodes[i];
 
-        add_process(self, DOCTOR_NODE, node->name, node->endpoint, !node->alive);
+        add_process(self, DOCTOR_NODE, node->name, node->endpoint);
     }
 }
 
@@ -195,7 +195,7 @@ static void add_links(struct gather *self)
     const struct site_page *page = frame != NULL ? &frame->body.admin_reply.sites : NULL;
 
     for (size_t i = 0; page != NULL && i < page->nlinks; i++) {
-        add_process(self, DOCTOR_LINK, "", page->links[i].endpoint, false);
+        add_process(self, DOCTOR_LINK, "", page->links[i].endpoint);
     }
 }
 

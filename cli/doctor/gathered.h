@@ -30,7 +30,6 @@ struct doctor_process {
     char endpoint[DOCUMENT_TEXT_BYTES];
     bool loopback;  /* the endpoint is one that only its own machine reaches */
     bool encrypted; /* it was asked by CURVE */
-    bool silent;    /* a node that the coordinator has not heard of lately */
     uint64_t round_trip_us;
     struct doctor_answer stats;
     struct doctor_answer status; /* coordinators: ADMIN_STATUS, ADMIN_UPGRADE_STATUS */

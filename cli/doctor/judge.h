@@ -14,6 +14,7 @@
 
 enum {
     JUDGE_ROUND_TRIP_US = 100000, /* slower than this is slow, within a site */
+    JUDGE_UNHEARD_MS = 3000,      /* a node tells coordinators each second, by default */
     JUDGE_CLOCK_MS = 5000,
     JUDGE_EXPIRY_MS = 14 * 86400 * 1000, /* a key or token that expires sooner expires soon */
     JUDGE_BACKUP_MS = 2 * 86400 * 1000,  /* older than this is old */

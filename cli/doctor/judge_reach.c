@@ -3,7 +3,10 @@
 #include "cli/doctor/judge.h"
 #include "map/feature.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { OVERDUE_TEXT_BYTES = 128, MS_PER_S = 1000, US_PER_S = 1000000 };
 
 /* ---- reach, slow ---- */
 
@@ -15,6 +18,41 @@ static uint32_t count_answered(const struct gathered *gathered, enum doctor_kind
         count += gathered->processes[i].kind == kind && gathered_answered(&gathered->processes[i]);
     }
     return count;
+}
+
+/* As it was told of; NULL: it is no node, or was not. */
+static const struct node_summary *summary_of(const struct admin_reply *cluster,
+                                             const struct doctor_process *process)
+{
+    for (size_t i = 0; cluster != NULL && process->kind == DOCTOR_NODE && i < cluster->nnodes;
+         i++) {
+        if (strcmp(cluster->nodes[i].name, process->name) == 0) {
+            return &cluster->nodes[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_silent(const struct admin_reply *cluster, const struct doctor_process *process)
+{
+    const struct node_summary *node = summary_of(cluster, process);
+
+    return node != NULL && !node->alive;
+}
+
+/* Of a node that may have ended, and is not called silent before node_timeout; else "". */
+static const char *show_overdue(const struct gathered *gathered,
+                                const struct doctor_process *process, char text[OVERDUE_TEXT_BYTES])
+{
+    const struct node_summary *node = summary_of(gathered->cluster, process);
+    char time[NUMBER_TEXT_BYTES];
+
+    text[0] = '\0';
+    if (node != NULL && node->seen_ago_ms >= JUDGE_UNHEARD_MS) {
+        (void)snprintf(text, OVERDUE_TEXT_BYTES, "; nor has the coordinator heard of it for %s",
+                       number_show_duration(node->seen_ago_ms / MS_PER_S * US_PER_S, time));
+    }
+    return text;
 }
 
 static void mend_reach(const struct doctor_process *process, struct findings *out)
@@ -31,7 +69,8 @@ static void mend_reach(const struct doctor_process *process, struct findings *ou
         break;
     case DOCTOR_NODE:
         findings_mend(out, "the coordinator hears of it: let this machine reach its port, or have "
-                           "the node's `advertise` name an address that it is reached at");
+                           "the node's `advertise` name an address that it is reached at; if it "
+                           "has just ended, start it");
         break;
     case DOCTOR_LINK:
         findings_mend(out, "the coordinator hears of it: let this machine reach its port, or have "
@@ -48,15 +87,21 @@ static void tell_unreached(const struct gathered *gathered, const struct doctor_
 {
     bool asked_by_clients = process->kind == DOCTOR_COORDINATOR || process->kind == DOCTOR_ROUTER;
     bool none = asked_by_clients && count_answered(gathered, process->kind) == 0;
+    bool deadline = process->stats.status == STATUS_DEADLINE;
+    char overdue[OVERDUE_TEXT_BYTES];
     char place[DOCTOR_TEXT_BYTES];
 
     /* Nobody has said anything of a deadline but this command. */
     findings_tell(out, none ? SEVERITY_ERROR : SEVERITY_WARNING, "reach",
-                  gathered_place(process, place), "does not answer at %s: %s%s%s",
-                  process->endpoint, status_code(process->stats.status),
-                  process->stats.status == STATUS_DEADLINE ? "" : ": ",
-                  process->stats.status == STATUS_DEADLINE ? "" : process->stats.why);
-    mend_reach(process, out);
+                  gathered_place(process, place), "does not answer at %s: %s%s%s%s",
+                  process->endpoint, status_code(process->stats.status), deadline ? "" : ": ",
+                  deadline ? "" : process->stats.why, show_overdue(gathered, process, overdue));
+    if (overdue[0] != '\0') {
+        findings_mend(out, "it seems to have ended: start it; else look at its machine, and the "
+                           "lines to it");
+    } else {
+        mend_reach(process, out);
+    }
 }
 
 /* Where no coordinator has told anything nothing was looked at, which must not pass for well. */
@@ -123,7 +168,8 @@ static void judge_process(const struct gathered *gathered, const struct doctor_p
 {
     if (process->stats.status == STATUS_UNAUTHENTIC) {
         judge_refusal(gathered, process, out);
-    } else if (process->stats.status != STATUS_OK && !process->silent) {
+    } else if (process->stats.status != STATUS_OK && !is_silent(gathered->cluster, process) &&
+               !is_silent(gathered->earlier, process)) {
         tell_unreached(gathered, process, out);
     } else if (process->stats.status == STATUS_OK) {
         judge_round_trip(process, out);

@@ -197,7 +197,34 @@ Test(client_doctor, a_node_is_out_of_reach_unless_it_is_silent_for_all)
 {
     silence(3, STATUS_DEADLINE);
     (void)fake_expect(judge_reach, SEVERITY_WARNING, "reach", "node node-2", "`advertise`");
-    fake.processes[3].silent = true;
+    fake.nodes[1].alive = false;
+    fake_expect_none(judge_reach);
+}
+
+Test(client_doctor, a_node_that_nobody_has_just_heard_of_has_ended)
+{
+    const struct finding *found;
+
+    silence(3, STATUS_DEADLINE);
+    fake.nodes[1].seen_ago_ms = JUDGE_UNHEARD_MS - 1;
+    found = fake_expect(judge_reach, SEVERITY_WARNING, "reach", "node node-2", "`advertise`");
+    cr_assert_null(strstr(found->text, "nor has"), "%s", found->text);
+    fake.nodes[1].seen_ago_ms = JUDGE_UNHEARD_MS;
+    found = fake_expect(judge_reach, SEVERITY_WARNING, "reach", "node node-2", "start it");
+    cr_assert_null(strstr(found->remedy, "advertise"), "%s", found->remedy);
+    cr_assert_not_null(strstr(found->text, "nor has the coordinator heard of it for 3s"), "%s",
+                       found->text);
+}
+
+Test(client_doctor, a_node_that_was_silent_when_it_was_asked_is_not_out_of_reach)
+{
+    struct node_summary then[FAKE_NODES];
+
+    silence(3, STATUS_DEADLINE);
+    fake_looked(1000000);
+    memcpy(then, fake.nodes, sizeof then);
+    then[1].alive = false;
+    fake.earlier.nodes = then;
     fake_expect_none(judge_reach);
 }
 
