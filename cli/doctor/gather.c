@@ -245,22 +245,41 @@ static void wait_until(struct channel *channel, uint64_t until_us)
     }
 }
 
-static void look_again(struct gather *self)
+/* NULL: it has not told it. *after_us: how long after the first one. */
+static const struct admin_reply *status_after(struct gather *self, struct channel *channel,
+                                              uint64_t *after_us)
 {
     const struct frame status = admin(ADMIN_STATUS);
-    struct channel *channel = open_to(self, teller(self));
     struct doctor_answer answer;
+
+    wait_until(channel, self->told_us + *after_us);
+    ask(self, channel, &status, &answer);
+    *after_us = hub_now_us() - self->told_us;
+    return answer.status == STATUS_OK ? &answer.frame->body.admin_reply : NULL;
+}
+
+/* Twice, half of the time apart: the first may be late, as others were asked meanwhile. */
+static void look_again(struct gather *self)
+{
+    struct channel *channel = open_to(self, teller(self));
+    const struct admin_reply *amid;
+    const struct admin_reply *latest;
+    uint64_t amid_us = self->look_us / 2;
+    uint64_t looked_us;
 
     if (channel == NULL) {
         return;
     }
-    wait_until(channel, self->told_us + self->look_us);
-    ask(self, channel, &status, &answer);
+    amid = status_after(self, channel, &amid_us);
+    looked_us = amid_us + self->look_us / 2;
+    latest = status_after(self, channel, &looked_us);
     channel_close(&channel);
-    if (answer.status == STATUS_OK) {
-        self->gathered.looked_us = hub_now_us() - self->told_us;
+    if (latest != NULL) {
         self->gathered.earlier = self->gathered.cluster;
-        self->gathered.cluster = &answer.frame->body.admin_reply;
+        self->gathered.amid = amid;
+        self->gathered.amid_us = amid_us;
+        self->gathered.cluster = latest;
+        self->gathered.looked_us = looked_us;
     }
 }
 

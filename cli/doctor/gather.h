@@ -18,7 +18,7 @@
 struct gather {
     const struct flags_common *common;
     const char *backup; /* of the store, on this machine; NULL: none is known of */
-    uint64_t look_us;   /* between the first and the second status; 0: one is enough */
+    uint64_t look_us;   /* between the first and the last of three statuses; 0: one is enough */
     uint64_t told_us;   /* when the first one was told */
     enum status status; /* not OK: nothing more is asked */
     char reason[CHANNEL_REASON_BYTES];

@@ -58,9 +58,12 @@ struct backup {
 struct gathered {
     struct doctor_process *processes; /* coordinators, routers, nodes, links */
     size_t nprocesses;
-    const struct admin_reply *cluster; /* status of the first coordinator that told; NULL: none */
+    const struct admin_reply
+        *cluster; /* last status of the first coordinator that told; NULL: none */
     const struct admin_reply *earlier; /* the same one's, looked_us before; NULL: not asked for */
+    const struct admin_reply *amid;    /* ... and amid_us after that; NULL: it was not told */
     uint64_t looked_us;
+    uint64_t amid_us;
     struct doctor_answer sites; /* ADMIN_SITE */
     struct doctor_answer users; /* ADMIN_USER_LIST */
     uint64_t users_now_ms;      /* this machine's clock, when that was answered */

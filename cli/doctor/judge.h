@@ -19,8 +19,9 @@ enum {
     JUDGE_EXPIRY_MS = 14 * 86400 * 1000, /* a key or token that expires sooner expires soon */
     JUDGE_BACKUP_MS = 2 * 86400 * 1000,  /* older than this is old */
     JUDGE_FULL_S = 7 * 86400,
-    JUDGE_NEW_KEYS = 100,            /* fewer say too little of how fast they come */
-    JUDGE_STUCK_US = 5000000,        /* a change that has not moved for so long is stuck */
+    JUDGE_REPORTS_US = 2000000, /* within which coordinators have heard of all keys there are */
+    JUDGE_NEW_KEYS = 100,       /* fewer say too little of how fast they come */
+    JUDGE_STUCK_US = 5000000,   /* a change that has not moved for so long is stuck */
     JUDGE_UNSYNCED_BYTES = 64 << 20, /* of a log */
     JUDGE_DISK_BYTES = 256 << 20, /* free; disk_reserve and the next files of a log, by default */
     JUDGE_DISK_PART = 10,         /* ... of what the node has there: what a merge takes at least */
@@ -33,6 +34,7 @@ enum {
 #define JUDGE_NEAR_SHARE   0.9   /* of a capacity, or of a node's memory */
 #define JUDGE_FULL_SHARE   0.995 /* keys are estimated */
 #define JUDGE_RATE_SHARE   1.05  /* ... and so are rates */
+#define JUDGE_STEADY_SHARE 0.5   /* of the faster half of a look, the slower one: else it changes */
 #define JUDGE_GROWTH_SHARE 2     /* growth_factor's default: coordinators do not tell theirs */
 
 typedef void (*judge_fn)(const struct gathered *gathered, struct findings *out);

@@ -170,18 +170,40 @@ static void judge_share(const struct filter_summary *filter, const struct report
 
 /* ---- ... to come ---- */
 
-/* Keys a second while it was looked; false: too few are new to tell, or other replicas have told of
- * them. */
+/* Was it looked for so long that keys which had come before do not seem to come? */
+static bool looked_long(const struct gathered *gathered)
+{
+    return gathered->earlier != NULL && gathered->amid != NULL &&
+           gathered->amid_us >= JUDGE_REPORTS_US &&
+           gathered->looked_us >= gathered->amid_us + JUDGE_REPORTS_US;
+}
+
+static double per_second(uint64_t from, uint64_t to, uint64_t took_us)
+{
+    return to > from ? (double)(to - from) * 1e6 / (double)took_us : 0;
+}
+
+static bool is_steady(double a, double b)
+{
+    return (a < b ? a : b) >= (a < b ? b : a) * JUDGE_STEADY_SHARE;
+}
+
+/* Keys a second while it was looked; false: they do not come as fast all the time, too few are new
+ * to tell, or other replicas have told of them. */
 static bool rate_of_keys(const struct gathered *gathered, const struct filter_summary *filter,
                          const struct report_sum *sum, double *per_s)
 {
     struct report_sum had = report_summarize(gathered->earlier->replicas,
                                              gathered->earlier->nreplicas, filter->id);
+    struct report_sum amid = report_summarize(gathered->amid->replicas, gathered->amid->nreplicas,
+                                              filter->id);
 
-    if (had.full != sum->full || sum->keys < had.keys + JUDGE_NEW_KEYS) {
+    if (had.full != sum->full || amid.full != sum->full || sum->keys < had.keys + JUDGE_NEW_KEYS ||
+        !is_steady(per_second(had.keys, amid.keys, gathered->amid_us),
+                   per_second(amid.keys, sum->keys, gathered->looked_us - gathered->amid_us))) {
         return false;
     }
-    *per_s = (double)(sum->keys - had.keys) * 1e6 / (double)gathered->looked_us;
+    *per_s = per_second(had.keys, sum->keys, gathered->looked_us);
     return true;
 }
 
@@ -240,7 +262,7 @@ static void judge_one(const struct gathered *gathered, const struct filter_summa
 
     judge_share(filter, &sum, out);
     judge_rate(filter, &sum, out);
-    if (gathered->earlier != NULL && filter->nslices == 0) {
+    if (looked_long(gathered) && filter->nslices == 0) {
         judge_forecast(gathered, filter, &sum, out);
     }
 }
@@ -254,7 +276,8 @@ void judge_fill(const struct gathered *gathered, struct findings *out)
             judge_one(gathered, &cluster->filters[i], out);
         }
     }
-    if (cluster != NULL && gathered->earlier == NULL) {
-        findings_omit(out, "full", "within 7 days: how fast keys come was not looked at (--look)");
+    if (cluster != NULL && !looked_long(gathered)) {
+        findings_omit(out, "full",
+                      "within 7 days: how fast keys come takes a --look of 4s or more");
     }
 }

@@ -162,6 +162,25 @@ Test(doctor, a_filter_that_is_full, .timeout = LIMIT_S)
     playground_stop(&playground);
 }
 
+/* What nodes told after the first look is no sign that more is to come. */
+Test(doctor, a_load_that_is_over, .timeout = LIMIT_S)
+{
+    static char keys[100000 * 8];
+    size_t size = 0;
+
+    for (int i = 0; i < 100000; i++) {
+        size += (size_t)snprintf(keys + size, sizeof keys - size, "%d\n", i);
+    }
+    start(1);
+    PLAYGROUND_DO("", "create", "seen", "--capacity", "150k", "--max-capacity", "150k", "--fpr",
+                  "1%");
+    PLAYGROUND_DO(keys, "add", "seen");
+    DOCTOR("--look", "5s");
+    cr_assert_null(strstr(command.output, "full         seen"), "%s", command.output);
+    command_forget(&command);
+    playground_stop(&playground);
+}
+
 Test(doctor, a_site_that_is_cut_off, .timeout = LIMIT_S)
 {
     start(2);

@@ -146,52 +146,91 @@ Test(client_doctor_cluster, an_expansion_goes_no_further_than_it_may)
 
 /* ---- how fast ---- */
 
-/* So many keys are left, and as many came in the ten seconds as make it full in `full_s`. */
-static void come(uint64_t left, uint64_t full_s)
+/* Keys at the three looks. */
+static void come(uint64_t from, uint64_t amid, uint64_t to)
 {
-    uint64_t new_keys = left * 10 / full_s;
+    have_keys(from);
+    fake_looked(2 * (uint64_t)JUDGE_REPORTS_US);
+    have_keys(amid);
+    fake_amid();
+    have_keys(to);
+}
 
-    have_keys(fake.filter.capacity - left - new_keys);
-    fake_looked(10000000);
-    have_keys(fake.filter.capacity - left);
+/* So many keys are left, and as many come in each half of four seconds as make it full then. */
+static void come_steadily(uint64_t left, uint64_t full_s)
+{
+    uint64_t half = left * 2 / full_s;
+
+    come(fake.filter.capacity - left - 2 * half, fake.filter.capacity - left - half,
+         fake.filter.capacity - left);
 }
 
 Test(client_doctor_cluster, full_within_seven_days)
 {
     refuse_when_full();
-    come(6048000, JUDGE_FULL_S);
+    come_steadily(6048000, JUDGE_FULL_S);
+    fake_expect_none(judge_fill); /* 40 keys: too few */
+    fake.filter.capacity = 100000000;
+    fake.filter.lines *= 10;
+    come_steadily(60480000, JUDGE_FULL_S);
     (void)fake_expect(judge_fill, SEVERITY_WARNING, "full", "seen", "`orbloom expand");
-    come(6048000 + 60480, JUDGE_FULL_S + 6048);
+    come_steadily(60480000 + 604800, JUDGE_FULL_S + 6048);
     fake_expect_none(judge_fill);
 }
 
 Test(client_doctor_cluster, a_few_keys_tell_nothing_of_how_fast_they_come)
 {
+    const uint64_t half = JUDGE_NEW_KEYS / 2;
+
     refuse_when_full();
-    have_keys(5000000);
-    fake_looked(1000000);
-    have_keys(5000000 + JUDGE_NEW_KEYS - 1);
+    come(8000000, 8000000 + half, 8000000 + JUDGE_NEW_KEYS - 1);
     fake_expect_none(judge_fill);
-    have_keys(5000000 + JUDGE_NEW_KEYS);
+    come(8000000, 8000000 + half, 8000000 + JUDGE_NEW_KEYS);
     (void)fake_expect(judge_fill, SEVERITY_WARNING, "full", "seen", "`orbloom expand");
+}
+
+/* Nodes tell of keys some time after they have come, so the first look lacks some. */
+Test(client_doctor_cluster, a_load_that_is_over_fills_nothing)
+{
+    refuse_when_full();
+    come(4000000, 5000000, 5000000);
+    fake_expect_none(judge_fill);
+    come(4000000, 5000000, 5499999);
+    fake_expect_none(judge_fill);
+    come(4000000, 5000000, 5500000);
+    (void)fake_expect(judge_fill, SEVERITY_WARNING, "full", "seen", "`orbloom expand");
+    come(4000000, 4000000, 5000000);
+    fake_expect_none(judge_fill);
+}
+
+Test(client_doctor_cluster, a_short_look_tells_nothing_of_how_fast_they_come)
+{
+    refuse_when_full();
+    come(4000000, 4500000, 5000000);
+    fake.gathered.looked_us--;
+    fake_expect_none(judge_fill);
+    fake_expect_omission("full", "--look");
+    fake.gathered.looked_us++;
+    fake.gathered.amid = NULL;
+    fake_expect_none(judge_fill);
+    fake_expect_omission("full", "--look");
 }
 
 Test(client_doctor_cluster, replicas_that_were_not_heard_before_bring_no_keys)
 {
     refuse_when_full();
-    have_keys(1000);
-    fake_looked(1000000);
+    come(1000, 2500000, 5000000);
+    fake.amid_replicas[0].state = REPLICA_BUILDING;
+    fake_expect_none(judge_fill);
+    fake.amid_replicas[0].state = REPLICA_FULL;
     fake.earlier_replicas[0].state = REPLICA_BUILDING;
-    have_keys(5000000);
     fake_expect_none(judge_fill);
 }
 
 Test(client_doctor_cluster, what_grows_is_full_at_its_max_capacity)
 {
     fake.filter.max_capacity = 15000000;
-    have_keys(1000000);
-    fake_looked(1000000);
-    have_keys(1000200);
+    come(1000000, 1000100, 1000200);
     (void)fake_expect(judge_fill, SEVERITY_WARNING, "full", "seen", "orbloom create NEW");
     fake.filter.max_capacity = UINT64_C(1000000000000);
     fake_expect_none(judge_fill);

@@ -20,6 +20,8 @@ struct fake_cluster {
     struct change_summary change;
     struct admin_reply earlier;
     struct replica_report earlier_replicas[FAKE_NODES];
+    struct admin_reply amid;
+    struct replica_report amid_replicas[FAKE_NODES];
     struct filter_summary earlier_filter;
     struct stat_value values[FAKE_PROCESSES][2];
     struct frame stats[FAKE_PROCESSES];
@@ -139,7 +141,17 @@ static inline void fake_teardown(void)
     findings_fini(&fake.findings);
 }
 
-/* Two looks: then and now are equal. */
+/* Half the time of the looks is over, and all is as it is. */
+static inline void fake_amid(void)
+{
+    memcpy(fake.amid_replicas, fake.replicas, sizeof fake.replicas);
+    fake.amid = *fake.gathered.cluster;
+    fake.amid.replicas = fake.amid_replicas;
+    fake.gathered.amid = &fake.amid;
+    fake.gathered.amid_us = fake.gathered.looked_us / 2;
+}
+
+/* Three looks, which are equal. */
 static inline void fake_looked(uint64_t looked_us)
 {
     memcpy(fake.earlier_replicas, fake.replicas, sizeof fake.replicas);
@@ -149,6 +161,7 @@ static inline void fake_looked(uint64_t looked_us)
     fake.earlier.filters = &fake.earlier_filter;
     fake.gathered.earlier = &fake.earlier;
     fake.gathered.looked_us = looked_us;
+    fake_amid();
 }
 
 static inline void fake_judge(judge_fn one)
