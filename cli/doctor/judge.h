@@ -46,7 +46,8 @@ void judge_backup(const struct gathered *gathered, struct findings *out);   /* b
 void judge_keys(const struct gathered *gathered, struct findings *out);     /* key, credential */
 void judge_clocks(const struct gathered *gathered, struct findings *out);   /* clock */
 void judge_filters(const struct gathered *gathered, struct findings *out);  /* quorum, replicas */
-void judge_fill(const struct gathered *gathered, struct findings *out);     /* full, rate */
+void judge_fill(const struct gathered *gathered,
+                struct findings *out); /* full, rate, growth refused */
 void judge_growth(const struct gathered *gathered, struct findings *out);   /* growth, memory */
 void judge_hosts(const struct gathered *gathered, struct findings *out);    /* host, zone */
 void judge_nodes(const struct gathered *gathered, struct findings *out);    /* silent, memory */

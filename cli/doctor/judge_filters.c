@@ -132,12 +132,25 @@ static void mend_for_good(const struct filter_summary *filter, struct findings *
                   2 * filter->capacity, filter->name);
 }
 
+/* By the coordinator's words. */
+static void mend_refused(const struct filter_summary *filter, struct findings *out)
+{
+    if (strstr(filter->growth_refused, "max-capacity") != NULL) {
+        mend_for_good(filter, out);
+    } else if (strstr(filter->growth_refused, "memory_limit") != NULL) {
+        findings_mend(out, "raise `memory_limit` of the node that is named, and restart it, or "
+                           "start further nodes and say `orbloom rebalance`");
+    } else {
+        findings_mend(out, "mend that: it grows by itself then");
+    }
+}
+
 static void mend_full(const struct filter_summary *filter, struct findings *out)
 {
     uint64_t twice = 2 * filter->capacity;
 
     if (filter->growth_refused[0] != '\0') {
-        findings_mend(out, "let it grow, which is refused now: %s", filter->growth_refused);
+        mend_refused(filter, out);
         return;
     }
     if (!may_expand(filter)) {
@@ -149,23 +162,46 @@ static void mend_full(const struct filter_summary *filter, struct findings *out)
                   filter->name, twice < filter->max_capacity ? twice : filter->max_capacity);
 }
 
-static void judge_share(const struct filter_summary *filter, const struct report_sum *sum,
+/* Keys are estimated, but what may not be so is not said to be. */
+static const char *show_refusal(double share)
+{
+    return share >= 1                  ? ": adds of new keys are refused (FULL)"
+           : share >= JUDGE_FULL_SHARE ? ": adds of new keys will soon be refused (FULL)"
+                                       : "";
+}
+
+static void tell_full(const struct filter_summary *filter, const struct report_sum *sum,
+                      uint64_t capacity, double share, struct findings *out)
+{
+    bool refused = filter->growth_refused[0] != '\0';
+    char keys[NUMBER_TEXT_BYTES];
+    char of[NUMBER_TEXT_BYTES];
+
+    findings_tell(out, share >= JUDGE_FULL_SHARE ? SEVERITY_ERROR : SEVERITY_WARNING, "full",
+                  filter->name, "it has about %s keys, %.1f %% of its capacity of %s%s%s%s%s",
+                  number_show_count(sum->keys, keys), 100 * share, number_show_count(capacity, of),
+                  filter->nslices > 0 ? " in the fullest slice" : "", show_refusal(share),
+                  refused ? "; it is due to grow, and can't: " : "", filter->growth_refused);
+    mend_full(filter, out);
+}
+
+/* It is told once, as what is worse. True: it was. */
+static bool judge_share(const struct filter_summary *filter, const struct report_sum *sum,
                         struct findings *out)
 {
     uint64_t capacity = window_set_capacity(filter->nslices, filter->capacity);
     double share = capacity > 0 ? (double)sum->keys / (double)capacity : 0;
-    char keys[NUMBER_TEXT_BYTES];
-    char of[NUMBER_TEXT_BYTES];
 
-    if (share < JUDGE_NEAR_SHARE || grows(filter)) {
-        return;
+    if (share >= JUDGE_NEAR_SHARE && !grows(filter)) {
+        tell_full(filter, sum, capacity, share, out);
+        return true;
     }
-    findings_tell(out, share >= JUDGE_FULL_SHARE ? SEVERITY_ERROR : SEVERITY_WARNING, "full",
-                  filter->name, "it has about %s keys, %.1f %% of its capacity of %s%s%s",
-                  number_show_count(sum->keys, keys), 100 * share, number_show_count(capacity, of),
-                  filter->nslices > 0 ? " in the fullest slice" : "",
-                  share >= JUDGE_FULL_SHARE ? ": adds of new keys are refused (FULL)" : "");
-    mend_full(filter, out);
+    if (filter->growth_refused[0] != '\0') {
+        findings_tell(out, SEVERITY_WARNING, "growth", filter->name, "due to grow, and can't: %s",
+                      filter->growth_refused);
+        mend_refused(filter, out);
+    }
+    return false;
 }
 
 /* ---- ... to come ---- */
@@ -260,9 +296,10 @@ static void judge_one(const struct gathered *gathered, const struct filter_summa
     const struct admin_reply *cluster = gathered->cluster;
     struct report_sum sum = report_summarize(cluster->replicas, cluster->nreplicas, filter->id);
 
-    judge_share(filter, &sum, out);
+    bool full = judge_share(filter, &sum, out);
+
     judge_rate(filter, &sum, out);
-    if (looked_long(gathered) && filter->nslices == 0) {
+    if (!full && looked_long(gathered) && filter->nslices == 0) {
         judge_forecast(gathered, filter, &sum, out);
     }
 }

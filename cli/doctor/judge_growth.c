@@ -1,4 +1,4 @@
-/* Growth that is refused, stands still, or will not find the memory that it takes. */
+/* Growth that stands still, was aborted, or will not find the memory that it takes. */
 #include "base/number.h"
 #include "cli/doctor/judge.h"
 #include "cli/show/expansion.h"
@@ -51,11 +51,9 @@ static void judge_growing(const struct gathered *gathered, const struct filter_s
                           struct findings *out)
 {
     if (filter->growth_refused[0] != '\0') {
-        findings_tell(out, SEVERITY_WARNING, "growth", filter->name, "due to grow, and can't: %s",
-                      filter->growth_refused);
-        findings_mend(out, "where memory lacks: raise `memory_limit` of the nodes that are named, "
-                           "and restart them, or start further nodes and say `orbloom rebalance`");
-    } else if (expansion_is_running(filter)) {
+        return; /* judge_fill() tells it with how full the filter is. */
+    }
+    if (expansion_is_running(filter)) {
         judge_running(gathered, filter, out);
     } else if (filter->growth_held) {
         findings_tell(out, SEVERITY_INFO, "growth", filter->name,

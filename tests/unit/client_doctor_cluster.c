@@ -83,6 +83,16 @@ static void refuse_when_full(void)
     fake.filter.lines = 2000000;
 }
 
+/* Keys at the three looks. */
+static void come(uint64_t from, uint64_t amid, uint64_t to)
+{
+    have_keys(from);
+    fake_looked(2 * (uint64_t)JUDGE_REPORTS_US);
+    have_keys(amid);
+    fake_amid();
+    have_keys(to);
+}
+
 Test(client_doctor_cluster, near_and_at_its_capacity)
 {
     refuse_when_full();
@@ -97,6 +107,23 @@ Test(client_doctor_cluster, near_and_at_its_capacity)
     (void)fake_expect(judge_fill, SEVERITY_ERROR, "full", "seen", "`orbloom expand");
 }
 
+/* Nothing is said to be refused that may not be. */
+Test(client_doctor_cluster, adds_are_refused_at_its_capacity_and_soon_before)
+{
+    const struct finding *found;
+
+    refuse_when_full();
+    have_keys(9949999);
+    found = fake_expect(judge_fill, SEVERITY_WARNING, "full", "seen", "`orbloom expand");
+    cr_assert_null(strstr(found->text, "refused"), "%s", found->text);
+    have_keys(9999999);
+    found = fake_expect(judge_fill, SEVERITY_ERROR, "full", "seen", "`orbloom expand");
+    cr_assert_not_null(strstr(found->text, "soon be refused"), "%s", found->text);
+    have_keys(10000000);
+    found = fake_expect(judge_fill, SEVERITY_ERROR, "full", "seen", "`orbloom expand");
+    cr_assert_not_null(strstr(found->text, "are refused"), "%s", found->text);
+}
+
 Test(client_doctor_cluster, what_grows_by_itself_is_not_full)
 {
     refuse_when_full();
@@ -109,11 +136,40 @@ Test(client_doctor_cluster, what_grows_by_itself_is_not_full)
 
 Test(client_doctor_cluster, what_is_refused_to_grow_gets_full)
 {
+    const struct finding *found;
+
     refuse_when_full();
     fake.filter.when_full = WHEN_FULL_EXPAND;
     have_keys(9500000);
-    fake.filter.growth_refused = "node node-2 lacks 1.2 GiB";
-    (void)fake_expect(judge_fill, SEVERITY_WARNING, "full", "seen", "node node-2 lacks 1.2 GiB");
+    fake.filter.growth_refused = "memory does not suffice: node node-2 lacks 1.2 GiB; raise its "
+                                 "memory_limit";
+    found = fake_expect(judge_fill, SEVERITY_WARNING, "full", "seen", "`memory_limit`");
+    cr_assert_not_null(strstr(found->text, "can't: memory does not suffice"), "%s", found->text);
+    fake_expect_none(judge_growth);
+}
+
+/* More memory would not help. */
+Test(client_doctor_cluster, what_is_as_large_as_it_may_be_is_told_once)
+{
+    const struct finding *found;
+
+    fake.filter.max_capacity = fake.filter.capacity;
+    fake.filter.growth_refused = "its capacity is max-capacity already, 10,000,000 keys";
+    found = fake_expect(judge_fill, SEVERITY_WARNING, "growth", "seen", "orbloom create NEW");
+    cr_assert_null(strstr(found->remedy, "memory_limit"), "%s", found->remedy);
+    fake_expect_none(judge_growth);
+    refuse_when_full();
+    have_keys(9500000);
+    found = fake_expect(judge_fill, SEVERITY_WARNING, "full", "seen", "orbloom create NEW");
+    cr_assert_null(strstr(found->remedy, "memory_limit"), "%s", found->remedy);
+    fake_expect_none(judge_growth);
+}
+
+Test(client_doctor_cluster, what_is_nearly_full_gets_no_forecast)
+{
+    refuse_when_full();
+    come(9500000, 9550000, 9600000);
+    (void)fake_expect(judge_fill, SEVERITY_WARNING, "full", "seen", "`orbloom expand");
 }
 
 Test(client_doctor_cluster, what_is_being_dropped_may_be_full)
@@ -145,16 +201,6 @@ Test(client_doctor_cluster, an_expansion_goes_no_further_than_it_may)
 }
 
 /* ---- how fast ---- */
-
-/* Keys at the three looks. */
-static void come(uint64_t from, uint64_t amid, uint64_t to)
-{
-    have_keys(from);
-    fake_looked(2 * (uint64_t)JUDGE_REPORTS_US);
-    have_keys(amid);
-    fake_amid();
-    have_keys(to);
-}
 
 /* So many keys are left, and as many come in each half of four seconds as make it full then. */
 static void come_steadily(uint64_t left, uint64_t full_s)
@@ -261,8 +307,10 @@ Test(client_doctor_cluster, more_false_positives_than_were_asked_for)
 Test(client_doctor_cluster, growth_that_is_refused_or_held)
 {
     fake_expect_none(judge_growth);
-    fake.filter.growth_refused = "node node-2 lacks 1.2 GiB";
-    (void)fake_expect(judge_growth, SEVERITY_WARNING, "growth", "seen", "`memory_limit`");
+    fake.filter.growth_refused = "node node-2 lacks 1.2 GiB; raise its memory_limit";
+    (void)fake_expect(judge_fill, SEVERITY_WARNING, "growth", "seen", "`memory_limit`");
+    fake.filter.growth_refused = "a replica is not FULL";
+    (void)fake_expect(judge_fill, SEVERITY_WARNING, "growth", "seen", "grows by itself then");
     fake.filter.growth_refused = "";
     fake.filter.growth_held = true;
     (void)fake_expect(judge_growth, SEVERITY_INFO, "growth", "seen", "orbloom expand seen");
