@@ -104,7 +104,14 @@ static void tell_unreached(const struct gathered *gathered, const struct doctor_
     }
 }
 
-/* Where no coordinator has told anything nothing was looked at, which must not pass for well. */
+static void mend_refusal(struct findings *out)
+{
+    findings_mend(out, "give a monitor's or an admin's credential, --credential FILE or "
+                       "$ORBLOOM_CREDENTIAL; an admin makes one: `orbloom user create NAME --role "
+                       "monitor --credential FILE`");
+}
+
+/* Where nothing was looked at, or next to nothing, that must not pass for well. */
 static void judge_refusal(const struct gathered *gathered, const struct doctor_process *process,
                           struct findings *out)
 {
@@ -114,9 +121,12 @@ static void judge_refusal(const struct gathered *gathered, const struct doctor_p
     if (process->kind == DOCTOR_COORDINATOR && gathered->cluster == NULL) {
         findings_tell(out, SEVERITY_ERROR, "reach", place, "does not let this user in: %s",
                       process->stats.why);
-        findings_mend(out, "give a credential, --credential FILE or $ORBLOOM_CREDENTIAL; an admin "
-                           "makes one: `orbloom user create NAME --role monitor --credential "
-                           "FILE`");
+        mend_refusal(out);
+    } else if (process->kind == DOCTOR_COORDINATOR && process->status.frame != NULL) {
+        findings_tell(out, SEVERITY_WARNING, "reach", place,
+                      "shows this user its own filters only, and no process tells it how it is: "
+                      "most was not looked at");
+        mend_refusal(out);
     } else {
         findings_omit(out, "reach", "%s: %s", place, process->stats.why);
     }

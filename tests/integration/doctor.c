@@ -196,14 +196,18 @@ Test(doctor, a_cluster_that_speaks_curve, .timeout = LIMIT_S)
 {
     static const char *const daemons[] = {"coordinator", "node-1", "node-2", "node-3", "router"};
     char credential[128];
+    char client[128];
 
     start(1);
+    (void)snprintf(client, sizeof client, "%s", playground_path(&playground, "client.cred"));
+    PLAYGROUND_DO("", "user", "create", "crawler", "--credential", client);
     (void)snprintf(credential, sizeof credential, "%s", playground_path(&playground, "watch.cred"));
     PLAYGROUND_DO("", "user", "create", "watch", "--role", "monitor", "--credential", credential);
     for (size_t i = 0; i < sizeof daemons / sizeof daemons[0]; i++) {
         playground_configure(&playground, daemons[i], "transport = \"curve\";\n");
     }
     expect("--credential", credential, 0, "1 of 1 coordinator, 1 of 1 router, 3 of 3 nodes");
+    expect("--credential", client, 1, "reach        coordinator tcp://");
     expect("--credential", "none", 2, "reach        coordinator tcp://");
     playground_stop(&playground);
 }

@@ -234,8 +234,19 @@ Test(client_doctor, who_is_not_let_in_can_not_tell)
     fake_expect_none(judge_reach);
     fake_expect_omission("reach", "router-1");
     silence(0, STATUS_UNAUTHENTIC);
+    fake.processes[0].status.frame = NULL; /* Another one has told. */
     fake_expect_none(judge_reach);
     fake_expect_omission("reach", "coordinator-1");
+}
+
+Test(client_doctor, who_sees_some_filters_only_has_not_found_that_all_is_well)
+{
+    for (size_t i = 0; i < FAKE_PROCESSES; i++) {
+        silence(i, STATUS_UNAUTHENTIC);
+    }
+    (void)fake_expect(judge_reach, SEVERITY_WARNING, "reach", "coordinator coordinator-1",
+                      "--role monitor");
+    fake_expect_omission("reach", "router-1");
 }
 
 Test(client_doctor, a_cluster_that_lets_nobody_in_is_not_well)
