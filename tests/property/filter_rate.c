@@ -2,6 +2,7 @@
  * binomial limit stays under the bound; and the model, which capacity planning rests on,
  * says what is measured. */
 #include "base/heap.h"
+#include "base/wilson.h"
 #include "filter/fingerprint.h"
 #include "filter/lines.h"
 #include "filter/sizing.h"
@@ -138,15 +139,10 @@ static uint64_t probes_for(double rate)
     return (uint64_t)fmax(1e7, 5500 / rate);
 }
 
-/* Wilson's upper limit at 99.9 %: the largest rate that `hits` would not make a surprise. */
+/* The largest rate that `hits` would not make a surprise, at 99.9 %. */
 static double upper_limit(uint64_t hits, uint64_t nprobes)
 {
-    const double z = 3.0902;
-    double n = (double)nprobes;
-    double p = (double)hits / n;
-
-    return (p + z * z / (2 * n) + z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))) /
-           (1 + z * z / n);
+    return wilson_interval(hits, nprobes, WILSON_ONE_SIDED_999).high;
 }
 
 static double model_rate(const struct filter *filter)
