@@ -26,13 +26,17 @@ static const struct binding replica_report_rows[] = {
     ROW(replica_report, overflow_keys, UINT64),
     ROW(replica_report, keys_next, UINT64),
     ROW(replica_report, keys_kept, UINT64),
+    ROW(replica_report, probe_hits, UINT64),
+    ROW(replica_report, probes, UINT64),
 };
 
 static enum status check_report(const void *ours)
 {
     const struct replica_report *report = ours;
 
-    return report->bits_set <= report->bits_seen ? STATUS_OK : STATUS_MALFORMED;
+    return report->bits_set <= report->bits_seen && report->probe_hits <= report->probes
+               ? STATUS_OK
+               : STATUS_MALFORMED;
 }
 
 BINDING_TABLE(replica_report, replica_report, check_report);

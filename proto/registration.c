@@ -6,7 +6,7 @@
 
 enum {
     CLAIM_BYTES = 5 * (CODEC_MAX_TEXT_BYTES + 1) + 20 * 8 + CLUSTER_ID_BYTES + 3 + SEAL_MAC_BYTES,
-    REPORT_BYTES = 17 * 8,
+    REPORT_BYTES = 19 * 8,
     HELD_BYTES = 4 * 8,
     CHUNK_REPORTS = 32,
 };
@@ -50,7 +50,12 @@ static size_t put_report(uint8_t *out, size_t at, const struct replica_report *r
     at = put_number(out, at, report->shards_grown);
     at = put_number(out, at, report->overflow_keys);
     at = put_number(out, at, report->keys_next);
-    return put_number(out, at, report->keys_kept);
+    at = put_number(out, at, report->keys_kept);
+    if (report->probes > 0) { /* As before of one that tells of none. */
+        at = put_number(out, at, report->probes);
+        at = put_number(out, at, report->probe_hits);
+    }
+    return at;
 }
 
 static size_t put_held(uint8_t *out, size_t at, const struct held_document *held)

@@ -105,6 +105,10 @@ struct report_sum report_summarize(const struct replica_report *reports, size_t 
         if (!is_of(&reports[i], filter_id)) {
             continue;
         }
+        if (reports[i].state == REPLICA_FULL) {
+            sum.probes += reports[i].probes;
+            sum.probe_hits += reports[i].probe_hits;
+        }
         sum.full += reports[i].state == REPLICA_FULL;
         sum.joining += reports[i].state == REPLICA_JOINING;
         sum.building += reports[i].state == REPLICA_BUILDING;

@@ -45,7 +45,10 @@ struct replica_report {
     uint64_t overflow_keys; /* only in arrays of the wanted one that are not complete yet */
     uint64_t keys_next;     /* estimate, of the keyset that does not serve yet; of a chain: of the
                                generation that adds go to */
-    uint64_t keys_kept; /* estimate, of all slices that are kept: a key counts in each of them */
+    uint64_t keys_kept;  /* estimate, of all slices that are kept: a key counts in each of them */
+    uint64_t probes;     /* absent keys that were looked up in its arrays as they are; told only to
+                            who asks for a filter */
+    uint64_t probe_hits; /* ... of them, called present */
 };
 
 /* ---- pages ---- */
@@ -88,6 +91,8 @@ struct report_sum {
     uint64_t keys; /* distinct, estimated: the most that any replica of each slot group holds; of a
                       window in its fullest slice */
     uint64_t keys_kept; /* in all slices, each key as often as slices have it */
+    uint64_t probes;    /* of FULL replicas */
+    uint64_t probe_hits;
     uint32_t full;
     uint32_t joining;
     uint32_t building;

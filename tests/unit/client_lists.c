@@ -81,3 +81,18 @@ Test(report, groups_count_once)
     cr_assert_eq(report_summarize(reports, 6, 2).keys, 999);
     cr_assert_eq(report_summarize(NULL, 0, 0).keys, 0);
 }
+
+/* Only what serves checks is measured by them. */
+Test(report, probes_add_up_over_full_replicas)
+{
+    const struct replica_report reports[] = {
+        {.filter_id = 1, .probes = 1000, .probe_hits = 9, .state = REPLICA_FULL},
+        {.filter_id = 1, .probes = 500, .probe_hits = 6, .state = REPLICA_FULL},
+        {.filter_id = 1, .probes = 100, .probe_hits = 99, .state = REPLICA_JOINING},
+        {.filter_id = 2, .probes = 10, .probe_hits = 1, .state = REPLICA_FULL},
+    };
+    struct report_sum sum = report_summarize(reports, 4, 1);
+
+    cr_assert_eq(sum.probes, 1500);
+    cr_assert_eq(sum.probe_hits, 15);
+}

@@ -300,3 +300,22 @@ Test(golden, pull_reply_with_flags_and_targets)
                           "3818420204094a020502b201080807060504030201b901b521c66a480765"
                           "08c20103646f63");
 }
+
+/* Of lookups of absent keys who asks for a filter is told; 0x12c is 300, 0x03 three of them. */
+Test(golden, info_reply_with_probes)
+{
+    static const struct replica_report report = {
+        .filter_id = 7,
+        .group = 1,
+        .node_id = 2,
+        .state = REPLICA_FULL,
+        .probes = 300,
+        .probe_hits = 3,
+    };
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_INFO_REPLY};
+
+    frame.body.info_reply = (struct info_reply){
+        .status = STATUS_OK, .message = "", .replicas = &report, .nreplicas = 1};
+    assert_golden(&frame, "08011101000000000000009a0318221609070000000000000010011802300"
+                          "3f001ac02f80103");
+}

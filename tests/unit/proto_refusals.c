@@ -277,6 +277,10 @@ Test(refusals, secrets_and_reports_are_checked)
     report.bits_seen = 1;
     report.phase = ORBLOOM__V1__REPLICA_PHASE__PHASE_SYNCING;
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_OK);
+    report.probe_hits = 1;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "hits");
+    report.probes = 1;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_OK);
 
     request.page = &page;
     report.filter_id = 5;

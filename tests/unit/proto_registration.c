@@ -127,6 +127,7 @@ Test(registration, covers_every_report)
         BENT(overflow_keys, 1);
         BENT(keys_next, 1);
         BENT(keys_kept, 1);
+        BENT(probes, 1);
     }
 #undef BENT
 }
