@@ -208,7 +208,7 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
     } else if (frame.kind == FRAME_FENCE_REQUEST) {
         node_on_fence_request(self, now_us, from, &frame);
     } else if (frame.kind == FRAME_INFO_REQUEST) {
-        node_on_info_request(self, from, &frame);
+        node_on_info_request(self, now_us, from, &frame);
     } else if (frame.kind == FRAME_STATS_REQUEST) {
         node_on_stats_request(self, from, &frame);
     } else if (frame.kind == FRAME_BOOT_REQUEST) {
@@ -286,6 +286,7 @@ static uint64_t next_us(void *context)
     uint64_t next = self->next_sync_us;
     uint64_t exchange_us = node_exchange_next_us(self->exchange);
     uint64_t expansion_us = node_expansion_next_us(self);
+    uint64_t probes_us = node_probes_next_us(self);
 
     if (self->nameless && !self->life.failed) {
         return self->next_sync_us;
@@ -294,6 +295,7 @@ static uint64_t next_us(void *context)
         return ACTOR_NEVER;
     }
     next = exchange_us < next ? exchange_us : next;
+    next = probes_us < next ? probes_us : next;
     return expansion_us < next ? expansion_us : next;
 }
 
@@ -306,6 +308,7 @@ static void on_time(void *context, uint64_t now_us)
     } else if (now_us >= self->next_sync_us && !self->life.recovering && !self->life.failed) {
         node_sync(self, now_us);
     }
+    node_probes_turn(self, now_us);
     node_exchange_turn(self->exchange, now_us);
 }
 

@@ -62,6 +62,7 @@ struct node_config {
     uint64_t gossip_rate;        /* bytes a second for each peer that asks; 0: 200 MiB */
     uint64_t growth_rate;        /* keys a second that are read back for bigger arrays, or looked
                                     up there to verify them; 0: as many as possible */
+    uint64_t probe_rate;         /* lookups of absent keys a second, to measure rates; 0: none */
     uint64_t scrub_interval_us;  /* between two comparisons with the same replica; 0: none */
     uint32_t steps[NODE_NSTEPS]; /* the most at once of what may be long; 0: see steps.h */
 };

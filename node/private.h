@@ -13,6 +13,7 @@
 #include "node/expansion.h"
 #include "node/former.h"
 #include "node/node.h"
+#include "node/probes.h"
 #include "node/replay_window.h"
 #include "node/site_cursors.h"
 #include "node/store/storage.h"
@@ -132,6 +133,7 @@ struct node {
     uint64_t full_told_us; /* when coordinators were told of a filter without room */
     struct node_replay replay;
     struct node_expansion expansion;
+    struct node_probes probes;
     struct exchange *exchange; /* with other nodes */
     struct site_cursors site_cursors;
 
@@ -216,7 +218,8 @@ void node_lost_vote(struct node *self, const struct subrequest *subrequest);
 /* questions.c: fences, info, stats */
 void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer *from,
                            const struct frame *frame);
-void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame);
+void node_on_info_request(struct node *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame);
 void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame);
 
 /* Is what names this epoch served? OK · STALE · NEED_DOC · CONFLICT · NOT_READY · DROPPED. */

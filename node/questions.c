@@ -1,6 +1,7 @@
 /* What a node answers coordinators and operators: fences, how much of a slice or an expiry it
  * has counted, info and counters. */
 #include "base/heap.h"
+#include "node/array/probe.h"
 #include "node/private.h"
 #include "proto/answers.h"
 
@@ -89,11 +90,18 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
     node_reply_when(self, from, &answer, need);
 }
 
-void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame)
+static void show_probes(struct replica_report *report, struct probe_count found)
+{
+    report->probes = found.probes;
+    report->probe_hits = found.hits;
+}
+
+void node_on_info_request(struct node *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame)
 {
     const struct document_entry *entry = document_cache_find(&self->documents,
                                                              frame->body.info_request.filter_id);
-    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+    struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
     struct replica_report *reports = NULL;
     size_t nreports = 0;
     struct frame answer = {.correlation = frame->correlation, .kind = FRAME_INFO_REPLY};
@@ -112,6 +120,7 @@ void node_on_info_request(struct node *self, const struct peer *from, const stru
                 report->incarnation = self->life.incarnation;
                 report->fence = hosted->fence.epoch;
                 report->disk_bytes = node_disk_bytes(self, entry, group);
+                show_probes(report, probe_found(hosted, &entry->document, now_us, group));
             }
         }
     }

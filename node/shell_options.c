@@ -138,6 +138,17 @@ static const struct option options[] = {
                 "what requests take, down to a sixteenth; 0: as many as possible",
     },
     {
+        .name = "probe_rate",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(config.probe_rate),
+        .max = UINT64_C(1000000),
+        .unit = "keys",
+        .range = "0 to 1M",
+        .value = "10k",
+        .help = "absent keys a second that are looked up here, filter by filter, to measure their "
+                "rates; 0: none",
+    },
+    {
         .name = "retry_memory",
         .kind = OPTION_BYTES,
         .offset = FIELD(config.retry_memory_bytes),

@@ -73,9 +73,8 @@ bool hosted_is_target(const struct arrays *set, const struct subrequest *subrequ
     return set->written && (subrequest->keyset == 0 || subrequest->keyset == set->keyset);
 }
 
-/* Do checks look into it? What takes no keys yet, and has nothing to be read back into it, is
- * empty: none needs it. */
-static bool is_looked_at(const struct arrays *set)
+/* What takes no keys yet, and has nothing to be read back into it, is empty: no check needs it. */
+bool hosted_is_looked_at(const struct arrays *set)
 {
     if (MUTANT(SET_PASSED_OVER)) {
         return set->read && arrays_ready(set);
@@ -87,7 +86,7 @@ static bool is_looked_at(const struct arrays *set)
 static bool is_about(const struct arrays *set, const struct subrequest *subrequest)
 {
     bool checks = (subrequest->keyset == 0 || subrequest->operation == OPERATION_CHECK) &&
-                  is_looked_at(set);
+                  hosted_is_looked_at(set);
 
     if (MUTANT(CHAIN_VOTES_EARLY) && subrequest->operation != OPERATION_CHECK) {
         checks = false;
@@ -135,7 +134,7 @@ static void look_at_older(const struct arrays *set, const uint64_t *fingerprints
     bits_zero(seen, count);
     bits_zero(kept, count);
     for (const struct arrays *older = set->next; older != NULL; older = older->next) {
-        if (!is_looked_at(older)) {
+        if (!hosted_is_looked_at(older)) {
             continue;
         }
         arrays_check(older, fingerprints, count, found);
@@ -270,7 +269,7 @@ static void look(const struct hosted_filter *self, const struct subrequest *subr
 
     bits_zero(present, count);
     for (const struct arrays *set = self->set; set != NULL; set = set->next) {
-        bool wanted = subrequest->keyset == 0 ? is_looked_at(set)
+        bool wanted = subrequest->keyset == 0 ? hosted_is_looked_at(set)
                                               : hosted_is_target(set, subrequest);
 
         if (wanted) {

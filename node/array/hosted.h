@@ -49,6 +49,7 @@ struct hosted_filter {
     uint64_t expiry; /* that is counted, since when, and from what on; 0: none */
     uint64_t expiry_since_us;
     uint64_t expiry_base_us;
+    uint32_t probed_group; /* the one after it is probed next: see probe.h */
 };
 
 /* NULL: not here. `self` may be NULL. */
@@ -64,6 +65,9 @@ static inline bool hosted_is_live(const struct arrays *set)
 {
     return set->read || set->written;
 }
+
+/* Do checks look into it? */
+bool hosted_is_looked_at(const struct arrays *set);
 
 /* Is every set that the document names here, its arrays covering the log? */
 bool hosted_ready(const struct hosted_filter *self);

@@ -17,6 +17,7 @@
 #include "map/document.h"
 #include "node/array/expansion_plan.h"
 #include "node/array/layer.h"
+#include "node/array/probe_tally.h"
 #include "node/base/fence.h"
 #include "proto/codec.h"
 
@@ -37,6 +38,7 @@ struct replica_group {
     uint64_t complete;      /* JOINING: everything that a SYNC under this epoch asks for is in the
                                log, durably, and in the arrays; 0: of none */
     double copied;          /* JOINING: how much of it is here, 0 to 1 */
+    struct probe_tally probed; /* of the filter's first set: by what checks meet here */
 };
 
 struct arrays {

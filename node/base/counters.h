@@ -15,6 +15,8 @@
     X(keys_checked_total, "keys", "keys looked up")                                             \
     X(keys_added_total, "keys", "keys written, new or not")                                     \
     X(keys_relayed_total, "keys", "... of them, from another site")                             \
+    X(probes_total, "keys", "absent ones looked up here, to measure rates of false positives")  \
+    X(probe_hits_total, "keys", "... of them, called present")                                  \
     X(stale_total, "segments", "refused: epoch behind the fence")                               \
     X(need_doc_total, "segments", "refused: epoch ahead of the document held")                  \
     X(not_ready_total, "segments", "refused: replica building, joining or not hosted")          \

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define NODE_MEMORY_BYTES  (UINT64_C(64) << 20)
+#define PROBE_RATE         1000 /* some turns a second */
 #define MAX_INFLIGHT_BYTES (UINT64_C(4) << 20)
 #define MAX_TIMEOUT_US     UINT64_C(10000000)
 
@@ -61,6 +62,7 @@ static enum status start_node(struct sim_process *process)
         .retry_memory_us = sim->settings.retry_memory_us,
         .sync_interval_us = sim->settings.sync_us,
         .report_groups = sim->settings.report_groups,
+        .probe_rate = PROBE_RATE,
     };
     enum status status;
 
