@@ -1,6 +1,7 @@
 /* `orbloom info`: one filter in full, by its replicas that a router asked; or a list of all,
  * from a coordinator. */
 #include "base/number.h"
+#include "base/wilson.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/output.h"
@@ -41,6 +42,49 @@ static const struct option_table table = {
     .max_words = 1,
 };
 
+/* What nodes have met looking absent keys up, and between what the rate is with 99.9 %. */
+static struct wilson measured(const struct report_sum *sum)
+{
+    return wilson_interval(sum->probe_hits, sum->probes, WILSON_TWO_SIDED_999);
+}
+
+static double measured_rate(const struct report_sum *sum)
+{
+    return (double)sum->probe_hits / (double)sum->probes;
+}
+
+static void measured_json(struct json *json, const struct report_sum *sum)
+{
+    struct wilson interval = measured(sum);
+
+    if (sum->probes > 0) {
+        json_number(json, "measured_fpr", measured_rate(sum));
+    } else {
+        json_none(json, "measured_fpr");
+    }
+    json_number(json, "measured_fpr_low", interval.low);
+    json_number(json, "measured_fpr_high", interval.high);
+    json_count(json, "probes", sum->probes);
+}
+
+static void measured_text(const struct report_sum *sum)
+{
+    struct wilson interval = measured(sum);
+    char rate[NUMBER_TEXT_BYTES];
+    char low[NUMBER_TEXT_BYTES];
+    char high[NUMBER_TEXT_BYTES];
+    char probes[NUMBER_TEXT_BYTES];
+
+    if (sum->probes == 0) {
+        (void)printf("measured rate not yet: no absent keys were looked up in its arrays as they "
+                     "are\n");
+        return;
+    }
+    (void)printf("measured rate %s (%s to %s, of %s probes)\n",
+                 number_show_rate(measured_rate(sum), rate), number_show_rate(interval.low, low),
+                 number_show_rate(interval.high, high), number_show_count(sum->probes, probes));
+}
+
 static void show_json(const struct info_reply *reply, const struct report_sum *sum)
 {
     struct json json;
@@ -56,6 +100,7 @@ static void show_json(const struct info_reply *reply, const struct report_sum *s
     expiry_json(&json, &reply->filter);
     json_count(&json, "keys_estimate", report_sum_keys(sum, reply->filter.nslices));
     json_number(&json, "rate_now", rate_now(reply, sum));
+    measured_json(&json, sum);
     json_begin(&json, "replicas_reported", '[');
     for (size_t i = 0; i < reply->nreplicas; i++) {
         summary_replica_json(&json, &reply->replicas[i]);
@@ -84,6 +129,7 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
                  filter->nslices > 0 ? " in the fullest slice" : "");
     (void)printf("rate now      %s expected, asked for at most %s\n",
                  number_show_rate(rate_now(reply, sum), a), number_show_rate(filter->rate, b));
+    measured_text(sum);
     (void)printf("slot groups   %u; replicas reported: %u FULL, %u JOINING, %u BUILDING\n",
                  filter->ngroups, sum->full, sum->joining, sum->building);
     if (sum->joining > 0) {
