@@ -1,5 +1,6 @@
 /* Filters are probed in turn, no more often than the node may, and only while it serves. */
 #include "base/heap.h"
+#include "node/array/probe.h"
 #include "node/private.h"
 #include "tests/support/node_stage.h"
 #include "tests/support/sample_cluster.h"
@@ -128,6 +129,32 @@ Test(node_probes, a_thousand_filters_take_turns)
     for (uint64_t id = 5; id < 5 + FILTERS; id++) {
         cr_assert_eq(told(id), 2 * AT_ONCE, "filter %llu", (unsigned long long)id);
     }
+}
+
+/* Of five slot groups three are here: each has its turn, and no key of another one is drawn. */
+Test(node_probes, slot_groups_of_a_filter_take_turns)
+{
+    struct filter_document document;
+    struct hosted_filter *hosted;
+    uint32_t here = 0;
+
+    node_stage_register(&stage);
+    node_stage_document(&stage, 5, "urls", &rule, 5, &document);
+    node_stage_hand(&stage, &document);
+    node_stage_build(&stage);
+    while (probes() < 6 * AT_ONCE) {
+        stage.now_us = node_probes_next_us(stage.node);
+        node_probes_turn(stage.node, stage.now_us);
+    }
+    hosted = document_cache_find(&stage.node->documents, 5)->attachment;
+    for (uint32_t group = 0; group < document.content.ngroups; group++) {
+        uint64_t count = probe_found(hosted, &document, stage.now_us, group).probes;
+
+        cr_expect_eq(count, arrays_hosts(hosted->set, group) ? 2 * AT_ONCE : 0);
+        here += count > 0;
+    }
+    cr_expect_eq(here, 3);
+    document_fini(&document);
 }
 
 /* A node that nobody has confirmed answers no checks. */
