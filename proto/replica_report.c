@@ -2,6 +2,8 @@
  * what all reports of a filter say together. */
 #include "proto/replica_report.h"
 
+#include "map/history/window.h"
+
 /* ---- pages ---- */
 
 int report_place_compare(struct report_place a, struct report_place b)
@@ -118,4 +120,11 @@ struct report_sum report_summarize(const struct replica_report *reports, size_t 
         }
     }
     return sum;
+}
+
+double report_sum_fill(const struct report_sum *self, uint32_t nslices, uint64_t capacity)
+{
+    uint64_t room = window_set_capacity(nslices, capacity);
+
+    return room > 0 ? (double)self->keys / (double)room : 0;
 }

@@ -108,6 +108,10 @@ static inline uint64_t report_sum_keys(const struct report_sum *self, uint32_t n
     return nslices > 0 ? self->keys_kept : self->keys;
 }
 
+/* How full it is, of its capacity: from 1 on new keys are refused. A window is as full as its
+ * fullest slice; without a capacity: 0. */
+double report_sum_fill(const struct report_sum *self, uint32_t nslices, uint64_t capacity);
+
 /* Over the reports of one filter; filter_id 0: all of them are of one. */
 struct report_sum report_summarize(const struct replica_report *reports, size_t count,
                                    uint64_t filter_id);

@@ -114,8 +114,7 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
     const struct filter_summary *filter = &reply->filter;
     char a[NUMBER_TEXT_BYTES];
     char b[NUMBER_TEXT_BYTES];
-    uint64_t capacity = window_set_capacity(filter->nslices, filter->capacity);
-    double share = capacity > 0 ? (double)sum->keys / (double)capacity : 0;
+    double share = report_sum_fill(sum, filter->nslices, filter->capacity);
 
     summary_filter_text(filter);
     expansion_generations_text(filter);

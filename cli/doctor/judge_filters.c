@@ -190,7 +190,7 @@ static bool judge_share(const struct filter_summary *filter, const struct report
                         struct findings *out)
 {
     uint64_t capacity = window_set_capacity(filter->nslices, filter->capacity);
-    double share = capacity > 0 ? (double)sum->keys / (double)capacity : 0;
+    double share = report_sum_fill(sum, filter->nslices, filter->capacity);
 
     if (share >= JUDGE_NEAR_SHARE && !grows(filter)) {
         tell_full(filter, sum, capacity, share, out);

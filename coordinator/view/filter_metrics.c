@@ -35,7 +35,7 @@ static const struct {
     const char *name;
     const char *help;
 } ratios[RATIOS] = {
-    [FILL] = {"orbloom_filter_fill_ratio", "keys by capacity"},
+    [FILL] = {"orbloom_filter_fill_ratio", "keys by capacity; of a window in its fullest slice"},
     [EXPECTED] = {"orbloom_filter_expected_false_positive_ratio",
                   "share of absent keys that is said to be present, by its keys and arrays"},
     [ASKED] = {"orbloom_filter_asked_false_positive_ratio", "... that it was made for"},
@@ -146,7 +146,6 @@ static enum status describe(const struct coordinator *self, uint64_t now_us,
     const struct filter_document *document = &entry->document;
     struct tally tally;
     enum status status = tally_filter(self, now_us, document, &tally);
-    double capacity = (double)document->capacity;
 
     if (status != STATUS_OK) {
         return status;
@@ -155,7 +154,7 @@ static enum status describe(const struct coordinator *self, uint64_t now_us,
                          .limit = limit_keys(document),
                          .generations = document->ngenerations};
     count_filter(self, document, &tally, out->counts);
-    out->ratios[FILL] = capacity > 0 ? (double)out->counts[METRICS_FILTER_KEYS] / capacity : 0;
+    out->ratios[FILL] = report_sum_fill(&tally.sum, document->nslices, document->capacity);
     out->ratios[EXPECTED] = expected_rate(self, now_us, document, &tally.sum);
     out->ratios[ASKED] = document->rate;
     tell_change(out, GROWTH, expansion_running(document), tally.grown);

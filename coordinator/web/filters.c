@@ -111,13 +111,13 @@ static void put_pace(const struct coordinator *self, uint64_t now_us,
     }
 }
 
-static void put_sizes(const struct filter_summary *filter, uint64_t keys, double rate,
-                      struct json *json)
+static void put_sizes(const struct filter_summary *filter, const struct report_sum *sum,
+                      double rate, struct json *json)
 {
     json_count(json, "capacity", filter->capacity);
     json_count(json, "max_capacity", filter->max_capacity);
-    json_count(json, "keys_estimate", keys);
-    json_number(json, "fill", filter->capacity > 0 ? (double)keys / (double)filter->capacity : 0);
+    json_count(json, "keys_estimate", report_sum_keys(sum, filter->nslices));
+    json_number(json, "fill", report_sum_fill(sum, filter->nslices, filter->capacity));
     json_number(json, "rate", filter->rate);
     json_number(json, "rate_now", rate);
     json_count(json, "copy_bytes",
@@ -149,20 +149,18 @@ static enum status put_filter(const struct coordinator *self, uint64_t now_us,
 {
     struct filter_summary filter;
     struct tally tally;
-    uint64_t keys;
     enum status status = tally_filter(self, now_us, document, &tally);
 
     if (status != STATUS_OK) {
         return status;
     }
     answer_filter_summary(document, &filter);
-    keys = report_sum_keys(&tally.sum, document->nslices);
     json_begin(json, NULL, '{');
     json_text(json, "name", filter.name);
     json_count(json, "id", filter.id);
     json_text(json, "state", filter_state_name(filter.state));
-    put_sizes(&filter, keys, expected_rate(self, now_us, &filter, &tally), json);
-    put_pace(self, now_us, document, keys, json);
+    put_sizes(&filter, &tally.sum, expected_rate(self, now_us, &filter, &tally), json);
+    put_pace(self, now_us, document, report_sum_keys(&tally.sum, document->nslices), json);
     put_replicas(&filter, &tally, json);
     json_bool(json, "growing", expansion_running(document));
     json_bool(json, "changing", survey_is_changing(self, document));

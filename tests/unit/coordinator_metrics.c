@@ -60,19 +60,24 @@ static void open_one(void)
     stage.coordinator->config.metrics_filters = MOST;
 }
 
-static void report(uint32_t from, uint32_t to, uint64_t filter_id, uint64_t keys)
+static void report_as(uint32_t from, uint32_t to, const struct replica_report *report)
 {
     for (uint32_t n = from; n <= to; n++) {
         struct sync_request request = coordinator_stage_node(n);
-        const struct replica_report reports[1] = {
-            {.filter_id = filter_id, .state = REPLICA_FULL, .keys = keys, .keys_kept = keys}};
 
-        request.replicas = reports;
+        request.replicas = report;
         request.nreplicas = 1;
-        request.page.from.filter_id = filter_id;
-        request.page.to.filter_id = filter_id + 1;
+        request.page.from.filter_id = report->filter_id;
+        request.page.to.filter_id = report->filter_id + 1;
         cr_assert_eq(coordinator_stage_sync(&stage, n, &request).status, STATUS_OK);
     }
+}
+
+static void report(uint32_t from, uint32_t to, uint64_t filter_id, uint64_t keys)
+{
+    report_as(from, to,
+              &(struct replica_report){
+                  .filter_id = filter_id, .state = REPLICA_FULL, .keys = keys, .keys_kept = keys});
 }
 
 static uint64_t make(const char *name, uint64_t capacity)
@@ -130,6 +135,30 @@ Test(coordinator_metrics, a_limit_is_what_is_reached_without_an_operator)
     expect_value("orbloom_filter_limit_keys{filter=\"urls\"}", CAPACITY);
     document->nslices = 4;
     expect_none("orbloom_filter_limit_keys{filter=\"urls\"}");
+    close_stage();
+}
+
+/* Its slices forget, and one that is full refuses keys, whatever the others have room for. */
+Test(coordinator_metrics, a_window_is_as_full_as_its_fullest_slice)
+{
+    enum { SLICES = 4 };
+    struct replica_report full = {
+        .state = REPLICA_FULL, .keys = CAPACITY / SLICES, .keys_kept = CAPACITY / 2};
+    struct admin_request request = coordinator_stage_create();
+
+    open_one();
+    request.name = "window";
+    request.create.durability = DURABILITY_SYNC;
+    request.create.window_us = UINT64_C(3600) * SECOND_US;
+    request.create.nslices = SLICES;
+    coordinator_stage_command(&stage, 4, &request);
+    full.filter_id = stage.coordinator->documents.count;
+    coordinator_stage_report(&stage, 3, full.filter_id, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    report_as(1, 3, &full);
+    expect_value("orbloom_filter_capacity_keys{filter=\"window\"}", CAPACITY);
+    expect_value("orbloom_filter_keys{filter=\"window\"}", CAPACITY / 2);
+    expect_value("orbloom_filter_fill_ratio{filter=\"window\"}", 1);
     close_stage();
 }
 

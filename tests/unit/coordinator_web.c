@@ -264,6 +264,28 @@ Test(coordinator_web, a_filter_is_told_by_what_its_replicas_say)
     json_decref(answer);
 }
 
+/* As `orbloom info` tells it: what one slice has room for decides, not what all have. */
+Test(coordinator_web, a_window_is_as_full_as_its_fullest_slice)
+{
+    enum { SLICES = 4 };
+    struct filter_document *document;
+    json_t *answer;
+    json_t *filter;
+
+    put_filter(1, "urls");
+    document = &stage.coordinator->documents.by_id[0]->document;
+    document->window_us = UINT64_C(3600) * SECOND_US;
+    document->nslices = SLICES;
+    for (uint32_t n = 1; n <= 3; n++) {
+        report(n, 1, REPLICA_FULL, GROUP_KEYS);
+    }
+    answer = ask_page("urls", NULL, NULL);
+    filter = at(answer, "filters", 0);
+    cr_expect_eq(number_of(filter, "capacity"), SLICES * GROUP_KEYS);
+    cr_expect_float_eq(json_number_value(json_object_get(filter, "fill")), 1, 1e-6);
+    json_decref(answer);
+}
+
 /* So fast as it was seen to fill. */
 Test(coordinator_web, when_a_filter_will_be_full_is_told_once_it_is_known)
 {
