@@ -217,13 +217,23 @@ static const struct document_entry *entry_at(const struct coordinator *self,
     return self->documents.by_id[place->at];
 }
 
-/* In the order of ids, so that a pass goes on whichever filters have come and gone. */
+static void begin_pass(struct filters_rest *rest)
+{
+    memset(rest->going, 0, sizeof rest->going);
+    rest->next_id = 0;
+}
+
+/* In the order of ids, so that a pass goes on whichever filters have come and gone. Where one step
+ * suffices for all, what an earlier pass was at is void. */
 static enum status add_rest(struct coordinator *self, uint64_t now_us, struct place *places,
                             size_t count)
 {
     struct filters_rest *rest = &self->rest;
     size_t at = 0;
 
+    if (count <= METRICS_REST_STEP) {
+        begin_pass(rest);
+    }
     qsort(places, count, sizeof *places, compare_ids);
     while (at < count && entry_at(self, &places[at])->document.id < rest->next_id) {
         at++;
@@ -241,8 +251,7 @@ static enum status add_rest(struct coordinator *self, uint64_t now_us, struct pl
     }
     if (at == count) {
         memcpy(rest->found, rest->going, sizeof rest->found);
-        memset(rest->going, 0, sizeof rest->going);
-        rest->next_id = 0;
+        begin_pass(rest);
     }
     return STATUS_OK;
 }

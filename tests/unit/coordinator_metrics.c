@@ -2,7 +2,9 @@
  * users' limits and backups. */
 #include "base/heap.h"
 #include "coordinator/private.h"
+#include "coordinator/view/filter_metrics.h"
 #include "filter/sizing.h"
+#include "tests/support/sample_cluster.h"
 #include "tests/unit/coordinator_moves.h"
 
 #include <math.h>
@@ -202,20 +204,62 @@ Test(coordinator_metrics, beyond_the_largest_filters_are_told_together)
     close_stage();
 }
 
-/* As one that had no time for all of them at once does: what it has found so far counts. */
+/* Filters after the stage's own, as if the store had told of them; for more than one step. */
+static void put_many(uint64_t count)
+{
+    const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+
+    for (uint64_t id = FILTER + 1; id <= FILTER + count; id++) {
+        struct filter_document document;
+        struct buffer bytes;
+        char name[DOCUMENT_NAME_BYTES];
+        bool changed;
+
+        (void)snprintf(name, sizeof name, "many-%u", (unsigned)id);
+        sample_document(id, name, &rule, 3, &document);
+        sample_sign(&document, sample_key(), &bytes);
+        cr_assert_eq(document_cache_take(&stage.coordinator->documents, &document,
+                                         buffer_span(&bytes), &changed),
+                     STATUS_OK);
+        document_fini(&document);
+        buffer_fini(&bytes);
+    }
+}
+
+/* From the id on all are dropped. */
+static void drop_from(uint64_t id)
+{
+    struct document_cache *documents = &stage.coordinator->documents;
+
+    for (size_t i = 0; i < documents->count; i++) {
+        struct filter_document *document = &documents->by_id[i]->document;
+
+        if (document->id >= id) {
+            document->content.state = FILTER_DROPPED;
+        }
+    }
+}
+
 Test(coordinator_metrics, a_pass_goes_on_where_it_was)
 {
-    struct filters_rest *rest;
-
     open_one();
-    (void)make("large", MORE);
-    rest = &stage.coordinator->rest;
+    put_many(METRICS_REST_STEP);
     stage.coordinator->config.metrics_filters = 0;
-    rest->next_id = FILTER + 1;
-    rest->going[METRICS_FILTER_CAPACITY] = 3;
-    expect_value("orbloom_filter_capacity_keys{filter=\"\"}", MORE + 3);
-    cr_expect_eq(rest->next_id, 0, "the next one begins with the first");
-    expect_value("orbloom_filter_capacity_keys{filter=\"\"}", MORE + CAPACITY);
+    expect_value("orbloom_filter_capacity_keys{filter=\"\"}", 0);
+    expect_value("orbloom_filter_capacity_keys{filter=\"\"}", CAPACITY * (METRICS_REST_STEP + 1.0));
+    expect_value("orbloom_filter_capacity_keys{filter=\"\"}", CAPACITY * (METRICS_REST_STEP + 1.0));
+    close_stage();
+}
+
+/* Those that the pass has been at are not what there is. */
+Test(coordinator_metrics, a_pass_whose_filters_have_gone_is_void)
+{
+    open_one();
+    put_many(METRICS_REST_STEP);
+    stage.coordinator->config.metrics_filters = 0;
+    expect_value("orbloom_filter_capacity_keys{filter=\"\"}", 0);
+    drop_from(FILTER + 1);
+    expect_value("orbloom_filter_capacity_keys{filter=\"\"}", CAPACITY);
     close_stage();
 }
 
