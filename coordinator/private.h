@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "coordinator/audit.h"
 #include "coordinator/coordinator.h"
+#include "coordinator/nodes/rhythm.h"
 #include "coordinator/notes.h"
 #include "coordinator/order.h"
 #include "coordinator/plan/boot.h"
@@ -105,6 +106,7 @@ struct heard {
     uint64_t number; /* of the newest request, of that boot */
     uint64_t last_us;
     uint64_t rival_us; /* when another process first asked for its name; 0: none has */
+    struct rhythm rhythm;
     struct report_round round;
     uint64_t since; /* every report kept here was made when the node held all changes of the store
                        up to this one, or more; 0 until a whole round of them has come */
@@ -495,6 +497,12 @@ struct heard *coordinator_heard(const struct coordinator *self, uint32_t node);
 
 /* Heard of lately? */
 bool heard_alive(const struct coordinator *self, uint64_t now_us, uint32_t node);
+
+/* It has told something just now. */
+void heard_note(const struct coordinator *self, uint64_t now_us, struct heard *heard);
+
+/* After how many microseconds without a word it is shown as silent; it is alive for longer. */
+uint64_t heard_silent_after(const struct coordinator *self, uint32_t node);
 
 /* The link to a node for questions, opened if need be; 0: not heard of here. */
 uint32_t heard_link(struct coordinator *self, uint32_t node);

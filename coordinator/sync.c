@@ -123,7 +123,7 @@ void coordinator_note_alive(struct coordinator *self, uint64_t now_us,
 
     if (heard != NULL && heard->incarnation == request->incarnation &&
         heard->boot == request->boot) {
-        heard->last_us = now_us;
+        heard_note(self, now_us, heard);
         age_note_alive(self, now_us, request);
     }
 }
@@ -165,7 +165,7 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     heard->incarnation = request->incarnation;
     heard->boot = request->boot;
     heard->number = request->number;
-    heard->last_us = now_us > heard->last_us ? now_us : heard->last_us;
+    heard_note(self, now_us, heard);
     self->expansion_news = true;
     wake_duties(self, request);
     heard->memory_used_bytes = request->memory_used_bytes;

@@ -25,6 +25,21 @@ bool heard_alive(const struct coordinator *self, uint64_t now_us, uint32_t node)
     return heard != NULL && coordinator_lately(self, now_us, heard->last_us);
 }
 
+void heard_note(const struct coordinator *self, uint64_t now_us, struct heard *heard)
+{
+    rhythm_note(&heard->rhythm, heard->last_us, now_us, self->config.node_timeout_us);
+    heard->last_us = now_us > heard->last_us ? now_us : heard->last_us;
+}
+
+uint64_t heard_silent_after(const struct coordinator *self, uint32_t node)
+{
+    const struct heard *heard = coordinator_heard(self, node);
+    uint64_t timeout_us = self->config.node_timeout_us;
+
+    return heard != NULL ? rhythm_silent_after(&heard->rhythm, heard->last_us, timeout_us)
+                         : timeout_us;
+}
+
 uint32_t heard_link(struct coordinator *self, uint32_t node)
 {
     const struct node_record *record = node_list_find(&self->documents.nodes, node);

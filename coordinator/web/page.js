@@ -118,13 +118,9 @@ function fill(element, share, high) {
 
 /* ---- nodes and hosts ---- */
 
-/* Half of what the coordinator waits before it takes a node for gone: that nodes report each second
- * is seen long before. */
-let patienceMs = 2500;
-
 function judgeNode(node) {
   const moving = node.replicas_joining + node.replicas_building;
-  if (!node.alive || node.seen_ago_ms > patienceMs) {
+  if (!node.alive || node.seen_ago_ms > node.silent_after_ms) {
     const words = node.seen_ago_ms > 0 ? 'silent ' + duration(node.seen_ago_ms / 1000) : 'not heard';
     return node.slots === 0 ? ['idle', words + ', empty'] : ['bad', words];
   }
@@ -490,7 +486,6 @@ async function round() {
   clearTimeout(timer);
   try {
     const [status, sites, changes, filters] = await Promise.all([ask('/api/v1/status'), ask('/api/v1/sites'), ask('/api/v1/changes'), ask(filtersPath())]);
-    patienceMs = status.node_timeout_ms / 2;
     showGlance(status, sites);
     showHosts(status.nodes);
     showSites(sites);

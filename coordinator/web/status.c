@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-static void put_node(struct json *json, const struct node_summary *node)
+static void put_node(struct json *json, const struct node_summary *node, uint64_t silent_after_us)
 {
     json_begin(json, NULL, '{');
     json_count(json, "id", node->id);
@@ -16,6 +16,7 @@ static void put_node(struct json *json, const struct node_summary *node)
     json_text(json, "endpoint", node->endpoint);
     json_bool(json, "alive", node->alive);
     json_count(json, "seen_ago_ms", node->seen_ago_ms);
+    json_count(json, "silent_after_ms", silent_after_us / 1000);
     json_count(json, "memory_limit_bytes", node->memory_limit_bytes);
     json_count(json, "memory_used_bytes", node->memory_used_bytes);
     json_bool(json, "durable", node->durable);
@@ -38,7 +39,7 @@ static void put_nodes(const struct coordinator *self, uint64_t now_us, struct js
         struct node_summary node;
 
         view_describe_node(self, now_us, &nodes->nodes[i], &node);
-        put_node(json, &node);
+        put_node(json, &node, heard_silent_after(self, node.id));
     }
     json_end(json, ']');
 }
@@ -124,7 +125,6 @@ enum status web_tell_status(struct coordinator *coordinator, uint64_t now_us,
     json_begin(&json, NULL, '{');
     json_text(&json, "coordinator", coordinator->config.name);
     json_text(&json, "site", coordinator->config.site);
-    json_count(&json, "node_timeout_ms", coordinator->config.node_timeout_us / 1000);
     health_json(&health, &json, "ready");
     put_nodes(coordinator, now_us, &json);
     put_routers(coordinator, now_us, &json);

@@ -188,20 +188,8 @@ async function hidden(browser) {
   await browser.until('it asks again', `return performance.getEntriesByType('resource').length > ${after}`);
 }
 
-/* Whatever a cluster might say: the page as it is, on answers in which each text is markup. */
-async function markup(browser, cluster) {
-  const evil = '"><img src=x onerror="window.ran=1"><script>window.ran=1</script>';
-  const site = {name: evil, id: evil, own: false, connected: false, links: 0, round_trip_us: 0, paused: false};
-  const answers = {
-    status: {coordinator: evil, site: evil, node_timeout_ms: 5000, ready: {ok: false, reasons: [{what: evil, why: evil}], left_out: 0},
-      nodes: [{id: 1, name: evil, host: evil, zone: evil, endpoint: evil, alive: true, seen_ago_ms: 1, memory_limit_bytes: 10, memory_used_bytes: 1, durable: true, disk_used_bytes: 1,
-        replicas_full: 1, replicas_joining: 0, replicas_building: 0, draining: false, replaced_by: evil, slots: 1}],
-      routers: [{name: evil, seen_ago_ms: 1}], sums: {ago_ms: 0, filters: 1, capacity: 1, keys_estimate: 1, copy_bytes: 1, filters_lacking: 1, filters_unserved: 0, filters_changing: 1},
-      lacking: [{filter: evil, shards: 1, of_shards: 2, fewest_full: 1, replicas: 3, why: evil, remedy: evil}], keys_behind: [evil]},
-    sites: {site: evil, sites: [site], filters: [{name: evil, sites: [], awaited: evil}], filters_left: 0, refusals: [{name: evil, site: evil, reason: evil}]},
-    changes: {changes: [{filter: evil, what: evil, step: evil, progress: 0.5, slots: 1, awaited: evil}], filters_left: 0},
-    filters: {q: '', page: 1, size: 25, total: 1, pages: 1, filters: [{...(await cluster.api('filters?size=1')).filters[0], name: evil, state: evil}]},
-  };
+/* The coordinator's own page, to which `answers` are told instead of its own. */
+async function pretend(browser, cluster, answers, body) {
   const server = createServer(async (request, response) => {
     const name = new URL(request.url, 'http://x').pathname.replace('/api/v1/', '');
     const real = await fetch(cluster.url + request.url);
@@ -213,6 +201,28 @@ async function markup(browser, cluster) {
   try {
     await browser.go(`http://127.0.0.1:${server.address().port}/`);
     await shown(browser);
+    await body();
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+/* Whatever a cluster might say: the page as it is, on answers in which each text is markup. */
+async function markup(browser, cluster) {
+  const evil = '"><img src=x onerror="window.ran=1"><script>window.ran=1</script>';
+  const site = {name: evil, id: evil, own: false, connected: false, links: 0, round_trip_us: 0, paused: false};
+  const answers = {
+    status: {coordinator: evil, site: evil, ready: {ok: false, reasons: [{what: evil, why: evil}], left_out: 0},
+      nodes: [{id: 1, name: evil, host: evil, zone: evil, endpoint: evil, alive: true, seen_ago_ms: 1, silent_after_ms: 2500, memory_limit_bytes: 10, memory_used_bytes: 1, durable: true, disk_used_bytes: 1,
+        replicas_full: 1, replicas_joining: 0, replicas_building: 0, draining: false, replaced_by: evil, slots: 1}],
+      routers: [{name: evil, seen_ago_ms: 1}], sums: {ago_ms: 0, filters: 1, capacity: 1, keys_estimate: 1, copy_bytes: 1, filters_lacking: 1, filters_unserved: 0, filters_changing: 1},
+      lacking: [{filter: evil, shards: 1, of_shards: 2, fewest_full: 1, replicas: 3, why: evil, remedy: evil}], keys_behind: [evil]},
+    sites: {site: evil, sites: [site], filters: [{name: evil, sites: [], awaited: evil}], filters_left: 0, refusals: [{name: evil, site: evil, reason: evil}]},
+    changes: {changes: [{filter: evil, what: evil, step: evil, progress: 0.5, slots: 1, awaited: evil}], filters_left: 0},
+    filters: {q: '', page: 1, size: 25, total: 1, pages: 1, filters: [{...(await cluster.api('filters?size=1')).filters[0], name: evil, state: evil}]},
+  };
+  await pretend(browser, cluster, answers, async () => {
     await sleep(500);
     const [ran, images, scripts, text, scroll] = await browser.run("return [window.ran, document.images.length, document.scripts.length, document.body.innerText, document.documentElement.scrollWidth - innerWidth]");
     expect(ran === null, 'a name ran');
@@ -223,10 +233,17 @@ async function markup(browser, cluster) {
     const wide = await browser.run("return [...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > 390.5 && one.offsetParent).map((one) => one.tagName + '.' + one.className + '#' + one.id)");
     expect(await browser.run('return document.documentElement.scrollWidth <= 390'), `long names are not broken at 390 pixels: ${wide.slice(0, 8)}`);
     await browser.resize(1280, 900);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  });
+}
+
+/* How long a node may say nothing is what the coordinator says: where several share its reports it is longer. */
+async function patience(browser, cluster) {
+  const status = await cluster.api('status');
+  status.nodes.forEach((node, i) => Object.assign(node, {name: `n${i}`, alive: true, slots: 1, silent_after_ms: 4500, seen_ago_ms: i === 0 ? 4600 : 4400}));
+  await pretend(browser, cluster, {status}, async () => {
+    const bad = await browser.run("return [...document.querySelectorAll('.node.bad .name')].map((one) => one.textContent)");
+    expect(bad.join() === 'n0', `silent are: ${bad.join()}`);
+  });
 }
 
 /* ---- what is asked for ---- */
@@ -287,6 +304,7 @@ try {
   await check('nothing is complained of', () => quiet(browser));
   await check('nothing comes from elsewhere', () => nothingElsewhere(browser, cluster.url));
   await check('names are text', () => markup(browser, cluster));
+  await check('silent is who the coordinator says', () => patience(browser, cluster));
   await browser.go(cluster.url + '/');
   await shown(browser);
   await check('a node that was killed is red', () => killed(browser, cluster));

@@ -336,6 +336,44 @@ Test(coordinator_web, nodes_are_told_and_one_that_is_silent)
     json_decref(answer);
 }
 
+static long long silent_after(size_t node)
+{
+    json_t *answer = ask(web_tell_status);
+    long long ms = number_of(at(answer, "nodes", node), "silent_after_ms");
+
+    json_decref(answer);
+    return ms;
+}
+
+/* Node 1 says something every `gap_us` for so long. */
+static void report_every(uint64_t gap_us, uint64_t for_us)
+{
+    for (uint64_t us = 0; us < for_us; us += gap_us) {
+        coordinator_stage_pass(&stage, gap_us);
+        report(1, 1, REPLICA_FULL, 10);
+    }
+}
+
+/* Of N coordinators each hears a node every N seconds; here the timeout is 10 s. */
+Test(coordinator_web, a_node_is_silent_after_longer_than_it_takes)
+{
+    put_filter(1, "urls");
+    cr_expect_eq(silent_after(0), 10000, "nobody knows how often it reports");
+    report_every(SECOND_US, 20 * SECOND_US);
+    cr_expect_eq(silent_after(0), 5000);
+    cr_expect_eq(silent_after(1), 10000, "another one was heard once");
+    report_every(6 * SECOND_US, 120 * SECOND_US);
+    cr_expect_eq(silent_after(0), 9000);
+    report_every(8 * SECOND_US, 120 * SECOND_US);
+    cr_expect_eq(silent_after(0), 10000, "not longer than it counts as alive");
+    report_every(SECOND_US, 130 * SECOND_US);
+    cr_expect_eq(silent_after(0), 5000, "what is long ago counts no more");
+    report_every(60 * SECOND_US, 60 * SECOND_US);
+    cr_expect_eq(silent_after(0), 10000, "it was silent, and begins anew");
+    report_every(SECOND_US, 20 * SECOND_US);
+    cr_expect_eq(silent_after(0), 5000);
+}
+
 Test(coordinator_web, of_many_that_lack_replicas_some_are_told_and_all_are_counted)
 {
     json_t *answer;
