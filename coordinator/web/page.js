@@ -61,15 +61,19 @@ function mark(element, name) {
 }
 
 /* Children of `parent` become those of `items`, in order; one that stays is kept, so that neither
- * focus nor selection is lost. */
+ * focus nor selection is lost. Items of one key are told apart by their number. */
 function show(parent, items, key, create, update) {
   const before = new Map();
+  const seen = new Map();
   for (const child of parent.children) {
     before.set(child.key, child);
   }
   let next = parent.firstElementChild;
   for (const item of items) {
-    const name = key(item);
+    const same = key(item);
+    const number = seen.get(same) || 0;
+    const name = number + '\n' + same;
+    seen.set(same, number + 1);
     let child = before.get(name);
     if (child) {
       before.delete(name);
@@ -215,15 +219,18 @@ function showSites(answer) {
       say(item.children[0], signs[level]);
       say(item.children[2], words);
     });
-  const waiting = answer.filters.filter((filter) => filter.awaited).map((filter) => [filter.name, filter.awaited])
-    .concat(answer.refusals.map((one) => [one.name, 'can\u2019t come here from ' + one.site + ': ' + one.reason])).slice(0, 12);
-  show(at('waiting'), waiting, (one) => one[0], () => make('li', '', make('b', ''), ' ', make('span', '')), (item, one) => {
+  const waiting = answer.filters.filter((filter) => filter.awaited).map((filter) => [filter.name, filter.awaited, ''])
+    .concat(answer.refusals.map((one) => [one.name, 'can\u2019t come here from ' + one.site + ': ' + one.reason, one.site])).slice(0, 12);
+  show(at('waiting'), waiting, (one) => one[0] + '\n' + one[2], () => make('li', '', make('b', ''), ' ', make('span', '')), (item, one) => {
     say(item.children[0], one[0]);
     say(item.children[1], one[1]);
   });
 }
 
 /* ---- at a glance ---- */
+
+/* What is amiss is told with `add(level, kind, what, more)`; the kind and the name of what it is about
+ * stay the same as long as it lasts, whatever numbers and times are told of it. */
 
 /* Filters that lack replicas for the same reason are one matter. */
 function lacking(status, add) {
@@ -238,40 +245,40 @@ function lacking(status, add) {
     const more = causes.size === 1 ? rest : 0;
     rest -= more;
     if (filters.length + more === 1) {
-      add('warn', first.filter + ' lacks replicas: ' + exact(first.shards) + ' of ' + exact(first.of_shards) + ' shards have fewer than ' +
+      add('warn', 'lacking\n' + cause, first.filter + ' lacks replicas: ' + exact(first.shards) + ' of ' + exact(first.of_shards) + ' shards have fewer than ' +
         first.replicas + ', at least ' + first.fewest_full, cause);
     } else {
-      add('warn', plural(filters.length + more, 'filter lacks', 'filters lack') + ' replicas', cause + ' ' +
+      add('warn', 'lacking\n' + cause, plural(filters.length + more, 'filter lacks', 'filters lack') + ' replicas', cause + ' ' +
         filters.slice(0, 4).map((one) => one.filter).join(', ') + (filters.length + more > 4 ? ' and ' + count(filters.length + more - 4) + ' more' : '') + '.');
     }
   }
   if (rest > 0) {
-    add('warn', plural(rest, 'more filter lacks', 'more filters lack') + ' replicas');
+    add('warn', 'lacking', plural(rest, 'more filter lacks', 'more filters lack') + ' replicas');
   }
 }
 
 function troubles(status, sites) {
   const list = [];
-  const add = (level, what, more) => list.push({level, what, more: more || ''});
+  const add = (level, kind, what, more) => list.push({level, kind, what, more: more || ''});
   for (const reason of status.ready.reasons) {
-    add('bad', 'The coordinator is not ready: ' + reason.why);
+    add('bad', 'ready\n' + reason.what, 'The coordinator is not ready: ' + reason.why);
   }
   const silent = status.nodes.filter((node) => judgeNode(node)[0] === 'bad');
   if (silent.length > 0) {
-    add('bad', silent.length === 1 ? 'Node ' + silent[0].name + (silent[0].seen_ago_ms > 0 ? ' is silent' : ' was not heard yet') : plural(silent.length, 'node is', 'nodes are') + ' silent',
+    add('bad', 'silent', silent.length === 1 ? 'Node ' + silent[0].name + (silent[0].seen_ago_ms > 0 ? ' is silent' : ' was not heard yet') : plural(silent.length, 'node is', 'nodes are') + ' silent',
       silent.length > 1 ? silent.slice(0, 8).map((node) => node.name).join(', ') + (silent.length > 8 ? ' \u2026' : '') : '');
   }
   if (status.sums.filters_unserved > 0) {
-    add('bad', plural(status.sums.filters_unserved, 'filter is', 'filters are') + ' not served in full');
+    add('bad', 'unserved', plural(status.sums.filters_unserved, 'filter is', 'filters are') + ' not served in full');
   }
   lacking(status, add);
   for (const site of sites.sites) {
     if (judgeSite(site)[0] !== 'well') {
-      add(judgeSite(site)[0], 'Site ' + site.name + ' is ' + judgeSite(site)[1]);
+      add(judgeSite(site)[0], 'site\n' + site.id, 'Site ' + site.name + ' is ' + judgeSite(site)[1]);
     }
   }
   if (status.keys_behind.length > 0) {
-    add('warn', 'An older cluster key signs at ' + status.keys_behind.slice(0, 8).join(', '));
+    add('warn', 'keys', 'An older cluster key signs at ' + status.keys_behind.slice(0, 8).join(', '));
   }
   return list;
 }
@@ -317,7 +324,7 @@ function showGlance(status, sites) {
       say(item.children[1].children[1], one[2]);
     });
   /* What stands above is not said twice. */
-  show(at('attention'), list.filter((one) => one.more || one.what !== words), (one) => one.level + one.what.replace(/[\d.,]+/g, ''), () => make('li', '', sign(), make('strong', ''), make('span', 'more')), (item, one) => {
+  show(at('attention'), list.filter((one) => one.more || one.what !== words), (one) => one.kind, () => make('li', '', sign(), make('strong', ''), make('span', 'more')), (item, one) => {
     mark(item, one.level);
     say(item.children[0], signs[one.level]);
     say(item.children[1], one.what);

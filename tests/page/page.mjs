@@ -236,6 +236,28 @@ async function markup(browser, cluster) {
   });
 }
 
+const rows = (browser, list) => browser.run(`return [...document.getElementById('${list}').children].map((one) => one.innerText.replace(/\\s+/g, ' ').trim())`);
+
+/* Of one kind there may be several, and what a list had before it does not keep. */
+async function listsEnd(browser, cluster) {
+  const status = {...await cluster.api('status'), lacking: [],
+    ready: {ok: false, reasons: [1, 2, 3].map((n) => ({what: 'store', why: `it waits for ${n} s`})), left_out: 0}};
+  const sites = {...await cluster.api('sites'), filters: [],
+    refusals: ['east', 'west', 'west'].map((site) => ({name: 'crawl', site, reason: 'its settings differ'}))};
+  await pretend(browser, cluster, {status, sites}, async () => {
+    for (let round = 0; round < 3; round++) {
+      status.ready.reasons.forEach((reason, i) => { reason.why = `it waits for ${10 * round + i} s`; });
+      await browser.until('what is new', `return document.getElementById('attention').textContent.includes('it waits for ${10 * round + 2} s')`, LONG_MS);
+      for (const [list, count] of [['attention', 2], ['waiting', 3]]) { /* The first reason is the verdict. */
+        const now = await rows(browser, list);
+        expect(now.length === count, `${list}: ${now.length} rows, not ${count}: ${now.join('; ')}`);
+      }
+    }
+    status.ready.reasons = sites.refusals = [];
+    await browser.until('the lists are empty', "return document.querySelectorAll('#attention > *, #waiting > *').length === 0", LONG_MS);
+  });
+}
+
 /* How long a node may say nothing is what the coordinator says: where several share its reports it is longer. */
 async function patience(browser, cluster) {
   const status = await cluster.api('status');
@@ -304,6 +326,7 @@ try {
   await check('nothing is complained of', () => quiet(browser));
   await check('nothing comes from elsewhere', () => nothingElsewhere(browser, cluster.url));
   await check('names are text', () => markup(browser, cluster));
+  await check('lists end', () => listsEnd(browser, cluster));
   await check('silent is who the coordinator says', () => patience(browser, cluster));
   await browser.go(cluster.url + '/');
   await shown(browser);
