@@ -381,6 +381,59 @@ Test(runtime_http, one_too_many_waits_for_a_place)
     stop(&stage);
 }
 
+/* All places are taken by such as ask for a page at once: a few have it in each turn, what else the
+ * loop is for goes on between, and in the end all have it. Where it takes long the loop looks
+ * several times at its timers and once at descriptors in one turn. */
+Test(runtime_http, many_that_come_at_once_take_turns)
+{
+    enum { LOOKS = 4 };
+    int peers[HTTP_MAX_CONNECTIONS];
+    uint64_t pages_before = 0;
+    struct stage stage;
+
+    start(&stage, NULL, 0);
+    stop_loop(&stage);
+    for (size_t i = 0; i < HTTP_MAX_CONNECTIONS; i++) {
+        peers[i] = http_peer_open(stage.endpoint);
+        http_peer_send(peers[i], span_text("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"));
+    }
+    while (pages_before < HTTP_MAX_CONNECTIONS) {
+        uint64_t pages_now;
+
+        hub_run_once(stage.probe.hub, PROBE_DEADLINE_US);
+        pages_now = count_of(stage.http, "http_pages_total");
+        cr_assert_leq(pages_now - pages_before, LOOKS * HTTP_TURN_PAGES);
+        pages_before = pages_now;
+    }
+    for (size_t i = 0; i < HTTP_MAX_CONNECTIONS; i++) {
+        expect_code(http_peer_hear(peers[i]), 200);
+        (void)close(peers[i]);
+    }
+    stop(&stage);
+}
+
+/* Also of those whose turn has not come. */
+Test(runtime_http, it_ends_while_many_wait_for_their_turn)
+{
+    int peers[HTTP_MAX_CONNECTIONS];
+    struct stage stage;
+
+    start(&stage, NULL, 0);
+    stop_loop(&stage);
+    for (size_t i = 0; i < HTTP_MAX_CONNECTIONS; i++) {
+        peers[i] = http_peer_open(stage.endpoint);
+        http_peer_send(peers[i], span_text("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"));
+    }
+    while (count_of(stage.http, "http_pages_total") == 0) {
+        hub_run_once(stage.probe.hub, PROBE_DEADLINE_US);
+    }
+    cr_expect_lt(count_of(stage.http, "http_pages_total"), HTTP_MAX_CONNECTIONS);
+    stop(&stage);
+    for (size_t i = 0; i < HTTP_MAX_CONNECTIONS; i++) {
+        (void)close(peers[i]);
+    }
+}
+
 /* A byte now and then does not buy more time. */
 Test(runtime_http, a_request_that_trickles_is_cut)
 {

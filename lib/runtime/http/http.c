@@ -35,12 +35,18 @@ enum http_counter {
         HTTP_NCOUNTERS
 };
 
-enum { NOBODY = -1, MS = 1000, ANSWER_HEAD_BYTES = 2048 };
+enum {
+    NOBODY = -1,
+    MS = 1000,
+    TURN_MS = 1, /* to the next turn: with 0 the loop would come back before it looks at others */
+    ANSWER_HEAD_BYTES = 2048,
+};
 
 struct visitor {
     int fd; /* NOBODY: this place is free */
     uint64_t since_us;
     bool asked; /* the head of its request has come */
+    bool turn;  /* it has waited for it, and has it */
     bool cut;
 };
 
@@ -52,6 +58,9 @@ struct http {
     struct MHD_Daemon *server;
     struct hub_watch *watch;
     struct visitor visitors[HTTP_MAX_CONNECTIONS];
+    struct MHD_Connection *waiting[HTTP_MAX_CONNECTIONS]; /* for their turn, suspended */
+    size_t nwaiting;
+    size_t free_turns; /* for whoever has not waited, until the loop turns */
     char endpoint[ADDRESS_BYTES];
     uint64_t counters[HTTP_NCOUNTERS];
 };
@@ -167,6 +176,51 @@ static void note_asked(struct http *self, struct MHD_Connection *connection)
     }
 }
 
+/* ---- turns: a few pages, and the loop is for others ---- */
+
+static bool has_turn(struct http *self, struct MHD_Connection *connection)
+{
+    struct visitor *visitor = find(self, fd_of(connection));
+
+    if (visitor != NULL && visitor->turn) {
+        visitor->turn = false;
+        return true;
+    }
+    if (self->free_turns > 0) {
+        self->free_turns--;
+        return true;
+    }
+    return false;
+}
+
+/* libmicrohttpd asks for its answer again once it is resumed. */
+static enum MHD_Result wait_turn(struct http *self, struct MHD_Connection *connection)
+{
+    assert(self->nwaiting < HTTP_MAX_CONNECTIONS);
+    self->waiting[self->nwaiting++] = connection;
+    MHD_suspend_connection(connection);
+    return MHD_YES;
+}
+
+/* In the next turn of the loop the first that wait have theirs. False: nobody waits. */
+static bool give_turns(struct http *self)
+{
+    size_t count = self->nwaiting < HTTP_TURN_PAGES ? self->nwaiting : HTTP_TURN_PAGES;
+
+    for (size_t i = 0; i < count; i++) {
+        struct visitor *visitor = find(self, fd_of(self->waiting[i]));
+
+        if (visitor != NULL) {
+            visitor->turn = true;
+        }
+        MHD_resume_connection(self->waiting[i]);
+    }
+    self->nwaiting -= count;
+    memmove(self->waiting, self->waiting + count, self->nwaiting * sizeof *self->waiting);
+    self->free_turns = HTTP_TURN_PAGES - count;
+    return count > 0;
+}
+
 /* Once the head of a request has come; what may follow it is not read. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
                                   const char *path, const char *method, const char *version,
@@ -189,7 +243,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     switch (http_judge(&request, self->options.token, self->options.pages, self->options.npages,
                        &page)) {
     case HTTP_SERVE:
-        return serve(self, connection, &self->options.pages[page]);
+        return has_turn(self, connection) ? serve(self, connection, &self->options.pages[page])
+                                          : wait_turn(self, connection);
     case HTTP_DENY:
         self->counters[HTTP_http_denied_total]++;
         return refuse(connection, MHD_HTTP_UNAUTHORIZED,
@@ -278,7 +333,9 @@ static void on_event(void *context)
         (void)MHD_run(self->server);
     } while (self->counters[HTTP_http_open_connections] < open);
     wait_ms = cut_late(self, hub_now_us());
-    if (MHD_get_timeout(self->server, &own_ms) == MHD_YES && own_ms < wait_ms) {
+    if (give_turns(self)) {
+        wait_ms = TURN_MS;
+    } else if (MHD_get_timeout(self->server, &own_ms) == MHD_YES && own_ms < wait_ms) {
         wait_ms = own_ms;
     }
     hub_watch_within(self->watch, wait_ms);
@@ -332,13 +389,15 @@ static struct MHD_Daemon *start(struct http *self, const struct http_certificate
     int fd = fcntl(self->listening, F_DUPFD_CLOEXEC, 0); /* which is closed also where it fails */
     struct MHD_Daemon *server =
         fd < 0 ? NULL
-               : MHD_start_daemon(
-                     MHD_USE_EPOLL | (certificate != NULL ? MHD_USE_TLS : 0U), 0, NULL, NULL,
-                     on_request, self, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-                     (unsigned)HTTP_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                     (size_t)HTTP_REQUEST_BYTES + ANSWER_HEAD_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
-                     on_connection, self, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
-                     certificate != NULL ? tls : plain, MHD_OPTION_END);
+               : MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
+                                      (certificate != NULL ? MHD_USE_TLS : 0U),
+                                  0, NULL, NULL, on_request, self, MHD_OPTION_LISTEN_SOCKET, fd,
+                                  MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_MAX_CONNECTIONS,
+                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                                  (size_t)HTTP_REQUEST_BYTES + ANSWER_HEAD_BYTES,
+                                  MHD_OPTION_NOTIFY_CONNECTION, on_connection, self,
+                                  MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
+                                  certificate != NULL ? tls : plain, MHD_OPTION_END);
 
     if (server == NULL) {
         log_line(LOG_ERROR, "cannot serve HTTP at %s: no memory or descriptors%s",
@@ -359,6 +418,9 @@ static enum status watch(struct http *self, struct MHD_Daemon *server, struct hu
 static void stop(struct http *self)
 {
     hub_watch_close(&self->watch);
+    while (give_turns(self)) { /* It does not end with any that are suspended. */
+    }
+    self->free_turns = HTTP_TURN_PAGES;
     if (self->server != NULL) {
         MHD_stop_daemon(self->server);
     }
@@ -404,6 +466,7 @@ enum status http_open(struct hub *hub, const struct http_options *options, struc
     self->options.certificate = NULL; /* Its reader may forget it. */
     self->encrypted = options->certificate != NULL;
     self->hub = hub;
+    self->free_turns = HTTP_TURN_PAGES;
     for (size_t i = 0; i < HTTP_MAX_CONNECTIONS; i++) {
         self->visitors[i].fd = NOBODY;
     }

@@ -2,8 +2,8 @@
  *
  * libmicrohttpd without a thread: the hub's loop watches its descriptor, and what has come is
  * answered there. A connection carries one request and is closed, so nobody has the loop at work
- * for longer than a request takes, and with TLS for a handshake; who reads slowly has what is left
- * sent as it goes.
+ * for longer than a request takes, and with TLS for a handshake; of many that come at once a few
+ * get their page in each turn of the loop; who reads slowly has what is left sent as it goes.
  *
  * Bounds:  GET and HEAD; HTTP_MAX_CONNECTIONS, beyond which whoever connects waits until another
  * one has gone; HTTP_REQUEST_BYTES for a request; HTTP_LIMIT_US for all
@@ -22,6 +22,7 @@
 
 enum {
     HTTP_MAX_CONNECTIONS = 64,
+    HTTP_TURN_PAGES = 4, /* that are made before the loop is for others again */
     HTTP_REQUEST_BYTES = 8 << 10,
     HTTP_LIMIT_US = 10000000,
     HTTP_ASK_PART = 5, /* ... of which a fifth is for the request */
