@@ -272,6 +272,16 @@ static void tell(struct metrics *metrics)
     router_tell_metrics(router, metrics);
 }
 
+/* daemon.certificates: what Redis clients are shown. */
+static size_t certificates(struct pages_certificate out[PAGES_MAX_CERTIFICATES])
+{
+    if (tls.identity == NULL) {
+        return 0;
+    }
+    out[0] = (struct pages_certificate){"tls_cert_file", tls_identity_ends_s(tls.identity)};
+    return 1;
+}
+
 /* transport_who_fn */
 static bool who(const uint8_t key[CURVE_KEY_BYTES], struct peer *peer)
 {
@@ -311,6 +321,7 @@ int main(int argc, char **argv)
         .judge = judge,
         .count = count,
         .tell = tell,
+        .certificates = certificates,
         .reload = reload,
         .rekey = rekey,
         .stop = stop,

@@ -331,6 +331,7 @@ static bool open_pages(struct life *self)
         .pages = daemon->pages,
         .npages = daemon->npages,
         .tell = daemon->tell,
+        .certificates = daemon->certificates,
         .token = guarded ? &self->token : NULL,
         .certificate = encrypted ? &self->certificate : NULL,
     };

@@ -97,7 +97,8 @@ struct daemon {
     void (*judge)(struct health *health);
     size_t (*count)(struct counter_set sets[PAGES_MAX_SETS]);
     void (*tell)(struct metrics *metrics); /* NULL: nothing more */
-    const struct http_page *pages;         /* of its own; see pages.h */
+    size_t (*certificates)(struct pages_certificate out[PAGES_MAX_CERTIFICATES]); /* NULL: none */
+    const struct http_page *pages; /* of its own; see pages.h */
     size_t npages;
 
     /* Live options have changed. NULL: nobody cares, but for the log. */

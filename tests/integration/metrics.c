@@ -619,6 +619,29 @@ Test(metrics, a_line_of_the_file_is_to_blame)
     playground_stop(&playground);
 }
 
+/* A router tells of what it shows to Redis clients, beside what it shows here. */
+Test(metrics, the_certificate_for_redis_clients_is_told, .timeout = LIMIT_S)
+{
+    char lines[1024];
+    const char *folder;
+    char *text;
+
+    start(1);
+    folder = playground.dir;
+    certificates_make(folder);
+    (void)snprintf(lines, sizeof lines,
+                   "resp_tls_listen = \"tcp://127.0.0.1:%u\";\ntls_cert_file = \"%s/server.pem\";\n"
+                   "tls_key_file = \"%s/server.key\";\n",
+                   resp_peer_free_port(), folder, folder);
+    open_http("router", lines);
+    text = metrics_of("router");
+    cr_expect_not_null(strstr(text, "\norbloom_certificate_end_timestamp_seconds{"
+                                    "file=\"tls_cert_file\"} "));
+    cr_expect_null(strstr(text, "http_cert_file"));
+    free(text);
+    playground_stop(&playground);
+}
+
 /* Its name is another one's: it listens, and is of no use. */
 Test(metrics, a_node_that_is_refused_is_not_ready)
 {

@@ -107,14 +107,32 @@ static void put_process(struct metrics *metrics)
     put_count(metrics, "process_max_fds", "descriptors that may be open", usage.max_descriptors);
 }
 
-static void put_certificate(const struct pages *self, struct metrics *metrics)
+/* Its own one is the first. */
+static size_t list_certificates(const struct pages *self,
+                                struct pages_certificate out[1 + PAGES_MAX_CERTIFICATES])
 {
-    const struct metrics_label label = {"file", "http_cert_file"};
+    size_t count = 0;
 
     if (self->source.certificate != NULL) {
+        out[count++] = (struct pages_certificate){"http_cert_file",
+                                                  self->source.certificate->ends_s};
+    }
+    return count + (self->source.certificates != NULL ? self->source.certificates(out + count) : 0);
+}
+
+static void put_certificates(const struct pages *self, struct metrics *metrics)
+{
+    struct pages_certificate certificates[1 + PAGES_MAX_CERTIFICATES];
+    size_t count = list_certificates(self, certificates);
+
+    if (count > 0) {
         metrics_family(metrics, "orbloom_certificate_end_timestamp_seconds", METRICS_GAUGE,
                        "when the certificate of that option expires, in seconds since 1970");
-        metrics_count(metrics, &label, 1, (uint64_t)self->source.certificate->ends_s);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct metrics_label label = {"file", certificates[i].option};
+
+        metrics_count(metrics, &label, 1, (uint64_t)certificates[i].ends_s);
     }
 }
 
@@ -137,7 +155,7 @@ static enum status fill_metrics(void *context, const struct http_query *query, s
     if (self->source.tell != NULL) {
         self->source.tell(&metrics);
     }
-    put_certificate(self, &metrics);
+    put_certificates(self, &metrics);
     metrics_counters(&metrics, "orbloom_", &own, http_counts(self->http));
     put_loop(self, &metrics);
     put_process(&metrics);

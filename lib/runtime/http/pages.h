@@ -24,7 +24,14 @@
 enum {
     PAGES_MAX_SETS = 4,
     PAGES_MAX_OWN = 16,
+    PAGES_MAX_CERTIFICATES = 4,
     PAGES_STILL_US = 10000000 /* what has not moved for so long hangs */
+};
+
+/* One that is shown to others. */
+struct pages_certificate {
+    const char *option; /* that names its file: "tls_cert_file" */
+    int64_t ends_s;     /* when it expires, since 1970 */
 };
 
 struct pages_source {
@@ -47,6 +54,9 @@ struct pages_source {
 
     /* Families of its own, with labels; NULL: none. */
     void (*tell)(struct metrics *metrics);
+
+    /* Certificates beside that of these pages: how many. NULL: none. */
+    size_t (*certificates)(struct pages_certificate out[PAGES_MAX_CERTIFICATES]);
 };
 
 struct pages;
