@@ -8,8 +8,8 @@
  * are of all.
  */
 #include "base/heap.h"
-#include "base/latency.h"
 #include "base/number.h"
+#include "base/telemetry/latency.h"
 #include "runtime/disk_files.h"
 #include "runtime/hub.h"
 

@@ -9,7 +9,7 @@
 #ifndef ORBLOOM_BENCH_SITES_ARRIVAL_H
 #define ORBLOOM_BENCH_SITES_ARRIVAL_H
 
-#include "base/latency.h"
+#include "base/telemetry/latency.h"
 #include "bench/sites_clusters.h"
 
 /* Add single keys at the first site for so long, numbered from `first`, one every few ms; into

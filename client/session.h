@@ -21,7 +21,7 @@
 #define ORBLOOM_CLIENT_SESSION_H
 
 #include "base/actor.h"
-#include "base/counter.h"
+#include "base/telemetry/counter.h"
 #include "proto/codec.h"
 
 enum { SESSION_MAX_ENDPOINTS = 16, SESSION_MAX_OPERATIONS = 4096 };

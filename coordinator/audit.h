@@ -14,7 +14,7 @@
 #ifndef ORBLOOM_COORDINATOR_AUDIT_H
 #define ORBLOOM_COORDINATOR_AUDIT_H
 
-#include "base/audit_log.h"
+#include "base/telemetry/audit_log.h"
 #include "coordinator/coordinator.h"
 #include "proto/admin_message.h"
 

@@ -13,11 +13,11 @@
 #define ORBLOOM_COORDINATOR_COORDINATOR_H
 
 #include "base/actor.h"
-#include "base/audit_log.h"
-#include "base/counter.h"
-#include "base/health.h"
-#include "base/histogram.h"
-#include "base/metrics.h"
+#include "base/telemetry/audit_log.h"
+#include "base/telemetry/counter.h"
+#include "base/telemetry/health.h"
+#include "base/telemetry/histogram.h"
+#include "base/telemetry/metrics.h"
 #include "coordinator/store/store.h"
 #include "map/access/seal.h"
 #include "map/document.h"

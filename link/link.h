@@ -38,9 +38,9 @@
 #define ORBLOOM_LINK_LINK_H
 
 #include "base/actor.h"
-#include "base/counter.h"
-#include "base/health.h"
-#include "base/metrics.h"
+#include "base/telemetry/counter.h"
+#include "base/telemetry/health.h"
+#include "base/telemetry/metrics.h"
 #include "map/document.h"
 #include "map/sites.h"
 #include "router/router.h"

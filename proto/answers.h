@@ -5,7 +5,7 @@
 #ifndef ORBLOOM_PROTO_ANSWERS_H
 #define ORBLOOM_PROTO_ANSWERS_H
 
-#include "base/counter.h"
+#include "base/telemetry/counter.h"
 #include "proto/codec.h"
 
 /* A whole frame is refused. */

@@ -11,9 +11,9 @@
 #ifndef ORBLOOM_ROUTER_SERIES_H
 #define ORBLOOM_ROUTER_SERIES_H
 
-#include "base/histogram.h"
-#include "base/metrics.h"
 #include "base/status.h"
+#include "base/telemetry/histogram.h"
+#include "base/telemetry/metrics.h"
 
 enum series_op { SERIES_CHECK, SERIES_ADD, SERIES_FEED, SERIES_OPS };
 

@@ -74,6 +74,9 @@ BEGIN {
     allow("cli", libraries " client cli")
     allow("bench", libraries " client cli bench")
 
+    # What processes tell of themselves, and what the rest of base knows nothing of.
+    room("base/telemetry", "house")
+
     # The rooms of the node, none of which knows of the house around it.
     room("node/base", "")
     room("node/store", "base")

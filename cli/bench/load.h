@@ -11,7 +11,7 @@
 #ifndef ORBLOOM_CLI_BENCH_LOAD_H
 #define ORBLOOM_CLI_BENCH_LOAD_H
 
-#include "base/latency.h"
+#include "base/telemetry/latency.h"
 #include "cli/bench/keys.h"
 #include "cli/bench/target.h"
 

@@ -1,7 +1,6 @@
 /* `orbloom info`: one filter in full, by its replicas that a router asked; or a list of all,
  * from a coordinator. */
 #include "base/number.h"
-#include "base/wilson.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/output.h"
@@ -11,6 +10,7 @@
 #include "cli/show/rebuild.h"
 #include "cli/show/window.h"
 #include "cli/summary.h"
+#include "filter/wilson.h"
 #include "map/history/window.h"
 #include "proto/rate.h"
 #include "proto/replica_report.h"

@@ -11,7 +11,7 @@
 #ifndef ORBLOOM_RUNTIME_AUDIT_FILE_H
 #define ORBLOOM_RUNTIME_AUDIT_FILE_H
 
-#include "base/audit_log.h"
+#include "base/telemetry/audit_log.h"
 
 struct audit_file;
 

@@ -25,8 +25,8 @@
 #define ORBLOOM_RUNTIME_HUB_H
 
 #include "base/actor.h"
-#include "base/histogram.h"
 #include "base/status.h"
+#include "base/telemetry/histogram.h"
 #include "runtime/hub_curve.h"
 
 #include <stdbool.h>

@@ -12,8 +12,8 @@
 #ifndef ORBLOOM_RUNTIME_HUB_LANES_H
 #define ORBLOOM_RUNTIME_HUB_LANES_H
 
-#include "base/histogram.h"
 #include "base/job.h"
+#include "base/telemetry/histogram.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
 #ifndef ORBLOOM_NODE_BASE_COUNTERS_H
 #define ORBLOOM_NODE_BASE_COUNTERS_H
 
-#include "base/counter.h"
+#include "base/telemetry/counter.h"
 
 /* name, unit, help */
 #define NODE_COUNTERS(X)                                                                        \

@@ -23,10 +23,10 @@
 #define ORBLOOM_ROUTER_RESP_FRONT_H
 
 #include "base/actor.h"
-#include "base/audit_log.h"
-#include "base/counter.h"
-#include "base/health.h"
 #include "base/password.h"
+#include "base/telemetry/audit_log.h"
+#include "base/telemetry/counter.h"
+#include "base/telemetry/health.h"
 #include "map/access/users.h"
 #include "router/router.h"
 

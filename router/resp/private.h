@@ -2,10 +2,10 @@
 #ifndef ORBLOOM_ROUTER_RESP_PRIVATE_H
 #define ORBLOOM_ROUTER_RESP_PRIVATE_H
 
-#include "base/audit_log.h"
 #include "base/fair_queue.h"
 #include "base/link_ring.h"
 #include "base/log.h"
+#include "base/telemetry/audit_log.h"
 #include "map/access/users.h"
 #include "proto/codec.h"
 #include "resp/reply.h"

@@ -1,6 +1,6 @@
 /* What processes of a real cluster tell by HTTP: every counter that there is, and how they are;
  * to whom; and that nobody who asks is in the way of what they are for. */
-#include "base/metrics.h"
+#include "base/telemetry/metrics.h"
 
 #include "coordinator/coordinator.h"
 #include "link/link.h"

@@ -2,10 +2,10 @@
  * binomial limit stays under the bound; and the model, which capacity planning rests on,
  * says what is measured. */
 #include "base/heap.h"
-#include "base/wilson.h"
 #include "filter/fingerprint.h"
 #include "filter/lines.h"
 #include "filter/sizing.h"
+#include "filter/wilson.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -12,8 +12,8 @@
 #define ORBLOOM_TESTS_SIM_PROCESS_H
 
 #include "base/actor.h"
-#include "base/counter.h"
 #include "base/pulse.h"
+#include "base/telemetry/counter.h"
 #include "map/document.h"
 #include "tests/sim/sim_disk.h"
 #include "tests/sim/sim_jobs.h"

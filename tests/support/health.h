@@ -5,7 +5,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_HEALTH_H
 #define ORBLOOM_TESTS_SUPPORT_HEALTH_H
 
-#include "base/health.h"
+#include "base/telemetry/health.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What must hold and does not is a reason; without one all is well. */
-#include "base/health.h"
+#include "base/telemetry/health.h"
 
 #include <criterion/criterion.h>
 

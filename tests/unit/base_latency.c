@@ -1,5 +1,5 @@
 /* Quantiles of latencies: near what was measured, and fading with time. */
-#include "base/latency.h"
+#include "base/telemetry/latency.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* Lines as Prometheus reads them, and the names of rows in base units. */
-#include "base/metrics.h"
+#include "base/telemetry/metrics.h"
 
 #include <criterion/criterion.h>
 

@@ -1,6 +1,6 @@
 /* The rate that a node measures is that of its arrays as checks are answered from them. */
-#include "base/wilson.h"
 #include "filter/sizing.h"
+#include "filter/wilson.h"
 #include "node/array/probe.h"
 #include "tests/unit/node_expansion.h"
 

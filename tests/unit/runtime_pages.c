@@ -1,5 +1,5 @@
 /* What the kernel tells of a process, and whether it moves. */
-#include "base/health.h"
+#include "base/telemetry/health.h"
 #include "runtime/http/own_usage.h"
 #include "runtime/http/pages.h"
 

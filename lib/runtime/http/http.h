@@ -15,8 +15,8 @@
 #define ORBLOOM_RUNTIME_HTTP_HTTP_H
 
 #include "base/buffer.h"
-#include "base/counter.h"
 #include "base/password.h"
+#include "base/telemetry/counter.h"
 #include "runtime/http/certificate.h"
 #include "runtime/hub.h"
 

@@ -2,7 +2,7 @@
 #include "runtime/http/pages.h"
 
 #include "base/heap.h"
-#include "base/metrics.h"
+#include "base/telemetry/metrics.h"
 #include "runtime/http/own_usage.h"
 #include "runtime/version.h"
 

@@ -14,10 +14,10 @@
 #ifndef ORBLOOM_RUNTIME_HTTP_PAGES_H
 #define ORBLOOM_RUNTIME_HTTP_PAGES_H
 
-#include "base/counter.h"
-#include "base/health.h"
-#include "base/metrics.h"
 #include "base/password.h"
+#include "base/telemetry/counter.h"
+#include "base/telemetry/health.h"
+#include "base/telemetry/metrics.h"
 #include "runtime/http/http.h"
 #include "runtime/hub.h"
 

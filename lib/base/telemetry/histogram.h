@@ -8,8 +8,8 @@
  * Errors:  none.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_BASE_HISTOGRAM_H
-#define ORBLOOM_BASE_HISTOGRAM_H
+#ifndef ORBLOOM_BASE_TELEMETRY_HISTOGRAM_H
+#define ORBLOOM_BASE_TELEMETRY_HISTOGRAM_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* Wilson's interval against published values, and at its ends. */
-#include "base/wilson.h"
+#include "filter/wilson.h"
 
 #include <criterion/criterion.h>
 
@@ -13,7 +13,7 @@ static void expect(uint64_t hits, uint64_t trials, double z, double low, double 
 
 /* Newcombe, "Two-Sided Confidence Intervals for the Single Proportion", Statistics in Medicine 17
  * (1998), table I, method 3, at 95 %. */
-Test(base_wilson, is_as_published)
+Test(filter_wilson, is_as_published)
 {
     const double z = 1.959963984540054;
 
@@ -24,7 +24,7 @@ Test(base_wilson, is_as_published)
 }
 
 /* Its definition: at both ends the share seen is `z` standard deviations away. */
-Test(base_wilson, ends_are_z_standard_deviations_from_what_was_seen)
+Test(filter_wilson, ends_are_z_standard_deviations_from_what_was_seen)
 {
     static const uint64_t hits[] = {1, 10, 500, 99999};
     const double n = 100000;
@@ -43,7 +43,7 @@ Test(base_wilson, ends_are_z_standard_deviations_from_what_was_seen)
     }
 }
 
-Test(base_wilson, nothing_seen_says_nothing_and_ends_stay_probabilities)
+Test(filter_wilson, nothing_seen_says_nothing_and_ends_stay_probabilities)
 {
     struct wilson none = wilson_interval(0, 0, WILSON_TWO_SIDED_999);
     struct wilson all = wilson_interval(7, 7, WILSON_TWO_SIDED_999);

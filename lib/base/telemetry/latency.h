@@ -7,8 +7,8 @@
  * Errors:  none.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_BASE_LATENCY_H
-#define ORBLOOM_BASE_LATENCY_H
+#ifndef ORBLOOM_BASE_TELEMETRY_LATENCY_H
+#define ORBLOOM_BASE_TELEMETRY_LATENCY_H
 
 #include <stdint.h>
 

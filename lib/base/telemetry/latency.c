@@ -1,6 +1,6 @@
 /* Buckets of the histogram: one for each microsecond up to 63, from there on 32 for each
  * doubling. */
-#include "base/latency.h"
+#include "base/telemetry/latency.h"
 
 enum { SUB_BITS = 5, SUBS = 1 << SUB_BITS };
 

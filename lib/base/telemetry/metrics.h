@@ -7,12 +7,12 @@
  * Owner:   texts are borrowed: a family's name and help until the next family begins.
  * Threads: none; pure.
  */
-#ifndef ORBLOOM_BASE_METRICS_H
-#define ORBLOOM_BASE_METRICS_H
+#ifndef ORBLOOM_BASE_TELEMETRY_METRICS_H
+#define ORBLOOM_BASE_TELEMETRY_METRICS_H
 
 #include "base/buffer.h"
-#include "base/counter.h"
-#include "base/histogram.h"
+#include "base/telemetry/counter.h"
+#include "base/telemetry/histogram.h"
 
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 

@@ -1,5 +1,5 @@
 /* Lines gather in one buffer while those of the other one are being written. */
-#include "base/audit_log.h"
+#include "base/telemetry/audit_log.h"
 
 #include <assert.h>
 #include <stdio.h>

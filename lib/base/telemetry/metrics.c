@@ -1,5 +1,5 @@
 /* Lines of the text format, and what rows of counter tables are called there. */
-#include "base/metrics.h"
+#include "base/telemetry/metrics.h"
 
 #include <assert.h>
 #include <inttypes.h>

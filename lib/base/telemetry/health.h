@@ -6,8 +6,8 @@
  * Errors:  health_show: STATUS_NOMEM, STATUS_TOO_LARGE.
  * Threads: none.
  */
-#ifndef ORBLOOM_BASE_HEALTH_H
-#define ORBLOOM_BASE_HEALTH_H
+#ifndef ORBLOOM_BASE_TELEMETRY_HEALTH_H
+#define ORBLOOM_BASE_TELEMETRY_HEALTH_H
 
 #include "base/buffer.h"
 #include "base/json.h"

@@ -1,5 +1,5 @@
 /* Reasons are gathered, and shown. */
-#include "base/health.h"
+#include "base/telemetry/health.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -11,8 +11,8 @@
  * Source:  Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal
  *          of the American Statistical Association 22 (1927), 209-212.
  */
-#ifndef ORBLOOM_BASE_WILSON_H
-#define ORBLOOM_BASE_WILSON_H
+#ifndef ORBLOOM_FILTER_WILSON_H
+#define ORBLOOM_FILTER_WILSON_H
 
 #include <stdint.h>
 

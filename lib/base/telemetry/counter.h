@@ -3,8 +3,8 @@
  * A program keeps an array of uint64_t indexed by its own enum; one table names them. The
  * same table feeds `orbloom stats` and metrics.
  */
-#ifndef ORBLOOM_BASE_COUNTER_H
-#define ORBLOOM_BASE_COUNTER_H
+#ifndef ORBLOOM_BASE_TELEMETRY_COUNTER_H
+#define ORBLOOM_BASE_TELEMETRY_COUNTER_H
 
 #include <stddef.h>
 #include <stdint.h>

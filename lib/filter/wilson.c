@@ -1,5 +1,5 @@
 /* The score interval of a probability. */
-#include "base/wilson.h"
+#include "filter/wilson.h"
 
 #include <assert.h>
 #include <math.h>

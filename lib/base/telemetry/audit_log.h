@@ -9,8 +9,8 @@
  * Owner:   audit_log_init()'s caller calls audit_log_fini(); the sink is borrowed.
  * Threads: the actor's, but for the sink's write().
  */
-#ifndef ORBLOOM_BASE_AUDIT_LOG_H
-#define ORBLOOM_BASE_AUDIT_LOG_H
+#ifndef ORBLOOM_BASE_TELEMETRY_AUDIT_LOG_H
+#define ORBLOOM_BASE_TELEMETRY_AUDIT_LOG_H
 
 #include "base/actor.h"
 #include "base/buffer.h"
