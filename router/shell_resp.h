@@ -3,7 +3,7 @@
 #define ORBLOOM_ROUTER_SHELL_RESP_H
 
 #include "router/resp/front.h"
-#include "runtime/hub_streams.h"
+#include "runtime/streams/hub_streams.h"
 
 /* The front's connections are this hub's. "", "" and no TLS: none is opened. STATUS_IO,
  * STATUS_NOMEM; said. */

@@ -32,7 +32,7 @@ static void on_done(void *context, const struct session_result *result)
         (void)snprintf(answer->why, sizeof answer->why, "%s", result->message);
         return;
     }
-    answer->frame = kept_add(&self->gather->kept, result->frame);
+    answer->frame = answers_keep(&self->gather->kept, result->frame);
     if (answer->frame == NULL) {
         answer->status = STATUS_NOMEM;
         (void)snprintf(answer->why, sizeof answer->why, "%s", status_meaning(STATUS_NOMEM));
@@ -323,6 +323,6 @@ void gather_fini(struct gather *self)
 {
     site_lags_fini(&self->gathered.lags);
     heap_free(self->gathered.processes);
-    kept_fini(&self->kept);
+    answers_fini(&self->kept);
     *self = (struct gather){0};
 }

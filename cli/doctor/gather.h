@@ -22,7 +22,7 @@ struct gather {
     uint64_t told_us;   /* when the first one was told */
     enum status status; /* not OK: nothing more is asked */
     char reason[CHANNEL_REASON_BYTES];
-    struct kept kept;
+    struct kept_answers kept;
     size_t room; /* of processes */
     struct gathered gathered;
 };

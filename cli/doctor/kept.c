@@ -42,7 +42,7 @@ static enum status decode(struct kept_frame *one)
     return status;
 }
 
-const struct frame *kept_add(struct kept *self, const struct frame *frame)
+const struct frame *answers_keep(struct kept_answers *self, const struct frame *frame)
 {
     struct kept_frame *one = heap_zalloc(1, sizeof *one);
     enum status status;
@@ -62,7 +62,7 @@ const struct frame *kept_add(struct kept *self, const struct frame *frame)
     return &one->frame;
 }
 
-void kept_fini(struct kept *self)
+void answers_fini(struct kept_answers *self)
 {
     while (self->newest != NULL) {
         struct kept_frame *one = self->newest;

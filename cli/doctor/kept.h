@@ -1,7 +1,7 @@
 /* kept.h - frames that outlive the callback which they were told in: copies by the codec itself.
  *
  * Errors:  NULL: memory is out, or the frame is too large.
- * Owner:   kept_fini() frees all that were kept; a zeroed struct is ready.
+ * Owner:   answers_fini() frees all that were kept; a zeroed struct is ready.
  * Threads: none.
  */
 #ifndef ORBLOOM_CLI_DOCTOR_KEPT_H
@@ -11,11 +11,11 @@
 
 struct kept_frame;
 
-struct kept {
+struct kept_answers {
     struct kept_frame *newest;
 };
 
-const struct frame *kept_add(struct kept *self, const struct frame *frame);
-void kept_fini(struct kept *self);
+const struct frame *answers_keep(struct kept_answers *self, const struct frame *frame);
+void answers_fini(struct kept_answers *self);
 
 #endif

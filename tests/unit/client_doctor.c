@@ -132,16 +132,16 @@ Test(client_doctor, kept_answers_take_what_they_have)
 {
     enum { ANSWERS = 100, MOST_PAGES = 64 << 8 };
     uint64_t before = address_space_pages();
-    struct kept kept = {0};
+    struct kept_answers kept = {0};
 
     for (int i = 0; i < ANSWERS; i++) {
-        const struct frame *frame = kept_add(&kept, &fake.stats[0]);
+        const struct frame *frame = answers_keep(&kept, &fake.stats[0]);
 
         cr_assert_not_null(frame);
         cr_assert_str_eq(frame->body.stats_reply.name, "coordinator-1");
     }
     cr_assert_lt(address_space_pages() - before, MOST_PAGES);
-    kept_fini(&kept);
+    answers_fini(&kept);
 }
 
 Test(client_doctor, a_large_answer_is_kept_too)
@@ -151,7 +151,7 @@ Test(client_doctor, a_large_answer_is_kept_too)
     const struct frame told = {
         .kind = FRAME_ADMIN_REPLY,
         .body.admin_reply = {.message = "", .replicas = replicas, .nreplicas = REPLICAS}};
-    struct kept kept = {0};
+    struct kept_answers kept = {0};
     const struct frame *frame;
 
     cr_assert_not_null(replicas);
@@ -159,11 +159,11 @@ Test(client_doctor, a_large_answer_is_kept_too)
         replicas[i] = fake.replicas[0];
         replicas[i].group = i;
     }
-    frame = kept_add(&kept, &told);
+    frame = answers_keep(&kept, &told);
     cr_assert_not_null(frame);
     cr_assert_eq(frame->body.admin_reply.nreplicas, REPLICAS);
     cr_assert_eq(frame->body.admin_reply.replicas[REPLICAS - 1].group, REPLICAS - 1);
-    kept_fini(&kept);
+    answers_fini(&kept);
     heap_free(replicas);
 }
 

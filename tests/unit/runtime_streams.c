@@ -1,7 +1,7 @@
 /* Streams that share a loop: whoever sends without end has its turn, and others have theirs. Both
  * ends are in this process, and the busy peer sends more each time that something of it was handed
  * over, so that it never runs dry. */
-#include "runtime/hub_streams_internal.h"
+#include "runtime/streams/hub_streams_internal.h"
 #include "runtime_probe.h"
 #include "tests/support/certificates.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/buffer.h"
 #include "runtime/hub_internal.h"
-#include "runtime/hub_streams.h"
+#include "runtime/streams/hub_streams.h"
 
 enum {
     STREAM_READ_BYTES = 64 << 10,

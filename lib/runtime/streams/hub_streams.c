@@ -1,10 +1,10 @@
 /* One connection: what comes, what goes, its end. Then all of them: where clients find them, how
  * they are accepted, and how all end with the hub. */
-#include "runtime/hub_streams.h"
+#include "runtime/streams/hub_streams.h"
 
 #include "base/heap.h"
 #include "runtime/address.h"
-#include "runtime/hub_streams_internal.h"
+#include "runtime/streams/hub_streams_internal.h"
 
 #include <assert.h>
 #include <errno.h>

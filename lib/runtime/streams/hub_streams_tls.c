@@ -5,7 +5,7 @@
  * Whoever has not finished takes a place among STREAM_SHAKING_MOST, which the newest get: a client
  * needs its place for milliseconds, and whoever only holds places loses them. */
 #include "base/log.h"
-#include "runtime/hub_streams_internal.h"
+#include "runtime/streams/hub_streams_internal.h"
 
 #include <assert.h>
 
