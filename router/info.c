@@ -41,12 +41,8 @@ static uint32_t ask_nodes(struct router *self, const struct info *info,
 
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
         uint32_t node = self->documents.nodes.nodes[i].id;
-        bool holds = false;
 
-        for (uint32_t group = 0; group < document->content.ngroups; group++) {
-            holds |= document_slot_of(document, group, node, 0) >= 0;
-        }
-        if (holds) {
+        if (document_has_member(document, node)) {
             struct backend *backend = backend_of(self, node);
 
             asked += backend != NULL && backend_send(self, backend, &frame);

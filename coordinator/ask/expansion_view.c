@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "base/mutant.h"
+#include "coordinator/ask/filter_question.h"
 #include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
 
@@ -75,33 +76,6 @@ static bool has_told(const struct inquiry *inquiry, uint32_t node)
 
 /* ---- how many keys there are now: asking ---- */
 
-static bool holds(const struct filter_document *document, uint32_t node)
-{
-    for (uint32_t group = 0; group < document->content.ngroups; group++) {
-        if (document_slot_of(document, group, node, 0) >= 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void ask_node(struct coordinator *self, uint32_t node, const struct inquiry *inquiry,
-                     uint64_t filter_id)
-{
-    uint32_t link = heard_link(self, node);
-    struct frame frame = {
-        .kind = FRAME_INFO_REQUEST,
-        .correlation = inquiry->number,
-        .body.info_request = {.filter = "", .filter_id = filter_id},
-    };
-
-    buffer_clear(&self->out);
-    if (link != 0 && codec_encode(&frame, &self->out) == STATUS_OK) {
-        /* Not connected yet: asked again after fence_retry. */
-        (void)self->effects.send(self->effects.context, link, buffer_span(&self->out));
-    }
-}
-
 void inquiry_ask(struct coordinator *self, uint64_t now_us, struct inquiry *inquiry,
                  const struct filter_document *document)
 {
@@ -114,8 +88,9 @@ void inquiry_ask(struct coordinator *self, uint64_t now_us, struct inquiry *inqu
     for (uint32_t i = 0; i < nodes->count; i++) {
         uint32_t node = nodes->nodes[i].id;
 
-        if (!has_told(inquiry, node) && holds(document, node)) {
-            ask_node(self, node, inquiry, document->id);
+        if (!has_told(inquiry, node) && document_has_member(document, node)) {
+            /* Not connected yet: asked again after fence_retry. */
+            (void)filter_question_send(self, node, inquiry->number, document->id);
         }
     }
 }

@@ -119,16 +119,12 @@ void fences_ask_members(struct coordinator *self, const struct document_entry *e
                         uint64_t slice)
 {
     const struct node_list *nodes = &self->documents.nodes;
-    const struct epoch_content *content = &entry->document.content;
 
     for (uint32_t i = 0; i < nodes->count; i++) {
-        bool member = false;
+        uint32_t node = nodes->nodes[i].id;
 
-        for (uint32_t group = 0; group < content->ngroups && !member; group++) {
-            member = document_slot_of(&entry->document, group, nodes->nodes[i].id, 0) >= 0;
-        }
-        if (member) {
-            fences_ask_node(self, nodes->nodes[i].id, entry, slice);
+        if (document_has_member(&entry->document, node)) {
+            fences_ask_node(self, node, entry, slice);
         }
     }
 }

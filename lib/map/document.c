@@ -262,6 +262,16 @@ int document_slot_of(const struct filter_document *self, uint32_t group, uint32_
     return -1;
 }
 
+bool document_has_member(const struct filter_document *self, uint32_t node)
+{
+    for (uint32_t group = 0; group < self->content.ngroups; group++) {
+        if (document_slot_of(self, group, node, 0) >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool member_equal(const struct member *a, const struct member *b)
 {
     return a->node == b->node && a->incarnation == b->incarnation;

@@ -293,6 +293,9 @@ uint64_t document_shard_bytes(const struct filter_document *self);
 int document_slot_of(const struct filter_document *self, uint32_t group, uint32_t node,
                      uint64_t incarnation);
 
+/* Does the node hold a slot of any group so? */
+bool document_has_member(const struct filter_document *self, uint32_t node);
+
 /* ---- slots ---- */
 
 bool member_equal(const struct member *a, const struct member *b);
