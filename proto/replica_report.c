@@ -4,6 +4,8 @@
 
 #include "map/history/window.h"
 
+#include <assert.h>
+
 /* ---- pages ---- */
 
 int report_place_compare(struct report_place a, struct report_place b)
@@ -98,6 +100,18 @@ double report_grown(const struct replica_report *report, uint32_t wanted)
     return report->phase == PHASE_GROWING ? report->progress : 0;
 }
 
+static uint64_t add_capped(uint64_t a, uint64_t b)
+{
+    return b <= UINT64_MAX - a ? a + b : UINT64_MAX;
+}
+
+void report_sum_probes(struct report_sum *self, uint64_t probes, uint64_t hits)
+{
+    assert(hits <= probes);
+    self->probes = add_capped(self->probes, probes);
+    self->probe_hits = add_capped(self->probe_hits, hits);
+}
+
 struct report_sum report_summarize(const struct replica_report *reports, size_t count,
                                    uint64_t filter_id)
 {
@@ -108,8 +122,7 @@ struct report_sum report_summarize(const struct replica_report *reports, size_t 
             continue;
         }
         if (reports[i].state == REPLICA_FULL) {
-            sum.probes += reports[i].probes;
-            sum.probe_hits += reports[i].probe_hits;
+            report_sum_probes(&sum, reports[i].probes, reports[i].probe_hits);
         }
         sum.full += reports[i].state == REPLICA_FULL;
         sum.joining += reports[i].state == REPLICA_JOINING;

@@ -112,6 +112,10 @@ static inline uint64_t report_sum_keys(const struct report_sum *self, uint32_t n
  * fullest slice; without a capacity: 0. */
 double report_sum_fill(const struct report_sum *self, uint32_t nslices, uint64_t capacity);
 
+/* Further probes and hits among them, at most as many: the sums come to no more than fits, and so
+ * hits to no more than probes. */
+void report_sum_probes(struct report_sum *self, uint64_t probes, uint64_t hits);
+
 /* Over the reports of one filter; filter_id 0: all of them are of one. */
 struct report_sum report_summarize(const struct replica_report *reports, size_t count,
                                    uint64_t filter_id);

@@ -12,6 +12,7 @@
 #include "cli/summary.h"
 #include "filter/wilson.h"
 #include "map/history/window.h"
+#include "proto/measured_rate.h"
 #include "proto/rate.h"
 #include "proto/replica_report.h"
 
@@ -42,34 +43,9 @@ static const struct option_table table = {
     .max_words = 1,
 };
 
-/* What nodes have met looking absent keys up, and between what the rate is with 99.9 %. */
-static struct wilson measured(const struct report_sum *sum)
-{
-    return wilson_interval(sum->probe_hits, sum->probes, WILSON_TWO_SIDED_999);
-}
-
-static double measured_rate(const struct report_sum *sum)
-{
-    return (double)sum->probe_hits / (double)sum->probes;
-}
-
-static void measured_json(struct json *json, const struct report_sum *sum)
-{
-    struct wilson interval = measured(sum);
-
-    if (sum->probes > 0) {
-        json_number(json, "measured_fpr", measured_rate(sum));
-    } else {
-        json_none(json, "measured_fpr");
-    }
-    json_number(json, "measured_fpr_low", interval.low);
-    json_number(json, "measured_fpr_high", interval.high);
-    json_count(json, "probes", sum->probes);
-}
-
 static void measured_text(const struct report_sum *sum)
 {
-    struct wilson interval = measured(sum);
+    struct wilson interval = measured_rate_interval(sum);
     char rate[NUMBER_TEXT_BYTES];
     char low[NUMBER_TEXT_BYTES];
     char high[NUMBER_TEXT_BYTES];
@@ -100,7 +76,7 @@ static void show_json(const struct info_reply *reply, const struct report_sum *s
     expiry_json(&json, &reply->filter);
     json_count(&json, "keys_estimate", report_sum_keys(sum, reply->filter.nslices));
     json_number(&json, "rate_now", rate_now(reply, sum));
-    measured_json(&json, sum);
+    measured_rate_json(&json, sum);
     json_begin(&json, "replicas_reported", '[');
     for (size_t i = 0; i < reply->nreplicas; i++) {
         summary_replica_json(&json, &reply->replicas[i]);

@@ -96,3 +96,16 @@ Test(report, probes_add_up_over_full_replicas)
     cr_assert_eq(sum.probes, 1500);
     cr_assert_eq(sum.probe_hits, 15);
 }
+
+/* Whatever nodes say, there are no more hits than probes. */
+Test(report, probes_come_to_no_more_than_fits)
+{
+    const struct replica_report reports[] = {
+        {.probes = UINT64_MAX, .probe_hits = 1000, .state = REPLICA_FULL},
+        {.probes = 9, .probe_hits = 0, .state = REPLICA_FULL},
+    };
+    struct report_sum sum = report_summarize(reports, 2, 0);
+
+    cr_assert_eq(sum.probes, UINT64_MAX);
+    cr_assert_eq(sum.probe_hits, 1000);
+}
