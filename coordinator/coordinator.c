@@ -16,6 +16,7 @@
 #include "coordinator/users/users.h"
 #include "coordinator/view/process_keys.h"
 #include "coordinator/web/lags.h"
+#include "coordinator/web/measured.h"
 #include "coordinator/web/survey.h"
 #include "map/access/identity.h"
 #include "map/acks.h"
@@ -56,7 +57,10 @@ enum status coordinator_create(const struct coordinator_config *config,
     if (status == STATUS_OK && config->survey) {
         self->survey = survey_create();
         self->lags = lags_create();
-        status = self->survey != NULL && self->lags != NULL ? STATUS_OK : STATUS_NOMEM;
+        self->measured = measured_create();
+        status = self->survey != NULL && self->lags != NULL && self->measured != NULL
+                     ? STATUS_OK
+                     : STATUS_NOMEM;
     }
     status = status == STATUS_OK ? codec_arena_create(ARENA_BYTES, &self->aside_arena) : status;
     status = status == STATUS_OK ? work_init(self, &hands) : status;
@@ -104,6 +108,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     heap_free(self->usage);
     survey_destroy(self->survey);
     lags_destroy(self->lags);
+    measured_destroy(self->measured);
     codec_arena_destroy(&self->arena);
     codec_arena_destroy(&self->aside_arena);
     buffer_fini(&self->out);
@@ -354,6 +359,15 @@ static void hear_fence(struct coordinator *self, const struct fence_reply *reply
     coordinator_on_fence_reply(self, reply);
 }
 
+/* Whoever has asked for it, by the number of the question. */
+static void hear_of_filter(struct coordinator *self, uint64_t now_us, uint32_t link,
+                           const struct frame *frame)
+{
+    if (self->measured == NULL || !measured_hear(self->measured, now_us, link, frame)) {
+        coordinator_on_info_reply(self, link, frame);
+    }
+}
+
 static void serve_answer(struct coordinator *self, uint64_t now_us, const struct work_item *item)
 {
     struct frame frame = {0};
@@ -364,7 +378,7 @@ static void serve_answer(struct coordinator *self, uint64_t now_us, const struct
     } else if (frame.kind == FRAME_FENCE_REPLY) {
         hear_fence(self, &frame.body.fence_reply); /* names its node */
     } else if (frame.kind == FRAME_INFO_REPLY) {
-        coordinator_on_info_reply(self, item->link, &frame);
+        hear_of_filter(self, now_us, item->link, &frame);
     } else if (frame.kind == FRAME_SITE_LAG_REPLY && self->lags != NULL &&
                lags_hear(self->lags, now_us, item->link, &frame.body.site_lag_reply)) {
         /* It is kept. */
@@ -608,6 +622,7 @@ static void take_turn(struct coordinator *self, uint64_t now_us)
     notes_forget(&self->notes, &self->documents);
     survey_turn(self, now_us);
     lags_turn(self, now_us);
+    measured_turn(self, now_us);
 }
 
 static const struct work_hands hands = {.serve = serve, .turn = take_turn, .aside = serve_aside};
@@ -651,6 +666,7 @@ static uint64_t next_us(void *context)
     next = self->frozen ? thaw_us(self) : duties_due_us(self);
     next = survey_next_us(self) < next ? survey_next_us(self) : next;
     next = lags_next_us(self) < next ? lags_next_us(self) : next;
+    next = measured_next_us(self) < next ? measured_next_us(self) : next;
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         uint64_t waiter_us = waiters_next_us(&self->waiters[i]);
 

@@ -318,8 +318,9 @@ struct coordinator {
     uint64_t tombstones_us; /* since when some wait for the record; 0: none does */
     uint64_t forget_us;     /* look at what may be removed from the store not before */
     struct signatures signatures;
-    struct survey *survey; /* NULL: nobody wants one; see web/survey.h */
-    struct lags *lags;     /* ... and web/lags.h */
+    struct survey *survey;     /* NULL: nobody wants one; see web/survey.h */
+    struct lags *lags;         /* ... and web/lags.h */
+    struct measured *measured; /* ... and web/measured.h */
 
     struct filters_rest rest;
     uint64_t backup_us; /* when the end of a backup of the store was told last; 0: never */

@@ -101,7 +101,7 @@ BEGIN {
     room("coordinator/make", "house nodes plan users")
     room("coordinator/site", "house make plan")
     room("coordinator/view", "house nodes site users")
-    room("coordinator/web", "house view")
+    room("coordinator/web", "house ask view")
     room("coordinator/duty", "house ask make nodes plan restore site users")
 
     # Both halves of a link know of each other by what the house promises.

@@ -1,10 +1,12 @@
 /* Names are in order already: those that match are counted, and the ones of the page looked at. */
 #include "base/number.h"
 #include "coordinator/view/tally.h"
+#include "coordinator/web/measured.h"
 #include "coordinator/web/survey.h"
 #include "coordinator/web/web.h"
 #include "map/history/expansion.h"
 #include "proto/answers.h"
+#include "proto/measured_rate.h"
 #include "proto/rate.h"
 
 #include <assert.h>
@@ -127,6 +129,14 @@ static void put_sizes(const struct filter_summary *filter, const struct report_s
     json_text(json, "durability", durability_name(filter->durability));
 }
 
+/* What its nodes say when they are asked: so the first answer does not know it yet. */
+static void put_measured(struct measured *measured, uint64_t now_us, uint64_t filter_id,
+                         struct json *json)
+{
+    measured_want(measured, now_us, filter_id);
+    measured_rate_json(json, measured_of(measured, now_us, filter_id));
+}
+
 static void put_replicas(const struct filter_summary *filter, const struct tally *tally,
                          struct json *json)
 {
@@ -160,6 +170,7 @@ static enum status put_filter(const struct coordinator *self, uint64_t now_us,
     json_count(json, "id", filter.id);
     json_text(json, "state", filter_state_name(filter.state));
     put_sizes(&filter, &tally.sum, expected_rate(self, now_us, &filter, &tally), json);
+    put_measured(self->measured, now_us, filter.id, json);
     put_pace(self, now_us, document, report_sum_keys(&tally.sum, document->nslices), json);
     put_replicas(&filter, &tally, json);
     json_bool(json, "growing", expansion_running(document));

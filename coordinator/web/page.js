@@ -20,10 +20,11 @@ const count = (n) => n < 10000 ? n.toLocaleString('en') : scaled(n, 1000, ['', '
 const bytes = (n) => scaled(n, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']);
 const exact = (n) => n.toLocaleString('en');
 
-function percent(share) {
+function hundredths(share) {
   const p = 100 * share;
-  return (p > 0 && p < 1e-4 ? '<\u00a00.0001' : p >= 10 ? p.toFixed(0) : String(Number(p.toPrecision(2)))) + '\u00a0%';
+  return p > 0 && p < 1e-4 ? '<\u00a00.0001' : p >= 10 ? p.toFixed(0) : String(Number(p.toPrecision(2)));
 }
+const percent = (share) => hundredths(share) + '\u00a0%';
 
 function duration(s) {
   const steps = [[86400 * 365, 'years'], [86400, 'd'], [3600, 'h'], [60, 'min']];
@@ -382,6 +383,17 @@ function fullIn(one) {
   return one.full_in_s === null ? '' : duration(one.full_in_s);
 }
 
+/* What nodes have met, and marked where even the lower end of its interval is more than was asked. */
+function showMeasured(element, one) {
+  const known = one.probes > 0;
+  const above = known && one.measured_fpr_low > one.rate;
+  mark(element, above ? 'measured above' : 'measured');
+  say(element, !known ? '' : (above ? '\u25b2\u00a0' : '') + 'measured\u00a0' + percent(one.measured_fpr) +
+    ' (' + hundredths(one.measured_fpr_low) + '\u00a0to\u00a0' + hundredths(one.measured_fpr_high) + ')');
+  element.title = !known ? '' : 'of ' + exact(one.probes) + ' absent keys that nodes looked up; within the interval with 99.9 %' +
+    (above ? ', above what was asked' : '');
+}
+
 const labels = ['', 'State', 'Fill', 'Keys', 'Capacity', 'Rate now', 'Asked', 'Full in', 'A copy'];
 
 function createFilter(one) {
@@ -396,6 +408,7 @@ function createFilter(one) {
   }
   row.cells[1].append(make('span', 'state', sign(), make('span', '')));
   row.cells[2].append(bar('fill of ' + one.name), make('span', ''));
+  row.cells[5].append(make('div', '', make('div', ''), make('div', 'measured')));
   return row;
 }
 
@@ -412,9 +425,11 @@ function updateFilter(row, one) {
   cells[3].title = 'about ' + exact(one.keys_estimate) + (one.keys_per_s ? ', ' + count(one.keys_per_s) + ' more a second' : '');
   say(cells[4], count(one.capacity));
   cells[4].title = exact(one.capacity) + (one.max_capacity > one.capacity ? ', may grow to ' + exact(one.max_capacity) : '');
-  mark(cells[5], above ? 'number above' : 'number');
-  say(cells[5], (above ? '\u25b2\u00a0' : '') + percent(one.rate_now));
-  cells[5].title = above ? 'above what was asked' : '';
+  const [expected, measured] = cells[5].firstChild.children;
+  say(expected, (above ? '\u25b2\u00a0' : '') + percent(one.rate_now));
+  mark(expected, above ? 'above' : '');
+  expected.title = above ? 'above what was asked' : '';
+  showMeasured(measured, one);
   say(cells[6], percent(one.rate));
   say(cells[7], fullIn(one));
   cells[7].title = one.full_in_s !== null ? 'at its present pace' + (one.when_full === 'expand' ? '; it grows by itself before' : '') : '';

@@ -1,9 +1,10 @@
 /* web.h - what a coordinator tells browsers and scripts: its own state, as JSON.
  *
  * Names are those of `orbloom status --json`, `info --json` and `site --json` where these have
- * them. Nothing is asked of others or changed, and the work of an answer is bounded, however many
- * filters there are: those of a page are looked at; what concerns all of them is as the survey has
- * found it (survey.h), at most some seconds ago.
+ * them. Nothing is changed, and no answer waits for others: what these know is asked of them while
+ * somebody looks (lags.h, measured.h), for the answers to come. The work of an answer is bounded,
+ * however many filters there are: those of a page are looked at; what concerns all of them is as
+ * the survey has found it (survey.h), at most some seconds ago.
  *
  * Errors:  STATUS_NOMEM, STATUS_TOO_LARGE. STATUS_INVALID: the question makes no sense; the answer
  *          says why.

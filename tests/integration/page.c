@@ -2,17 +2,19 @@
  * how large it is, and that it is the coordinator's alone. */
 #include "coordinator/web/web.h"
 #include "tests/support/http_peer.h"
+#include "tests/support/numbered_keys.h"
 #include "tests/support/playground.h"
 #include "tests/support/resp_peer.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LIMIT_S = 100, MOST_BYTES = 60000 };
+enum { LIMIT_S = 100, MOST_BYTES = 60000, POLL_MS = 100 };
 
 static const char *const files[] = {"/", "/page.css", "/page.js", "/icon.svg"};
 static const char *const answers[] = {"/api/v1/status", "/api/v1/filters", "/api/v1/changes",
@@ -106,6 +108,48 @@ Test(page, answers_are_json_of_what_there_is)
     json = ask(endpoint, "/api/v1/filters?size=201", 400);
     cr_expect(json_is_string(json_object_get(json, "error")));
     json_decref(json);
+    playground_stop(&playground);
+}
+
+/* What nodes tell the coordinator of a filter while somebody looks at it: the caller's. */
+static json_t *await_measured(const char *endpoint)
+{
+    uint64_t deadline_ms = command_now_ms() + PLAYGROUND_WAIT_MS;
+
+    for (;;) {
+        json_t *all = ask(endpoint, "/api/v1/filters", 200);
+        json_t *one = json_incref(json_array_get(json_object_get(all, "filters"), 0));
+
+        json_decref(all);
+        if (json_integer_value(json_object_get(one, "probes")) > 0) {
+            return one;
+        }
+        cr_assert_lt(command_now_ms(), deadline_ms, "nothing was measured");
+        json_decref(one);
+        (void)poll(NULL, 0, POLL_MS);
+    }
+}
+
+/* Nodes look absent keys up; whoever asks for the filters has the coordinator ask what they met. */
+Test(page, tells_what_nodes_have_measured)
+{
+    const char *endpoint;
+    json_t *one;
+    double low;
+    double rate;
+    double high;
+
+    playground_start(&playground, &(struct playground_plan){.nodes = 3});
+    PLAYGROUND_DO("", "create", "seen", "--capacity", "1k", "--fpr", "10%");
+    numbered_keys_add("seen", "key", 0, 900);
+    endpoint = open_http("coordinator", "");
+    one = await_measured(endpoint);
+    low = json_number_value(json_object_get(one, "measured_fpr_low"));
+    rate = json_number_value(json_object_get(one, "measured_fpr"));
+    high = json_number_value(json_object_get(one, "measured_fpr_high"));
+    cr_expect(0 < low && low < rate && rate < high && high < 0.5, "%g of %g to %g", rate, low,
+              high);
+    json_decref(one);
     playground_stop(&playground);
 }
 
