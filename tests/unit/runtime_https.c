@@ -199,7 +199,7 @@ Test(runtime_https, another_certificate_takes_its_place)
     expect_page(&stage, "/CN=second");
     free(http_peer_hear(idle)); /* It was cut. */
     (void)close(idle);
-    second.chain.data[40] ^= 1; /* ... and one that is none does not. */
+    second.chain.data[7] ^= 1; /* ... and one that is none does not. */
     stop_loop(&stage);
     cr_assert_neq(http_certify(stage.http, &second), STATUS_OK);
     probe_start(&stage.probe);
