@@ -413,7 +413,8 @@ ALONE_SUITE = --suite alone --check benchmark "tools/test-bench-run.sh $(REL)/be
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check "benchmark of growth" "tools/test-bench-part.sh growth $(REL)" \
     --check "benchmark of RESP" "tools/test-bench-part.sh resp $(REL)" \
-    --check "benchmark of many filters" "tools/test-bench-part.sh many $(REL)" --workers 2 \
+    --check "benchmark of many filters" "tools/test-bench-part.sh many $(REL)" \
+    --check "benchmark of being watched" "tools/test-bench-part.sh operate $(REL)" --workers 2 \
     $(if $(TORTURE_SITES),$(ASAN_ENV) --check "torture of sites" "tools/test-torture-sites.sh $(ASAN)/tests/torture-sites") \
     $(if $(TORTURE),$(ASAN_ENV) --check torture "tools/test-torture.sh $(ASAN)/tests/torture")
 FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
@@ -493,6 +494,9 @@ bench-resp: ## The part of it about Redis clients, beside Redis (BENCH=quick, RO
 bench-many: ## The part of it about many filters, and many that were dropped (BENCH=quick, MANY_ALIVE=, MANY_DROPPED=)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=many bench-run
+bench-operate: ## The part of it about being watched: scrapes, the page, measured rates (BENCH=quick)
+	@tools/install-deps.sh bench
+	@$(MAKE) VARIANT=release PARTS=operate bench-run
 bench-large: ## One node with more than 2^30 keys, and its restart; not part of bench (BENCH=quick, LARGE_KEYS=)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=large bench-run
@@ -567,7 +571,7 @@ help: ## List the targets
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
 .PHONY: all programs check unit property sim sim-sites models torture torture-changes torture-sites mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
-    bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-sites-run bench-programs coverage coverage-run demo demo-expand test test-operate test-programs test-variant test-run \
+    bench-durability bench-growth bench-large bench-many bench-operate bench-resp bench-sites bench-sites-run bench-programs coverage coverage-run demo demo-expand test test-operate test-programs test-variant test-run \
     test-asan-run format format-check tidy layers hardening options house-figures compdb install clean help deps FORCE
 
 -include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ) $(WEB_OBJ))

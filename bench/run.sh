@@ -9,7 +9,7 @@
 #   BENCH=quick   one round, fewer rows
 #   BENCH=tiny    fewer still: the runner's own test
 #   ROUNDS=N      instead of 5
-#   PARTS="kernel cluster durability growth resp curve many"   all of them, or some; "large" only when named
+#   PARTS="kernel cluster durability growth resp curve many operate"   all of them, or some; "large" only when named
 #   LARGE_KEYS=N          of the part large, instead of 1,150,000,000
 #   MANY_ALIVE=N MANY_DROPPED=N   filters of the part many
 #   GROWTH_MIX_KEYS=N    of the filter whose generations are mixed, instead of 4,000,000
@@ -36,20 +36,20 @@ choose_rows() {
     case $kind in
     full)
         rounds=${ROUNDS:-5}
-        cluster_minutes=$((3 + (rounds * 3 + 1) / 2)) durability_minutes=$((3 + (rounds < 3 ? rounds : 3) * 6)) growth_minutes=4 many_minutes=20 large_minutes=30
+        cluster_minutes=$((3 + (rounds * 3 + 1) / 2)) durability_minutes=$((3 + (rounds < 3 ? rounds : 3) * 6)) growth_minutes=4 many_minutes=20 operate_minutes=4 large_minutes=30
         BENCH_BATCHES="1 16 64 256 1000 4096" BENCH_FLIGHTS="1 16 64"
         BENCH_SIZES="100000 1000000 100000000"
         kernel_sizes=120M,1M,1.2G kernel_flags=--rates
         ;;
     quick)
         rounds=${ROUNDS:-1}
-        cluster_minutes=$rounds durability_minutes=$((1 + (rounds < 3 ? rounds : 3) * 2)) growth_minutes=2 many_minutes=1 large_minutes=2
+        cluster_minutes=$rounds durability_minutes=$((1 + (rounds < 3 ? rounds : 3) * 2)) growth_minutes=2 many_minutes=1 operate_minutes=2 large_minutes=2
         BENCH_BATCHES="1 1000 4096" BENCH_FLIGHTS="1 64" BENCH_SIZES=1000000
         kernel_sizes=120M,1M kernel_flags=
         ;;
     tiny)
         rounds=${ROUNDS:-1}
-        cluster_minutes=1 durability_minutes=1 growth_minutes=1 many_minutes=1 large_minutes=1
+        cluster_minutes=1 durability_minutes=1 growth_minutes=1 many_minutes=1 operate_minutes=1 large_minutes=1
         BENCH_BATCHES="1 1000" BENCH_FLIGHTS=64 BENCH_SIZES="100000 1000000 100000000"
         kernel_sizes=1M kernel_flags=
         ;;
@@ -69,8 +69,9 @@ choose_rows() {
         resp) minutes=$((minutes + rounds)) ;;
         curve) minutes=$((minutes + rounds)) ;;
         many) minutes=$((minutes + many_minutes)) ;;
+        operate) minutes=$((minutes + operate_minutes)) ;;
         large) minutes=$((minutes + large_minutes)) ;;
-        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability, growth, resp, curve, many, large" ;;
+        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability, growth, resp, curve, many, operate, large" ;;
         esac
     done
 }
@@ -156,7 +157,7 @@ stop() {
 }
 
 kind=${BENCH:-full}
-parts=${PARTS:-kernel cluster durability growth resp curve many}
+parts=${PARTS:-kernel cluster durability growth resp curve many operate}
 build=$(cd "${1:-build}" && pwd) || exit 2
 output=${2:-$build/bench-report}
 for program in bin/orbloom bench/kernel bench/report bench/disk bench/filters bench/handshakes bench/unfinished bench/watch; do
@@ -179,6 +180,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/orbloom-bench-XXXXXX") || exit 1
 . "$here/curve.sh"
 # shellcheck source=bench/many.sh
 . "$here/many.sh"
+# shellcheck source=bench/operate.sh
+. "$here/operate.sh"
 # shellcheck source=bench/large.sh
 . "$here/large.sh"
 trap stop EXIT
@@ -220,6 +223,9 @@ if has curve; then
 fi
 if has many; then
     run_many || status=1
+fi
+if has operate; then
+    run_operate || status=1
 fi
 if has large; then
     run_large || status=1

@@ -13,10 +13,10 @@ build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
     protobuf-c-compiler libconfig-dev libuv1-dev libsodium-dev libxxhash-dev libsqlite3-dev
     libhiredis-dev libcurl4-openssl-dev libjansson-dev libssl-dev libmicrohttpd-dev"
 # redis-tools holds the server's binary too; the package redis-server would add a service.
-test_packages="libcriterion-dev redis-tools etcd-server openssl spin python3-redis"
+test_packages="libcriterion-dev redis-tools etcd-server openssl spin python3-redis curl"
 clients_packages="$test_packages python3-scrapy"
 operate_packages="chromium chromium-driver nodejs prometheus curl" # a browser, and what drives it; with promtool
-bench_packages="redis-tools"
+bench_packages="redis-tools curl"
 fuzz_packages="clang libclang-rt-14-dev" # libFuzzer is in the second
 
 policy=${POLICY_FILE:-/usr/sbin/policy-rc.d}
