@@ -44,29 +44,47 @@ checks() {
     p99=$(number p99_us "$work/checks")
 }
 
-# scrape_all: each process once a second, until it is stopped.
+# scrape_all HOW: each process once a second, until it is stopped; files: as many bytes of files instead,
+# which shows what starting curl costs on these cores.
 scrape_all() {
     local at
     while :; do
-        for at in "$port" $((port + 1)) $((port + 10)) $((port + 11)) $((port + 12)); do page "$at" /metrics >/dev/null; done
+        for at in "$port" $((port + 1)) $((port + 10)) $((port + 11)) $((port + 12)); do
+            if [ "$1" = files ]; then
+                curl -s -o /dev/null "file://$work/metrics-$at"
+            else
+                page "$at" /metrics >/dev/null
+            fi
+        done
         sleep 1
     done
 }
 
+# beside HOW NAME NOTE: the p99 of checks meanwhile.
+beside() {
+    scrape_all "$1" &
+    scraper=$!
+    checks || { failed "operate: p99 of checks, $2" "$(head -n 1 "$work/error")"; return; }
+    kill "$scraper"
+    wait "$scraper" 2>/dev/null
+    scraper=
+    figure "operate: p99 of checks, $2" "$p99" us "$3"
+}
+
 show_scrapes() {
-    local alone
+    local alone files at
     "$orbloom" bench --op fill --filter loaded --size "$OPERATE_KEYS" --keys "$OPERATE_KEYS" >/dev/null 2>"$work/error" ||
         { failed "operate: p99 of checks, scraped" "no filter"; return; }
     checks || { failed "operate: p99 of checks, alone" "$(head -n 1 "$work/error")"; return; }
     alone=$p99
     figure "operate: p99 of checks, alone" "$alone" us "100,000 keys a second in batches of 64, for $OPERATE_S s"
-    scrape_all &
-    scraper=$!
-    checks || { failed "operate: p99 of checks, scraped" "$(head -n 1 "$work/error")"; return; }
-    kill "$scraper"
-    wait "$scraper" 2>/dev/null
-    scraper=
-    figure "operate: p99 of checks, scraped" "$p99" us "each process once a second"
+    for at in "$port" $((port + 1)) $((port + 10)) $((port + 11)) $((port + 12)); do
+        curl -s -m 10 -o "$work/metrics-$at" "http://127.0.0.1:$at/metrics"
+    done
+    beside files "beside files" "curl reads files as long as what processes tell, once a second"
+    files=$p99
+    beside pages "scraped" "each process once a second"
+    figure "operate: p99 of checks, scraped by files" "$(value "a / b" a="$p99" b="$files")" times "what scraped processes add to curl"
     figure "operate: p99 of checks, scraped by alone" "$(value "a / b" a="$p99" b="$alone")" times ""
 }
 
@@ -119,7 +137,7 @@ for path in / /page.css /page.js /icon.svg; do
 done
 figure "operate: page" "$total" bytes "four files"
 show_scrapes
-scrape_all &
+scrape_all pages &
 scraper=$!
 show_cpu coordinator "CPU of a coordinator that is scraped" "once a second, $OPERATE_FILTERS filters"
 exit 0

@@ -92,7 +92,8 @@ elif [ "$part" = operate ]; then
         measured "$name, by a client" "$name, by nodes"
     done
     measured "CPU of a node that measures rates" "scrape of a coordinator" "50 filters for the page" \
-        "page" "p99 of checks, alone" "p99 of checks, scraped" "p99 of checks, scraped by alone" \
+        "page" "p99 of checks, alone" "p99 of checks, beside files" "p99 of checks, scraped" \
+        "p99 of checks, scraped by files" "p99 of checks, scraped by alone" \
         "CPU of a coordinator that is scraped"
 else
     # So few keys may be read back between two looks; then that is said.
