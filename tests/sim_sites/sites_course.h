@@ -40,4 +40,10 @@ struct sites_course {
 
 void sites_course_begin(struct sites *sites);
 
+/* It is there, and neither leaves the filter nor has left it. */
+bool site_stays(const struct site *site);
+
+/* How many count. */
+uint32_t sites_counted(const struct sites *sites);
+
 #endif
