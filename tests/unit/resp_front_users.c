@@ -1,6 +1,8 @@
 /* Users of RESP clients: who gets in, when that ends, and what waits until they are known. */
 #include "tests/unit/resp_front_users.h"
 
+#include "tests/support/health.h"
+
 /* ---- who gets in ---- */
 
 Test(resp_users, who_says_nothing_is_nobody)
@@ -758,4 +760,32 @@ Test(resp_users, without_memory_the_former_record_holds)
     expect("BF.ADD crawl:a x\r\n",
            "-NOPERM User crawler has no permissions to run the 'bf.add' command\r\n");
     finish();
+}
+
+/* ---- is it of use? ---- */
+
+/* Where no password is for all, clients wait for news of users. */
+static void expect_users_awaited(bool guarded, bool awaited)
+{
+    struct front_config config = front_stage_config();
+    struct health health = {0};
+
+    config.guarded = guarded;
+    start_empty(&config);
+    stage.unheard = true;
+    front_stage_turn(&stage);
+    front_tell_health(stage.front, &health);
+    expect_health(&health, awaited ? "users" : NULL, "which users there are");
+    stage.unheard = false;
+    front_stage_turn(&stage);
+    health = (struct health){0};
+    front_tell_health(stage.front, &health);
+    expect_health(&health, NULL, NULL);
+    finish();
+}
+
+Test(resp_users, until_users_are_heard_of_it_is_not_ready)
+{
+    expect_users_awaited(false, true);
+    expect_users_awaited(true, false);
 }
