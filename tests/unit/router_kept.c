@@ -1,6 +1,7 @@
 /* What a router keeps of what it knows, and how another one goes on by that. */
 #include "proto/signed_document.h"
 #include "router/private.h"
+#include "tests/support/health.h"
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"
 
@@ -199,6 +200,26 @@ Test(router_kept, a_router_that_is_refused_does_not_serve)
     fake_answer(&stage.actor, stage.now_us, stage.coordinator_link, &frame);
     router_stage_pass(&stage, 10 * SECOND);
     cr_assert_null(router_find(stage.router, "urls"));
+}
+
+/* What is not there may be told by a coordinator that knows its store to be current. */
+Test(router_kept, a_router_without_filters_waits_for_who_does_not_doubt)
+{
+    struct frame frame = {.kind = FRAME_SYNC_REPLY};
+    struct health health = {0};
+
+    start_again(span_text(""), sample_key());
+    router_stage_pass(&stage, SECOND);
+    frame.correlation = stage.sync;
+    frame.body.sync_reply = (struct sync_reply){.status = STATUS_UNAVAILABLE, .message = "starts"};
+    fake_answer(&stage.actor, stage.now_us, stage.coordinator_link, &frame);
+    cr_assert(stage.router->synced && stage.router->doubtful);
+    router_tell_health(stage.router, &health);
+    expect_health(&health, "documents", "no coordinator has told yet");
+    router_stage_sync(&stage, stage.sync, true);
+    health = (struct health){0};
+    router_tell_health(stage.router, &health);
+    expect_health(&health, NULL, NULL);
 }
 
 /* More than go into one page. */
