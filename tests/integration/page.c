@@ -141,8 +141,10 @@ Test(page, tells_what_nodes_have_measured)
     double high;
 
     playground_start(&playground, &(struct playground_plan){.nodes = 3});
-    PLAYGROUND_DO("", "create", "seen", "--capacity", "1k", "--fpr", "10%");
-    numbered_keys_add("seen", "key", 0, 900);
+    /* One that grows by itself would soon have twice the bits, and hardly ever a hit. */
+    PLAYGROUND_DO("", "create", "seen", "--capacity", "10k", "--fpr", "10%", "--when-full",
+                  "refuse");
+    numbered_keys_add("seen", "key", 0, 9000);
     endpoint = open_http("coordinator", "");
     one = await_measured(endpoint);
     low = json_number_value(json_object_get(one, "measured_fpr_low"));
