@@ -366,6 +366,9 @@ SITES_SEED    ?=
 SITES_FLAGS   ?=
 torture-sites: $(PROGRAMS) $(TORTURE_SITES) ## Kill, stop and cut off whole linked sites: is any key lost? SITES_SECONDS=600
 	@$(TORTURE_SITES) --seconds $(or $(SITES_SECONDS),600) $(if $(SITES_SEED),--seed $(SITES_SEED)) $(SITES_FLAGS)
+OLDER := $(BUILD_ROOT)/older
+torture-upgrade: $(PROGRAMS) $(TORTURE) ## Take every process to this release and back, in every order, while clients go on: is any key lost?
+	@OLDER=$(OLDER) TORTURE=$(TORTURE) ORBLOOM_BIN_DIR=$(BUILD)/bin tools/test-upgrade.sh
 mutants: $(SIM) $(SIM_SITES) ## Can the simulator fail? Each planted defect must be found
 	@tools/run-mutants.sh
 asan: ## All suites under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -409,6 +412,7 @@ ASAN_SUITE = --suite asan $(ASAN_ENV) --jobs 1 $(call built,$(ASAN),integration)
     $(if $(SIM_SITES),--check "sim-sites 8" "$(ASAN)/tests/sim-sites --seeds 8")
 # What needs the machine for itself: others beside them can hold a process up for longer than a client
 # waits. The tortures wait for longer, and mostly for time: they share it.
+UPGRADE_ENV = $(ASAN_ENV) --env OLDER=$(OLDER) --env TORTURE=$(ASAN)/tests/torture --env ORBLOOM_BIN_DIR=$(abspath $(ASAN)/bin)
 ALONE_SUITE = --suite alone --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check "benchmark of growth" "tools/test-bench-part.sh growth $(REL)" \
@@ -416,7 +420,8 @@ ALONE_SUITE = --suite alone --check benchmark "tools/test-bench-run.sh $(REL)/be
     --check "benchmark of many filters" "tools/test-bench-part.sh many $(REL)" \
     --check "benchmark of being watched" "tools/test-bench-part.sh operate $(REL)" --workers 2 \
     $(if $(TORTURE_SITES),$(ASAN_ENV) --check "torture of sites" "tools/test-torture-sites.sh $(ASAN)/tests/torture-sites") \
-    $(if $(TORTURE),$(ASAN_ENV) --check torture "tools/test-torture.sh $(ASAN)/tests/torture")
+    $(if $(TORTURE),$(ASAN_ENV) --check torture "tools/test-torture.sh $(ASAN)/tests/torture") \
+    $(if $(TORTURE),$(UPGRADE_ENV) --plain tools/test-upgrade.sh)
 FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
 RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim) \
     $(if $(SIM_SITES),--plain $(REL)/tests/sim-sites)
@@ -464,6 +469,7 @@ test-programs:
 	@$(MAKE) VARIANT=release all $(SIM) $(SIM_SITES) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan programs)
+	$(if $(TORTURE),@tools/older-release.sh $(OLDER) >/dev/null || [ $$? -eq 3 ])
 test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(SIM_SITES) $(TORTURE) $(TORTURE_SITES) $(FUZZ)
 # The torture is the longest: half of this on a machine with two cores and other work.
 test-run: export TEST_TIMEOUT_S ?= 1200
@@ -570,7 +576,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
-.PHONY: all programs check unit property sim sim-sites models torture torture-changes torture-sites mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
+.PHONY: all programs check unit property sim sim-sites models torture torture-changes torture-sites torture-upgrade mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
     bench-durability bench-growth bench-large bench-many bench-operate bench-resp bench-sites bench-sites-run bench-programs coverage coverage-run demo demo-expand test test-operate test-programs test-variant test-run \
     test-asan-run format format-check tidy layers hardening options house-figures compdb install clean help deps FORCE
 

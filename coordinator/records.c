@@ -201,6 +201,9 @@ static enum status take_features(struct coordinator *self, uint64_t version, str
     if (status == STATUS_OK) {
         self->features.record = record;
         self->features.version = version;
+        if (features_lacking(self) != NULL) {
+            log_line(LOG_ERROR, "%s", features_lacking(self));
+        }
     }
     return status;
 }

@@ -62,6 +62,9 @@ refused --change drain --keys 2M --to 1M
 refused --change expand --in-memory
 refused --change expand --break wipe-majority
 refused --break old-credential
+refused --rounds 3
+refused --upgrade /nowhere
+refused --upgrade /nowhere --in-memory
 
 zero='^torture: [0-9,]+ faults, [1-9][0-9,]* acknowledged adds, 0 lost$'
 

@@ -25,7 +25,10 @@ enum {
 static void plan(struct cluster *self, enum daemon_kind kind, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct daemon daemon = {.kind = kind, .host = self->ndaemons + 1, .output = -1};
+        struct daemon daemon = {.kind = kind,
+                                .host = self->ndaemons + 1,
+                                .output = -1,
+                                .programs = self->options->upgrade};
         char name[DAEMON_NAME_BYTES];
         char address[NETWORK_ADDRESS_BYTES];
 
@@ -233,28 +236,12 @@ bool cluster_stop(struct cluster *self)
 {
     uint64_t limit_ms = journal_now_ms() + STOP_MS;
     bool good = true;
-    char text[64];
 
     for (uint32_t i = 0; i < self->ndaemons; i++) {
         daemon_signal(&self->daemons[i], SIGTERM);
     }
     for (uint32_t i = 0; i < self->ndaemons; i++) {
-        struct daemon *daemon = &self->daemons[i];
-        int status = 0;
-
-        while (daemon->state != DAEMON_DEAD && !daemon_ended(daemon, &status)) {
-            if (journal_now_ms() > limit_ms) {
-                journal_tell("%s does not end on SIGTERM", daemon->name);
-                daemon_kill(daemon);
-                good = false;
-            }
-            journal_pause_ms(POLL_MS);
-        }
-        if (status != 0) {
-            journal_tell("%s ended with %s on SIGTERM", daemon->name,
-                         daemon_show_status(status, text));
-            good = false;
-        }
+        good &= daemon_await_end(&self->daemons[i], limit_ms);
     }
     return good;
 }

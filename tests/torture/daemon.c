@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EXEC_FAILED = 127 };
+enum { EXEC_FAILED = 127, END_MS = 60000, END_POLL_MS = 5 };
 
 const char *daemon_kind_name(enum daemon_kind kind)
 {
@@ -49,7 +49,8 @@ static _Noreturn void become(const struct daemon *self, const struct network *ne
 
 static void launch(struct daemon *self, const struct network *network, const int pipe[2], int log)
 {
-    const char *bin = getenv("ORBLOOM_BIN_DIR");
+    const char *build = getenv("ORBLOOM_BIN_DIR");
+    const char *bin = self->programs != NULL ? self->programs : build;
     char program[DAEMON_PATH_BYTES];
     char conf[DAEMON_PATH_BYTES];
     char flag[] = "--config";
@@ -167,4 +168,31 @@ const char *daemon_show_status(int status, char text[64])
         (void)snprintf(text, 64, "exit status %d", WEXITSTATUS(status));
     }
     return text;
+}
+
+bool daemon_await_end(struct daemon *self, uint64_t limit_ms)
+{
+    bool good = true;
+    int status = 0;
+    char text[64];
+
+    while (self->state != DAEMON_DEAD && !daemon_ended(self, &status)) {
+        if (journal_now_ms() > limit_ms) {
+            journal_tell("%s does not end on SIGTERM", self->name);
+            daemon_kill(self);
+            good = false;
+        }
+        journal_pause_ms(END_POLL_MS);
+    }
+    if (status != 0) {
+        journal_tell("%s ended with %s on SIGTERM", self->name, daemon_show_status(status, text));
+        good = false;
+    }
+    return good;
+}
+
+bool daemon_end(struct daemon *self)
+{
+    daemon_signal(self, SIGTERM);
+    return daemon_await_end(self, journal_now_ms() + END_MS);
 }

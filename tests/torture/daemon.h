@@ -29,6 +29,7 @@ struct daemon {
     char dir[DAEMON_PATH_BYTES - 64];
     char endpoint[DAEMON_ENDPOINT_BYTES];
     enum daemon_state state;
+    const char *programs; /* the folder of its program; NULL: of this build */
     pid_t pid;
     int output; /* its stdout */
     char line[128];
@@ -47,6 +48,13 @@ void daemon_start(struct daemon *self, const struct network *network);
 
 /* SIGKILL and reap. */
 void daemon_kill(struct daemon *self);
+
+/* Wait for the end that SIGTERM has asked for, and kill it when that takes too long. False: it took
+ * too long, or its exit status is not 0, as the journal says. */
+bool daemon_await_end(struct daemon *self, uint64_t limit_ms);
+
+/* Ask for it, too. */
+bool daemon_end(struct daemon *self);
 void daemon_signal(const struct daemon *self, int signal);
 
 /* Look at its output: has it become ready? */

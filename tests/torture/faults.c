@@ -258,6 +258,14 @@ static void kill_all(struct faults *self)
     }
 }
 
+void faults_expect_healing(struct faults *self)
+{
+    self->unhealed = true;
+    self->unhealed_ms = journal_now_ms();
+    atomic_store(&self->watch->whole_ms, 0);
+    atomic_store(&self->watch->wants_whole, true);
+}
+
 void faults_begin(struct faults *self, uint32_t row, uint32_t target)
 {
     uint32_t phases = phases_now(self);
@@ -277,10 +285,7 @@ void faults_begin(struct faults *self, uint32_t row, uint32_t target)
         atomic_store(&self->torture->replacing, target + 1);
     }
     if (is_destruction(coverage_rows[row].fault)) {
-        self->unhealed = true;
-        self->unhealed_ms = journal_now_ms();
-        atomic_store(&self->watch->whole_ms, 0);
-        atomic_store(&self->watch->wants_whole, true);
+        faults_expect_healing(self);
     }
     fault_act_begin(self, target, coverage_rows[row].fault);
 }
@@ -329,10 +334,7 @@ void faults_wipe_majority(struct faults *self)
     uint32_t left = TORTURE_WRITE;
 
     journal_tell("%u nodes are wiped at once, on purpose", left);
-    self->unhealed = true;
-    self->unhealed_ms = journal_now_ms();
-    atomic_store(&self->watch->whole_ms, 0);
-    atomic_store(&self->watch->wants_whole, true);
+    faults_expect_healing(self);
     for (uint32_t i = 0; left > 0 && i < self->torture->cluster.ndaemons; i++) {
         if (self->torture->cluster.daemons[i].kind == DAEMON_NODE) {
             fault_act_begin(self, i, FAULT_WIPE);

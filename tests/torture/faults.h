@@ -55,6 +55,9 @@ bool faults_may_copy(const struct torture *torture);
 /* Look after everything under way; call it every few milliseconds. */
 void faults_tick(struct faults *self);
 
+/* Until every replica of every filter has been seen FULL, from now on, it is `unhealed`. */
+void faults_expect_healing(struct faults *self);
+
 /* One of the rows of the table, on daemon number `target`. */
 void faults_begin(struct faults *self, uint32_t row, uint32_t target);
 

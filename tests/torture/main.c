@@ -5,6 +5,7 @@
 #include "tests/torture/journal.h"
 #include "tests/torture/mixed.h"
 #include "tests/torture/report.h"
+#include "tests/torture/upgrade.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -16,7 +17,8 @@ enum { INTERRUPTED = 130 };
 
 const uint32_t torture_sets[TORTURE_SETS] = {3, 5, 6};
 
-/* Nothing grows or moves without a log. A majority can only be wiped in quiet. Clients notice
+/* While processes become others no replica leaves its node: every process waits for all to be FULL.
+ * Nothing grows or moves without a log. A majority can only be wiped in quiet. Clients notice
  * another cluster key by CURVE alone. */
 bool torture_may(const struct torture *torture, const char *what)
 {
@@ -27,7 +29,7 @@ bool torture_may(const struct torture *torture, const char *what)
     return (rotates ? options->curve : !options->in_memory) &&
            options->sabotage != SABOTAGE_WIPE_MAJORITY &&
            !options_list_has(options->without, what) &&
-           (!moves || options->nodes > TORTURE_REPLICAS);
+           (!moves || (options->nodes > TORTURE_REPLICAS && options->upgrade == NULL));
 }
 
 static void on_signal(int number)
@@ -78,7 +80,12 @@ static bool prepare(struct run *run)
 static int run_it(struct run *run, uint64_t start_ms)
 {
     struct directed directed;
+    struct upgrade upgrade;
 
+    if (run->torture.options.upgrade != NULL) {
+        upgrade_run(&upgrade, run);
+        return upgrade_report(&upgrade, journal_now_ms() - start_ms);
+    }
     if (run->torture.options.change != CHANGE_NONE) {
         directed_run(&directed, run);
         return directed_report(&directed, journal_now_ms() - start_ms);

@@ -94,12 +94,17 @@ static void inject(struct run *run)
     start_late(run, !run_must_stop(run));
 }
 
-void mixed_run(struct run *run)
+void mixed_begin(struct run *run)
 {
     run_start_load(run);
     start_actions(run);
     run->start_ms = run->progress_ms = journal_now_ms();
     faults_init(&run->faults, &run->torture, &run->watch);
+}
+
+void mixed_run(struct run *run)
+{
+    mixed_begin(run);
     inject(run);
     run_finish(run);
 }

@@ -8,6 +8,9 @@
 
 #include "tests/torture/run.h"
 
+/* Start all that, but for the faults. */
+void mixed_begin(struct run *run);
+
 void mixed_run(struct run *run);
 
 #endif

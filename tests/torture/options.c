@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char usage[] =
     "torture: kill, stop, cut off and wipe the processes of a real cluster; no acknowledged key\n"
@@ -40,6 +41,10 @@ static const char usage[] =
     "    --hits N         kills wanted in each cell of the table (default 2)\n"
     "    --rounds N       changes, at most (default 40); none begins after --seconds (default "
     "240)\n"
+    "  --upgrade DIR      instead of all that: begin with the programs of an older release in "
+    "DIR,\n"
+    "                     and take one process after the other to this one and back\n"
+    "    --rounds N       there and back (default 6: every order of the kinds of process)\n"
     "  --break HOW        a defect on purpose, which must be found: wipe-majority, false-claim,\n"
     "                     old-credential\n";
 
@@ -82,7 +87,10 @@ static const struct {
 static const struct {
     const char *name;
     size_t offset;
-} texts[] = {{"--dir", FIELD(dir)}, {"--only", FIELD(only)}, {"--without", FIELD(without)}};
+} texts[] = {{"--dir", FIELD(dir)},
+             {"--only", FIELD(only)},
+             {"--without", FIELD(without)},
+             {"--upgrade", FIELD(upgrade)}};
 
 static int refuse(const char *word, const char *why)
 {
@@ -168,21 +176,39 @@ static int parse_one(struct options *self, const char *word, const char *value)
     return strcmp(word, "--break") == 0 ? set_sabotage(self, value) : refuse(word, "unknown");
 }
 
+static bool holds_programs(const char *folder)
+{
+    char path[512];
+
+    (void)snprintf(path, sizeof path, "%s/orbloom-node", folder);
+    return access(path, X_OK) == 0;
+}
+
 /* What was left out, and what does not go together. */
 static int complete(struct options *self)
 {
     bool changes = self->change != CHANGE_NONE;
+    bool upgrades = self->upgrade != NULL;
     uint64_t times = self->change == CHANGE_EXPAND ? 4 : 2;
 
-    if (!changes && (self->keys | self->to | self->hits | self->rounds) != 0) {
-        return refuse("--keys, --to, --hits, --rounds", "only with --change");
+    if (!changes && (self->keys | self->to | self->hits) != 0) {
+        return refuse("--keys, --to, --hits", "only with --change");
+    }
+    if (!changes && !upgrades && self->rounds != 0) {
+        return refuse("--rounds", "only with --change or --upgrade");
+    }
+    if (upgrades && (changes || self->in_memory || self->sabotage != SABOTAGE_NONE)) {
+        return refuse("--upgrade", "not with --change, --in-memory or --break");
+    }
+    if (upgrades && !holds_programs(self->upgrade)) {
+        return refuse("--upgrade", "there is no program orbloom-node in that folder");
     }
     self->patience = self->patience != 0 ? self->patience : changes ? 240 : 120;
     self->seconds = self->seconds != 0 ? self->seconds : changes ? 240 : 600;
     self->keys = self->keys != 0 ? self->keys : 10000000;
     self->to = self->to != 0 ? self->to : self->keys * times;
     self->hits = self->hits != 0 ? self->hits : 2;
-    self->rounds = self->rounds != 0 ? self->rounds : 40;
+    self->rounds = self->rounds != 0 ? self->rounds : upgrades ? 6 : 40;
     if (changes && self->in_memory) {
         return refuse("--in-memory", "there is no log to build or copy from: not with --change");
     }

@@ -22,12 +22,13 @@ enum change { CHANGE_NONE, CHANGE_EXPAND, CHANGE_DRAIN, CHANGE_REPLACE };
 
 struct options {
     uint64_t seconds;
-    enum change change; /* NONE: everything mixed */
-    uint64_t keys;      /* with a change: that the filter has before the first one, */
-    uint64_t to;        /* ... and at the end */
-    uint64_t rounds;    /* changes, at most */
-    uint64_t hits;      /* kills wanted in each cell */
-    uint64_t faults;    /* stop after so many; 0: no limit */
+    enum change change;  /* NONE: everything mixed */
+    uint64_t keys;       /* with a change: that the filter has before the first one, */
+    uint64_t to;         /* ... and at the end */
+    const char *upgrade; /* the folder of the older release's programs; NULL: not that course */
+    uint64_t rounds;     /* changes at most, or upgrades */
+    uint64_t hits;       /* kills wanted in each cell */
+    uint64_t faults;     /* stop after so many; 0: no limit */
     uint64_t seed;
     uint64_t keys_max;    /* acknowledged keys held at a time */
     uint64_t pace;        /* adds a second */

@@ -1,0 +1,77 @@
+#!/bin/bash
+# Every order of upgrade, and of downgrade, of the kinds of process, from the release before this one: nothing
+# may be lost, and no client refused. And clients of one release beside a cluster of the other.
+#
+#   tools/test-upgrade.sh
+#
+# TORTURE: the program (build/tests/torture). ORBLOOM_BIN_DIR: programs of this release (build/bin). OLDER: where
+# the older release is built (build/older). UPGRADE_ROUNDS: there and back; 6 are all orders.
+# Where the clone lacks the older release's commit it is skipped.
+# Last line: "N passed, N failed", with ", N skipped" where any was; exit 1 if any failed.
+set -u
+
+torture=${TORTURE:-build/tests/torture}
+newer=$(realpath "${ORBLOOM_BIN_DIR:-build/bin}") || exit 2
+rounds=${UPGRADE_ROUNDS:-6}
+output=$(mktemp) || exit 2
+script=$(mktemp) || exit 2
+passed=0
+failed=0
+trap 'rm -f "$output" "$script"' EXIT
+
+older=$(tools/older-release.sh "${OLDER:-build/older}" 2>"$output")
+case $? in
+0) ;;
+3)
+    echo "skip  upgrades: $(cat "$output")"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+    ;;
+*)
+    cat "$output"
+    echo "0 passed, 1 failed"
+    exit 1
+    ;;
+esac
+
+# judge NAME STATUS: one line; what was said where it failed.
+judge() {
+    if [ "$2" -eq 0 ]; then
+        echo "ok    $1"
+        passed=$((passed + 1))
+    else
+        echo "FAIL  $1"
+        tail -n 60 "$output"
+        failed=$((failed + 1))
+    fi
+}
+
+# What a client of one release does with a cluster of the other: each has the words to be found.
+cat >"$script" <<'SCRIPT'
+set -e
+. "$ORBLOOM_DIR/env"
+"$CLIENT" create seen --capacity 100k --fpr 1%
+seq 1 20000 | "$CLIENT" add seen
+seq 1 20000 | "$CLIENT" check seen | grep -c '^present$' | grep -qx 20000
+"$CLIENT" expand seen --capacity 400k
+"$CLIENT" info seen | grep -q '^capacity'
+"$CLIENT" status | grep -q '^node-1\|node-1'
+"$CLIENT" upgrade status | grep -q '^features'
+"$CLIENT" drop seen --yes 2>/dev/null || "$CLIENT" drop seen
+SCRIPT
+
+# serves NAME CLUSTER CLIENT
+serves() {
+    CLIENT=$3/orbloom "$2/orbloom" playground --nodes 3 --base-port 0 --run bash "$script" >"$output" 2>&1
+    judge "$1" $?
+}
+
+serves "an older client at a newer cluster" "$newer" "$older"
+serves "a newer client at an older cluster" "$older" "$newer"
+ORBLOOM_BIN_DIR=$newer "$torture" --upgrade "$older" --rounds "$rounds" --nodes 3 --keys-max 1M --verify-keys 50k \
+    --pace 50k --patience 300 --seed 1 >"$output" 2>&1
+judge "$rounds rounds of upgrade and downgrade" $?
+tail -n 1 "$output"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
