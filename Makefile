@@ -576,8 +576,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
-.PHONY: all programs check unit property sim sim-sites models torture torture-changes torture-sites torture-upgrade mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
-    bench-durability bench-growth bench-large bench-many bench-operate bench-resp bench-sites bench-sites-run bench-programs coverage coverage-run demo demo-expand test test-operate test-programs test-variant test-run \
-    test-asan-run format format-check tidy layers hardening options house-figures compdb install clean help deps FORCE
+# All that are words: files have a dot, a slash or a capital in their names.
+.PHONY: FORCE $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' Makefile)
 
 -include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ) $(WEB_OBJ))
