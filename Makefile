@@ -429,7 +429,7 @@ CLIENTS_ENV   = --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env CLIENTS_DIR=$(
 CLIENTS_SUITE = --suite clients $(CLIENTS_ENV) --plain tools/test-clients.sh
 # What people put on call, with the tools that they use; what cannot be had is skipped. $(1): how many filters.
 OPERATE_SUITE = --suite operate --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env PAGE_FILTERS=$(1) --plain tools/test-page.sh \
-    --plain tools/test-prometheus.sh
+    --plain tools/test-prometheus.sh --plain tools/test-units.sh
 TSAN_SUITE = $(if $(SMOKE),--suite tsan --jobs 1 --env ORBLOOM_BIN_DIR=$(abspath $(TSAN)/bin) \
     --env "TSAN_OPTIONS=suppressions=$(abspath tools/tsan.supp) exitcode=66 halt_on_error=0" \
     $(REL)/$(SMOKE))
@@ -459,6 +459,9 @@ test-operate: ## Do the page and the alerts do what they should, in Chromium and
 	@timeout --foreground 300 tools/install-deps.sh operate || echo "Some tools cannot be installed here."
 	@$(MAKE) VARIANT=release all
 	@tools/run-tests.sh $(call OPERATE_SUITE,2000)
+
+test-units: programs ## Are the systemd units well formed, locked in, and enough for what daemons do?
+	@ORBLOOM_BIN_DIR=$(abspath $(BUILD)/bin) tools/test-units.sh
 
 test: ## Install what is missing, build all variants, run every suite
 	@tools/install-deps.sh test

@@ -27,6 +27,7 @@ root=${2:-$(dirname "$0")/..}
 configuration=$root/docs/configuration.md
 options=$(mktemp) || exit 2
 samples=$(mktemp -d) || exit 2
+mkdir "$samples/coordinator" "$samples/router" || exit 2
 trap 'rm -rf "$options" "$samples"' EXIT
 (umask 077 && printf '%064d\n' 1 >"$samples/cluster.key" &&
     printf 'orbloom-site-secret %064d\n' 1 >"$samples/site.key")

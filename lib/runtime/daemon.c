@@ -5,12 +5,17 @@
 
 #include "base/heap.h"
 #include "base/log.h"
+#include "runtime/movement.h"
+#include "runtime/notify.h"
 #include "runtime/process.h"
+#include "runtime/supervision.h"
 
 #include <assert.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct life {
     const struct daemon *daemon;
@@ -24,6 +29,9 @@ struct life {
     struct http_certificate certificate; /* of http_cert_file */
     bool renewed;                        /* ... by the last SIGHUP */
     struct pages *pages;                 /* NULL: nothing is told by HTTP */
+    bool announced;
+    struct notify notify; /* to whoever supervises it */
+    struct supervision supervision;
 };
 
 static enum log_level wanted_level(const struct daemon *self)
@@ -149,10 +157,50 @@ static enum status keep_loaded(struct life *self)
     return STATUS_OK;
 }
 
+/* ---- what its supervisor is told ---- */
+
+static void open_supervision(struct life *self)
+{
+    notify_open(&self->notify, getenv("NOTIFY_SOCKET"));
+    supervision_init(&self->supervision,
+                     notify_watchdog_us(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID")));
+}
+
+/* In each turn of the loop, while there is an actor to ask. */
+static void report(struct life *self)
+{
+    const struct daemon *daemon = self->daemon;
+    uint64_t now_us = hub_now_us();
+    struct health moves = {0};
+    struct health fitness = {0};
+    char text[SUPERVISION_TEXT_BYTES];
+
+    if (notify_is_open(&self->notify) && supervision_due(&self->supervision, now_us)) {
+        movement_look(self->hub, daemon->logs, &moves);
+        daemon->judge(&fitness);
+        notify_send(&self->notify,
+                    supervision_beat(&self->supervision, now_us, &moves, &fitness, text));
+    }
+}
+
+/* As the protocol has it, by the clock that stands still while the machine sleeps. */
+static void report_reload(struct life *self)
+{
+    char text[SUPERVISION_TEXT_BYTES];
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    notify_send(&self->notify,
+                supervision_reload(&self->supervision,
+                                   (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000,
+                                   text));
+}
+
 /* ---- signals ---- */
 
 static void end(struct life *self)
 {
+    notify_send(&self->notify, supervision_stop(&self->supervision));
     if (self->daemon->drain == NULL || self->draining) {
         hub_stop(self->hub);
     } else {
@@ -268,51 +316,69 @@ static void take_key(struct life *self, const void *key)
     log_line(LOG_INFO, "SIGHUP: cluster_key_file holds other keys, which are in use from now on");
 }
 
-static void reload(struct life *self)
+/* False: all is as it was. */
+static bool reload(struct life *self)
 {
     const struct daemon *daemon = self->daemon;
     void *fresh = heap_zalloc(1, daemon->settings_bytes);
     void *key = heap_zalloc(1, daemon->key_bytes);
     struct option_result result;
+    bool taken = fresh != NULL && key != NULL && read_key(daemon, key) && check_key(self, key) &&
+                 options_load(daemon->options, self->argc, self->argv, fresh, &result) ==
+                     STATUS_OK &&
+                 finish(daemon, fresh, &result.origins) && take(self, fresh, &result.origins);
 
-    if (fresh == NULL || key == NULL || !read_key(daemon, key) || !check_key(self, key) ||
-        options_load(daemon->options, self->argc, self->argv, fresh, &result) != STATUS_OK ||
-        !finish(daemon, fresh, &result.origins) || !take(self, fresh, &result.origins)) {
+    if (taken) {
+        take_key(self, key);
+    } else {
         log_line(LOG_ERROR, "SIGHUP: all options stay as they were, and the cluster key: %s",
                  fresh == NULL || key == NULL ? "out of memory" : "see the line above");
-    } else {
-        take_key(self, key);
     }
     if (key != NULL) {
         explicit_bzero(key, daemon->key_bytes);
     }
     heap_free(key);
     heap_free(fresh);
+    return taken;
 }
 
 /* hub_options.on_signal */
 static void on_signal(void *context, int number)
 {
+    struct life *self = context;
+
     if (number == SIGHUP) {
-        reload(context);
+        report_reload(self);
+        notify_send(&self->notify, supervision_reloaded(&self->supervision, !reload(self)));
     } else {
-        end(context);
+        end(self);
     }
 }
 
 /* ---- from start to end ---- */
 
-/* hub_turn_fn. At once: whoever started us waits for it. */
-static bool announce(void *context)
+/* At once: whoever started us waits for it. */
+static void announce(struct life *self)
 {
-    const struct life *self = context;
-
-    if (self->daemon->serves != NULL && !self->daemon->serves()) {
-        return false;
+    if (self->announced || (self->daemon->serves != NULL && !self->daemon->serves())) {
+        return;
     }
+    self->announced = true;
     (void)printf("ready %s\n", hub_endpoint(self->hub));
     (void)fflush(stdout);
-    return true;
+    if (self->supervision.stage == SUPERVISION_STARTING) {
+        notify_send(&self->notify, supervision_ready(&self->supervision));
+    }
+}
+
+/* hub_turn_fn. True: there is nobody to tell anything more. */
+static bool tell_starter(void *context)
+{
+    struct life *self = context;
+
+    announce(self);
+    report(self);
+    return self->announced && !notify_is_open(&self->notify);
 }
 
 /* Until the loop runs nobody is answered. */
@@ -359,10 +425,11 @@ static int serve(struct life *self)
         return PROCESS_EXIT_FAILURE;
     }
     hub_attach(self->hub, &actor);
-    if (!announce(self)) {
-        hub_each_turn(self->hub, announce, self);
+    if (!tell_starter(self)) {
+        hub_each_turn(self->hub, tell_starter, self);
     }
     hub_run(self->hub);
+    notify_send(&self->notify, supervision_stop(&self->supervision));
     pages_close(&self->pages);
     if (daemon->interrupt != NULL) {
         daemon->interrupt();
@@ -418,7 +485,9 @@ static int run(struct life *self)
         transport_fini(&self->transport);
         return PROCESS_EXIT_FAILURE;
     }
+    open_supervision(self);
     code = serve(self);
+    notify_close(&self->notify);
     hub_destroy(&self->hub);
     transport_fini(&self->transport);
     http_certificate_fini(&self->certificate);

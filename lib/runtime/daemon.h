@@ -12,6 +12,7 @@
  * SIGHUP:  the file is read again, and those that it names, the cluster key's included; all is
  *          refused as a whole where anything in it is wrong. Options
  *          that are `live` take effect; others that have changed are named in the log.
+ * Whoever supervises it is told all of that, if it has set $NOTIFY_SOCKET: see supervision.h.
  * Shape:   a program's settings begin with a struct daemon_settings.
  * Errors:  whatever fails is logged or printed where it is known; the exit code tells
  *          PROCESS_EXIT_USAGE (options) from PROCESS_EXIT_FAILURE (everything else).

@@ -2,6 +2,7 @@
 #include "base/telemetry/health.h"
 #include "runtime/http/own_usage.h"
 #include "runtime/http/pages.h"
+#include "runtime/movement.h"
 
 #include <criterion/criterion.h>
 
@@ -60,16 +61,16 @@ Test(runtime_pages, what_stands_for_ten_seconds_hangs)
         size_t reasons;
     } cases[] = {
         {0, 0, 0},
-        {PAGES_STILL_US - 1, PAGES_STILL_US - 1, 0},
-        {PAGES_STILL_US, 0, 1},
-        {0, PAGES_STILL_US, 1},
-        {PAGES_STILL_US, PAGES_STILL_US, 2},
+        {MOVEMENT_STILL_US - 1, MOVEMENT_STILL_US - 1, 0},
+        {MOVEMENT_STILL_US, 0, 1},
+        {0, MOVEMENT_STILL_US, 1},
+        {MOVEMENT_STILL_US, MOVEMENT_STILL_US, 2},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct health health = {0};
 
-        pages_judge_moves(cases[i].silent_us, cases[i].commit_us, &health);
+        movement_judge(cases[i].silent_us, cases[i].commit_us, &health);
         cr_expect_eq(health.count, cases[i].reasons, "case %zu", i);
     }
 }

@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "base/telemetry/metrics.h"
 #include "runtime/http/own_usage.h"
+#include "runtime/movement.h"
 #include "runtime/version.h"
 
 #include <assert.h>
@@ -22,16 +23,6 @@ struct pages {
 
 /* ---- health ---- */
 
-void pages_judge_moves(uint64_t silent_us, uint64_t commit_us, struct health *health)
-{
-    health_want(health, silent_us < PAGES_STILL_US, "loop",
-                "the loop has not turned for %llu s: the process was stopped, or hangs",
-                (unsigned long long)(silent_us / 1000000));
-    health_want(health, commit_us < PAGES_STILL_US, "commit",
-                "one write of the log has taken %llu s so far: look at the disk",
-                (unsigned long long)(commit_us / 1000000));
-}
-
 static enum status show(const struct health *health, struct buffer *body, unsigned *code)
 {
     *code = health_is_well(health) ? HTTP_OK : HTTP_UNAVAILABLE;
@@ -45,8 +36,7 @@ static enum status fill_healthz(void *context, const struct http_query *query, s
     struct health health = {0};
 
     (void)query;
-    pages_judge_moves(hub_silent_us(self->hub),
-                      self->source.logs ? hub_busy_us(self->hub, JOB_COMMIT) : 0, &health);
+    movement_look(self->hub, self->source.logs, &health);
     return show(&health, body, code);
 }
 

@@ -21,12 +21,7 @@
 #include "runtime/http/http.h"
 #include "runtime/hub.h"
 
-enum {
-    PAGES_MAX_SETS = 4,
-    PAGES_MAX_OWN = 16,
-    PAGES_MAX_CERTIFICATES = 4,
-    PAGES_STILL_US = 10000000 /* what has not moved for so long hangs */
-};
+enum { PAGES_MAX_SETS = 4, PAGES_MAX_OWN = 16, PAGES_MAX_CERTIFICATES = 4 };
 
 /* One that is shown to others. */
 struct pages_certificate {
@@ -71,9 +66,5 @@ MUST_USE enum status pages_certify(struct pages *pages, const struct http_certif
 
 /* Where they really are. */
 const char *pages_endpoint(const struct pages *pages);
-
-/* Does a process move that began its last turn so long ago, and has been at one commit for so long?
- * Pure. */
-void pages_judge_moves(uint64_t silent_us, uint64_t commit_us, struct health *health);
 
 #endif
