@@ -1,15 +1,12 @@
 /* The table of orbloom-coordinator's options; the etcd password comes from a file of its own. */
 #include "coordinator/shell_options.h"
 
-#include "base/log.h"
 #include "coordinator/plan/expansion.h"
 #include "map/document_cache.h"
 #include "runtime/file.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FIELD(name) offsetof(struct coordinator_settings, name)
 #define BYTES(name) sizeof(((struct coordinator_settings *)NULL)->name)
@@ -249,42 +246,38 @@ enum status coordinator_settings_finish(void *context, const struct option_origi
     return STATUS_OK;
 }
 
-static enum status refuse_password(const char *path, const char *reason, enum status status)
+/* file_parse_fn: the first line. */
+static enum status parse_password(void *password, struct span text, char *reason, size_t size)
 {
-    log_line(LOG_ERROR, "cannot use etcd_password_file %s: %s", path, reason);
-    return status;
+    struct span line = {0};
+
+    (void)reason;
+    (void)size;
+    (void)span_take_line(&text, &line);
+    while (line.size > 0 && line.data[line.size - 1] == '\r') {
+        line.size--;
+    }
+    if (line.size >= STORE_ETCD_PASSWORD_BYTES) {
+        return STATUS_MALFORMED;
+    }
+    memset(password, 0, STORE_ETCD_PASSWORD_BYTES);
+    if (line.size > 0) {
+        memcpy(password, line.data, line.size);
+    }
+    return STATUS_OK;
 }
 
 enum status coordinator_settings_read_password(struct coordinator_settings *settings)
 {
-    const char *path = settings->etcd_password_file;
-    enum status status;
-    struct stat about;
-    struct buffer text;
+    static const struct file_secret secret = {
+        .what = "etcd_password_file",
+        .form = "it must hold a line of at most 255 bytes",
+        .remedy = "write into it what etcd knows etcd_user by",
+    };
 
-    if (path[0] == '\0') {
+    if (settings->etcd_password_file[0] == '\0') {
         return STATUS_OK;
     }
-    if (stat(path, &about) != 0) {
-        return refuse_password(path, strerror(errno), STATUS_IO);
-    }
-    if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        return refuse_password(path, "others than its owner may use it; chmod 600 it",
-                               STATUS_INVALID);
-    }
-    buffer_init(&text, STORE_ETCD_PASSWORD_BYTES - 1);
-    status = file_read(path, &text);
-    if (status == STATUS_IO) {
-        status = refuse_password(path, strerror(errno), status);
-    } else if (status != STATUS_OK) {
-        status = refuse_password(path, "it is longer than 255 bytes", status);
-    } else {
-        memcpy(settings->etcd.password, text.data, text.size);
-        settings->etcd.password[strcspn(settings->etcd.password, "\r\n")] = '\0';
-    }
-    if (text.data != NULL) {
-        explicit_bzero(text.data, text.capacity);
-    }
-    buffer_fini(&text);
-    return status;
+    return file_read_secret(&secret, settings->etcd_password_file, parse_password,
+                            settings->etcd.password);
 }

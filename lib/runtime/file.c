@@ -2,6 +2,7 @@
  * from files that no one else may read. */
 #include "runtime/file.h"
 
+#include "base/heap.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -313,6 +314,42 @@ const struct file_secret file_site_key = {
     .remedy = "make one with: orbloom keygen --site FILE",
 };
 
+/* ---- who may use a secret ---- */
+
+static bool is_own_group(gid_t group)
+{
+    int count = getgroups(0, NULL);
+    gid_t *groups = count > 0 ? heap_zalloc((size_t)count, sizeof *groups) : NULL;
+    bool found = group == getegid();
+
+    count = groups != NULL ? getgroups(count, groups) : 0;
+    for (int i = 0; i < count && !found; i++) {
+        found = groups[i] == group;
+    }
+    heap_free(groups);
+    return found;
+}
+
+/* What systemd has put where this process alone gets in: root's, and the process may read it by an
+ * access list, which shows as the group's right. */
+static bool is_handed(const struct stat *about, const char *path)
+{
+    const char *folder = secure_getenv("CREDENTIALS_DIRECTORY");
+    size_t size = folder != NULL ? strlen(folder) : 0;
+
+    return size > 0 && strncmp(path, folder, size) == 0 && path[size] == '/' &&
+           about->st_uid == 0 && about->st_gid == 0;
+}
+
+/* The group may read it where that is the process' own, as volumes of Kubernetes have it. */
+static bool is_secret(const struct stat *about, const char *path)
+{
+    if ((about->st_mode & (S_IWGRP | S_IXGRP | S_IRWXO)) != 0) {
+        return false;
+    }
+    return (about->st_mode & S_IRGRP) == 0 || is_own_group(about->st_gid) || is_handed(about, path);
+}
+
 static enum status refuse_secret(const struct file_secret *secret, const char *path,
                                  const char *reason, enum status status,
                                  char why[FILE_REASON_BYTES])
@@ -360,9 +397,11 @@ enum status file_read_secret_quietly(const struct file_secret *secret, const cha
     if (descriptor < 0) {
         return refuse_secret(secret, path, strerror(errno), STATUS_IO, why);
     }
-    if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    if (!is_secret(&about, path)) {
         close_quietly(descriptor);
-        return refuse_secret(secret, path, "others than its owner may use it; chmod 600 it",
+        return refuse_secret(secret, path,
+                             "others than its owner may use it; chmod 600 it, or 640 where its "
+                             "group is one of this process' own",
                              STATUS_INVALID, why);
     }
     status = parse_secret(descriptor, parse, context, reason);

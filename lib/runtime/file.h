@@ -48,7 +48,8 @@ extern const struct file_secret file_site_key; /* of a site's links: see map/sit
 enum { FILE_REASON_BYTES = 512 };
 
 /* Read a secret; logs what is wrong and how to make one. A file that anyone but its owner may use
- * is refused: STATUS_INVALID. */
+ * is refused: STATUS_INVALID; but one of the process' own groups may read it, and so may whom
+ * systemd has handed it to ($CREDENTIALS_DIRECTORY). */
 MUST_USE enum status file_read_secret(const struct file_secret *secret, const char *path,
                                       file_parse_fn parse, void *context);
 

@@ -6,9 +6,12 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -263,7 +266,7 @@ Test(runtime_file, a_cluster_key_is_64_hexadecimal_digits)
 /* A key that others may use is no secret. */
 Test(runtime_file, a_cluster_key_of_others_is_refused)
 {
-    static const unsigned modes[] = {0604, 0640, 0660, 0602, 0644, 0777};
+    static const unsigned modes[] = {0604, 0660, 0460, 0450, 0410, 0602, 0644, 0444, 0401, 0777};
     struct cluster_key key;
 
     for (unsigned i = 0; i < sizeof modes / sizeof modes[0]; i++) {
@@ -271,6 +274,122 @@ Test(runtime_file, a_cluster_key_of_others_is_refused)
         cr_assert_eq(file_read_secret(&file_cluster_key, in_folder("key"), cluster_key_read, &key),
                      STATUS_INVALID, "%o", modes[i]);
     }
+}
+
+/* ---- of a process that is of some groups ---- */
+
+enum { OWN_USER = 10001, OWN_GROUP = 10002, MORE_GROUP = 10003, STRANGE_GROUP = 10004 };
+
+struct owned {
+    unsigned mode;
+    uid_t user;
+    gid_t group;
+    const char *credentials; /* a folder that systemd has made; NULL: none */
+    enum status status;
+};
+
+/* A child that is nobody here but of these groups; it ends with what it was told. */
+static enum status read_as_user(const char *credentials)
+{
+    static const gid_t groups[] = {MORE_GROUP};
+    struct cluster_key key;
+    int ended = -1;
+    pid_t child = fork();
+
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        if ((credentials == NULL ? unsetenv("CREDENTIALS_DIRECTORY")
+                                 : setenv("CREDENTIALS_DIRECTORY", credentials, 1)) != 0 ||
+            setgroups(1, groups) != 0 || setgid(OWN_GROUP) != 0 || setuid(OWN_USER) != 0) {
+            _exit(255);
+        }
+        _exit((int)file_read_secret(&file_cluster_key, in_folder("key"), cluster_key_read, &key));
+    }
+    cr_assert_eq(waitpid(child, &ended, 0), child);
+    cr_assert(WIFEXITED(ended) && WEXITSTATUS(ended) != 255);
+    return (enum status)WEXITSTATUS(ended);
+}
+
+static void expect_owned(const struct owned *owned)
+{
+    const char *path = in_folder("key");
+    enum status status;
+
+    cr_assert_eq(file_write(path, 0600, span_text(HEX)), STATUS_OK);
+    cr_assert_eq(chown(path, owned->user, owned->group), 0);
+    cr_assert_eq(chmod(path, owned->mode), 0);
+    status = read_as_user(owned->credentials);
+    cr_expect_eq(status, owned->status, "%o of %u:%u, credentials %s: %s", owned->mode,
+                 (unsigned)owned->user, (unsigned)owned->group,
+                 owned->credentials != NULL ? owned->credentials : "none", status_meaning(status));
+    (void)unlink(path);
+}
+
+/* As a volume of Kubernetes has it (fsGroup), and files of a package. */
+Test(runtime_file, ones_own_group_may_read_a_secret)
+{
+    const struct owned cases[] = {
+        {0440, 0, OWN_GROUP, NULL, STATUS_OK},
+        {0640, 0, OWN_GROUP, NULL, STATUS_OK},
+        {0440, 0, MORE_GROUP, NULL, STATUS_OK},
+        {0440, OWN_USER, OWN_GROUP, NULL, STATUS_OK},
+        {0440, OWN_USER, STRANGE_GROUP, NULL, STATUS_INVALID},
+        {0640, OWN_USER, 0, NULL, STATUS_INVALID},
+        {0660, 0, OWN_GROUP, NULL, STATUS_INVALID},
+        {0460, OWN_USER, OWN_GROUP, NULL, STATUS_INVALID},
+        {0450, OWN_USER, OWN_GROUP, NULL, STATUS_INVALID},
+        {0444, 0, OWN_GROUP, NULL, STATUS_INVALID},
+        {0441, OWN_USER, OWN_GROUP, NULL, STATUS_INVALID},
+        {0400, OWN_USER, STRANGE_GROUP, NULL, STATUS_OK},
+    };
+
+    if (geteuid() != 0) {
+        (void)fprintf(stderr, "SKIPPED runtime_file::ones_own_group_may_read_a_secret: not root\n");
+        return;
+    }
+    cr_assert_eq(chmod(folder, 0755), 0);
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        expect_owned(&cases[i]);
+    }
+}
+
+/* This process is root, of another group than root's. */
+static void expect_handed(unsigned mode, enum status expected)
+{
+    const char *path = in_folder("key");
+    struct cluster_key key;
+
+    cr_assert_eq(file_write(path, 0600, span_text(HEX)), STATUS_OK);
+    cr_assert_eq(chown(path, 0, 0), 0);
+    cr_assert_eq(chmod(path, mode), 0);
+    cr_expect_eq(file_read_secret(&file_cluster_key, path, cluster_key_read, &key), expected,
+                 "%o, credentials in %s", mode, getenv("CREDENTIALS_DIRECTORY"));
+}
+
+/* Root's, readable by an access list, which shows as the group's right. */
+Test(runtime_file, what_systemd_hands_over_is_a_secret)
+{
+    if (geteuid() != 0) {
+        (void)fprintf(stderr,
+                      "SKIPPED runtime_file::what_systemd_hands_over_is_a_secret: not root\n");
+        return;
+    }
+    cr_assert_eq(chmod(folder, 0755), 0);
+    expect_owned(&(struct owned){0440, OWN_USER, 0, folder, STATUS_INVALID}); /* not root's */
+    cr_assert_eq(setgid(STRANGE_GROUP), 0);
+    cr_assert_eq(setgroups(0, NULL), 0);
+    cr_assert_eq(setenv("CREDENTIALS_DIRECTORY", folder, 1), 0);
+    expect_handed(0440, STATUS_OK);
+    expect_handed(0444, STATUS_INVALID);
+    expect_handed(0460, STATUS_INVALID);
+    cr_assert_eq(setenv("CREDENTIALS_DIRECTORY", "/run/credentials/x", 1), 0);
+    expect_handed(0440, STATUS_INVALID);
+    folder[strlen(folder) - 1]++; /* A folder whose name begins likewise. */
+    cr_assert_eq(setenv("CREDENTIALS_DIRECTORY", folder, 1), 0);
+    folder[strlen(folder) - 1]--;
+    expect_handed(0440, STATUS_INVALID);
+    cr_assert_eq(setenv("CREDENTIALS_DIRECTORY", "", 1), 0);
+    expect_handed(0440, STATUS_INVALID);
 }
 
 /* Every allocation fails once; nothing is left behind. */
