@@ -8,11 +8,13 @@
 #   build/guided/   clang, libFuzzer and the sanitizers of asan: the programs in tests/fuzz
 # Sources are found by wildcard: a file belongs to the layer of its directory.
 
+comma      := ,
 VARIANT    ?= release
 BUILD_ROOT ?= build
-PREFIX     ?= /usr/local
+VERSION    := $(shell sed -n 's/^\#define ORBLOOM_VERSION "\(.*\)"$$/\1/p' client/orbloom.h)
 CC         := $(if $(filter default,$(origin CC)),$(if $(filter guided,$(VARIANT)),clang,gcc),$(CC))
 AR         ?= ar
+OBJCOPY    ?= objcopy
 PROTOC_C   ?= protoc-c
 Q          := $(if $(filter 1,$(V)),,@)
 BUILD      := $(BUILD_ROOT)$(if $(filter release,$(VARIANT)),,/$(VARIANT))
@@ -54,10 +56,10 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
     $(if $(filter 1,$(WERROR)),-Werror)
 
 # What makes a defect that is left hard to use: the release build alone, as sanitizers find more, and
-# _FORTIFY_SOURCE hides from them what it replaces. Code for PIE goes into programs of both kinds.
-# tools/check-hardening.sh looks at what has become of it.
+# _FORTIFY_SOURCE hides from them what it replaces. Code for PIC goes into programs of both kinds and
+# into liborbloom.so. tools/check-hardening.sh looks at what has become of it.
 taken        = $(shell $(CC) -Werror $(1) -x c -c /dev/null -o /dev/null 2>/dev/null && echo $(1))
-HARDEN      := $(if $(filter release,$(VARIANT)),-fPIE -fstack-protector-strong \
+HARDEN      := $(if $(filter release,$(VARIANT)),-fPIC -fstack-protector-strong \
     $(call taken,-fstack-clash-protection) $(call taken,-fcf-protection) \
     $(if $(filter -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 LINK_release := -pie -Wl,-z,relro,-z,now,-z,noexecstack
@@ -74,7 +76,9 @@ ifeq ($(FLAGS_$(VARIANT)),)
 $(error VARIANT=$(VARIANT) is not one of: release asan tsan coverage guided)
 endif
 
-ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer -pthread $(FLAGS_$(VARIANT)) $(HARDEN) \
+# Nothing of a library is anybody's but what orbloom.h declares.
+ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer -fvisibility=hidden -pthread \
+    -ffile-prefix-map=$(CURDIR)=. $(FLAGS_$(VARIANT)) $(HARDEN) \
     -Ilib -I. -I$(BUILD)/gen $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS := -pthread $(FLAGS_$(VARIANT)) $(LINK_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
 
@@ -122,7 +126,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 SCHEMA   := $(wildcard proto/orbloom.proto)
 GEN_C    := $(if $(SCHEMA),$(BUILD)/gen/proto/orbloom.pb-c.c)
-GEN_H    := $(GEN_C:.c=.h)
+GEN_H    := $(GEN_C:.c=.h) $(BUILD)/gen/runtime/version.h
 GEN_OBJ  := $(if $(SCHEMA),$(BUILD)/obj/gen/proto/orbloom.pb-c.o)
 
 # The files of the page that a coordinator serves, in its program.
@@ -143,13 +147,18 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN_H)
 BIN_DIR_FLAG := -DORBLOOM_BIN_DIR='"$(abspath $(BUILD)/bin)"'
 EXTRA_tests/integration := $(BIN_DIR_FLAG)
 EXTRA_tests/support     := $(BIN_DIR_FLAG)
-EXTRA_tests/preload     := -fPIC -fno-sanitize=all
+EXTRA_tests/preload     := -fPIC -fvisibility=default -fno-sanitize=all
 EXTRA_tests/torture     := $(BIN_DIR_FLAG)
 EXTRA_tests/torture_sites := $(BIN_DIR_FLAG)
 EXTRA_client/examples   := -Iclient # as orbloom.h is installed
 
+# orbloom.h alone holds the number; what knows nothing of the client has it from here.
+$(BUILD)/gen/runtime/version.h: client/orbloom.h
+	@mkdir -p $(@D)
+	$(Q)grep '^#define ORBLOOM_VERSION ' $< | cmp -s - $@ || grep '^#define ORBLOOM_VERSION ' $< > $@
+
 ifneq ($(SCHEMA),)
-$(GEN_C) $(GEN_H) &: $(SCHEMA)
+$(GEN_C) $(GEN_C:.c=.h) &: $(SCHEMA)
 	@mkdir -p $(BUILD)/gen
 	@echo "PROTO $<"
 	$(Q)$(PROTOC_C) --c_out=$(BUILD)/gen $<
@@ -183,14 +192,14 @@ FORCE:
 
 # Archives, one a layer. `q` keeps members that share a file name.
 
-LAYERS := base filter map log resp site runtime proto client_core cli \
+LAYERS := base filter map log resp site runtime proto client_core client_shell cli \
     $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support simulator bench
 archives = $(patsubst %,$(BUILD)/obj/lib%.a,$(1))
 
 define archive
 	@mkdir -p $(@D)
 	@echo "AR $@"
-	$(Q)rm -f $@ && $(AR) qcs $@ $(filter %.o,$^)
+	$(Q)rm -f $@ && $(AR) qcsD $@ $(filter %.o,$^)
 endef
 
 define layer
@@ -199,10 +208,31 @@ $(call archives,$(1)): $(call objects,$(SRC_$(1))) $(GEN_OF_$(1)) $(BUILD)/sourc
 endef
 $(foreach l,$(LAYERS),$(eval $(call layer,$(l))))
 
-LIBORBLOOM := $(BUILD)/lib/liborbloom.a
-$(LIBORBLOOM): $(call objects,$(SRC_client_core) $(SRC_client_shell) $(SRC_runtime) $(SRC_proto) \
-    $(SRC_map) $(SRC_filter) $(SRC_base)) $(GEN_OBJ) $(BUILD)/sources
+# The library: what client/orbloom.map names and all that this needs, in one object, in which the names
+# of all else are made local. Our own programs and tests link the layers instead.
+
+CLIENT      := $(call archives,client_shell client_core runtime proto map filter base)
+API         := $(shell sed -n 's/^ *\(orbloom_[a-z_]*\);$$/\1/p' client/orbloom.map)
+SONAME      := liborbloom.so.0
+LIBORBLOOM  := $(BUILD)/lib/liborbloom.a
+SHARED      := $(if $(filter release,$(VARIANT)),$(BUILD)/lib/liborbloom.so.$(VERSION))
+CLIENT_LIBS  = $(call libs,libzmq libuv libprotobuf-c libsodium libxxhash)
+
+$(BUILD)/obj/liborbloom.o: $(CLIENT) client/orbloom.map
+	@echo "LD $@"
+	$(Q)$(CC) -r -nostdlib -o $@ $(addprefix -Wl$(comma)--undefined=,$(API)) \
+	    -Wl,--start-group $(CLIENT) -Wl,--end-group
+	$(Q)$(OBJCOPY) --localize-hidden $@
+
+$(LIBORBLOOM): $(BUILD)/obj/liborbloom.o
 	$(archive)
+
+$(SHARED): $(BUILD)/obj/liborbloom.o client/orbloom.map
+	@mkdir -p $(@D)
+	@echo "LD $@"
+	$(Q)$(CC) -shared $(filter-out -pie,$(ALL_LDFLAGS)) -Wl,-z,defs -Wl,-soname,$(SONAME) \
+	    -Wl,--version-script=client/orbloom.map -o $@ $< $(CLIENT_LIBS)
+	$(Q)ln -sf $(@F) $(@D)/$(SONAME) && ln -sf $(@F) $(@D)/liborbloom.so
 
 # Programs.
 
@@ -230,19 +260,19 @@ $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
 $(BUILD)/bin/orbloom-%: LINK_LIBS = $(SERVER_LIBS)
 $(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(SERVER_LIBS) $(call libs,sqlite3 libcurl jansson)
 
-$(BUILD)/bin/orbloom: $(call objects,cli/main.c $(SRC_cli)) $(LIBORBLOOM)
+$(BUILD)/bin/orbloom: $(call objects,cli/main.c $(SRC_cli)) $(CLIENT)
 	$(link)
 $(BUILD)/bin/orbloom: LINK_LIBS = $(DAEMON_LIBS) $(call libs,hiredis)
 
 EXAMPLES := $(patsubst client/examples/%.c,$(BUILD)/examples/%,$(SRC_example))
 $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/obj/client/examples/%.o $(LIBORBLOOM)
 	$(link)
-$(EXAMPLES): LINK_LIBS = $(DAEMON_LIBS)
-$(BUILD)/examples/cache_guard: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3)
+$(EXAMPLES): LINK_LIBS = $(CLIENT_LIBS)
+$(BUILD)/examples/cache_guard: LINK_LIBS = $(CLIENT_LIBS) $(call libs,sqlite3)
 $(BUILD)/examples/resp_dedup: LINK_LIBS = $(call libs,hiredis)
 
 programs: $(PROGRAMS)
-all: $(PROGRAMS) $(LIBORBLOOM) $(EXAMPLES) ## Build programs, library and examples (default)
+all: $(PROGRAMS) $(LIBORBLOOM) $(SHARED) $(EXAMPLES) ## Build programs, library and examples (default)
 
 # Test programs.
 
@@ -255,9 +285,8 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 SIM_SITES   := $(if $(SRC_sim_sites),$(BUILD)/tests/sim-sites)
 CORES       := node_core router_core coordinator_core link_core client_core
 
-# client_core and client_shell are inside liborbloom.a, as users of the library get them.
 TEST_ARCHIVES := $(call archives,simulator support bench cli $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp site) \
-    $(LIBORBLOOM)
+    $(CLIENT)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
 	$(link)
@@ -283,14 +312,14 @@ $(FUZZ): LINK_LIBS = $(PURE_LIBS) $(if $(filter guided,$(VARIANT)), \
 $(BUILD)/tests/fuzz/tls: LINK_LIBS += $(call libs,libssl libcrypto)
 
 TORTURE := $(if $(SRC_torture),$(BUILD)/tests/torture)
-$(TORTURE): $(call objects,$(SRC_torture) $(patsubst %,bench/wan/%.c,netlink space)) $(LIBORBLOOM) | $(PROGRAMS)
+$(TORTURE): $(call objects,$(SRC_torture) $(patsubst %,bench/wan/%.c,netlink space)) $(CLIENT) | $(PROGRAMS)
 	$(link)
 $(TORTURE): LINK_LIBS = $(DAEMON_LIBS)
 
 TORTURE_SITES := $(if $(SRC_torture_sites),$(BUILD)/tests/torture-sites)
 $(TORTURE_SITES): $(call objects,$(SRC_torture_sites) $(patsubst %,tests/torture/%.c,folder journal ledger) \
     $(wildcard bench/wan/*.c)) \
-    $(LIBORBLOOM) | $(PROGRAMS)
+    $(CLIENT) | $(PROGRAMS)
 	$(link)
 $(TORTURE_SITES): LINK_LIBS = $(DAEMON_LIBS)
 
@@ -484,7 +513,7 @@ test-asan-run: test-variant
 # Benchmarks and the demonstration.
 
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
-$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench cli log site) $(LIBORBLOOM)
+$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench cli log site) $(CLIENT)
 	$(link)
 $(BENCHES): LINK_LIBS = $(BENCH_LIBS)
 
@@ -550,7 +579,6 @@ tidy: compdb $(GEN_H) ## Run clang-tidy over lib, proto and the programs
 	$(Q)clang-tidy -p $(BUILD) --quiet $(filter-out tests/% bench/%,$(SRC_all))
 
 # One JSON object a source; flags hold no blanks except in -D strings, which are left out.
-comma := ,
 compdb: $(GEN_H) ## Write build/compile_commands.json for editors and clang-tidy
 	@mkdir -p $(BUILD)
 	@{ echo '['; sep=''; for source in $(SRC_all); do \
@@ -566,17 +594,13 @@ coverage-run: $(COVERING) $(SIM)
 	@$(RUN) $(COVERING) $(if $(SIM),--plain $(SIM))
 	@tools/coverage.sh $(BUILD)/obj
 
-install: all ## Install programs, liborbloom.a and orbloom.h (PREFIX, DESTDIR)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
-	$(if $(PROGRAMS),install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin)
-	install -m 644 $(LIBORBLOOM) $(DESTDIR)$(PREFIX)/lib
-	$(if $(wildcard client/orbloom.h),install -m 644 client/orbloom.h $(DESTDIR)$(PREFIX)/include)
+include tools/install.mk
 
 clean: ## Remove everything that was built
 	$(Q)rm -rf $(BUILD_ROOT)
 
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile tools/install.mk | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
 # All that are words: files have a dot, a slash or a capital in their names.

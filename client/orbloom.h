@@ -32,6 +32,12 @@
 extern "C" {
 #endif
 
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
+/* Of this header; orbloom_version() tells that of the library which is there when a program runs.
+ */
 #define ORBLOOM_VERSION "0.1.0"
 
 #define ORBLOOM_MAX_KEY_BYTES   65536
@@ -77,6 +83,8 @@ enum orbloom_code {
                            orbloom_check_within(); an add: not all sites that are to have it have
                            confirmed it, see orbloom_add_in_sites() */
 };
+
+const char *orbloom_version(void);
 
 /* "NOT_FOUND". */
 const char *orbloom_code_name(int code);
@@ -322,6 +330,10 @@ struct orbloom_info {
 };
 
 int orbloom_info(struct orbloom *handle, const char *filter, struct orbloom_info *out);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

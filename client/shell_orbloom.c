@@ -71,6 +71,11 @@ struct orbloom_request_state {
     uint8_t answers[];
 };
 
+const char *orbloom_version(void)
+{
+    return ORBLOOM_VERSION;
+}
+
 const char *orbloom_code_name(int code)
 {
     return status_code(status_from_wire((unsigned)code));

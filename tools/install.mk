@@ -1,0 +1,61 @@
+# What `make install` puts where, in the terms of GNU and of distributions: PREFIX and the folders
+# below it may each be set, such as LIBDIR=/usr/lib/x86_64-linux-gnu; DESTDIR stands before all of them.
+
+PREFIX       ?= /usr/local
+BINDIR       ?= $(PREFIX)/bin
+LIBDIR       ?= $(PREFIX)/lib
+INCLUDEDIR   ?= $(PREFIX)/include
+PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
+DATADIR      ?= $(PREFIX)/share
+MANDIR       ?= $(DATADIR)/man
+DOCDIR       ?= $(DATADIR)/doc/orbloom
+BASHDIR      ?= $(DATADIR)/bash-completion/completions
+ZSHDIR       ?= $(DATADIR)/zsh/site-functions
+
+EXAMPLEDIR   ?= $(DOCDIR)/examples
+
+# Folders below PREFIX follow it in the .pc file, so that --define-prefix can move the tree.
+under_prefix  = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
+$(BUILD)/obj/orbloom.pc: client/orbloom.pc.in client/orbloom.h FORCE
+	@mkdir -p $(@D)
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call under_prefix,$(LIBDIR))|' \
+	    -e 's|@INCLUDEDIR@|$(call under_prefix,$(INCLUDEDIR))|; s|@VERSION@|$(VERSION)|' $< > $@
+
+install: install-programs install-library install-docs ## Install all that there is below PREFIX=/usr/local, or DESTDIR/PREFIX (BINDIR, LIBDIR, ...)
+
+install-programs: programs
+	install -d $(DESTDIR)$(BINDIR)
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(BINDIR)
+
+install-library: $(LIBORBLOOM) $(SHARED) $(BUILD)/obj/orbloom.pc
+	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(PKGCONFIGDIR)
+	install -m 644 client/orbloom.h $(DESTDIR)$(INCLUDEDIR)
+	install -m 644 $(LIBORBLOOM) $(DESTDIR)$(LIBDIR)
+	install -m 644 $(BUILD)/obj/orbloom.pc $(DESTDIR)$(PKGCONFIGDIR)
+	$(if $(SHARED),install -m 644 $(SHARED) $(DESTDIR)$(LIBDIR))
+	$(if $(SHARED),ln -sf $(notdir $(SHARED)) $(DESTDIR)$(LIBDIR)/$(SONAME))
+	$(if $(SHARED),ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/liborbloom.so)
+
+install-docs:
+	install -d $(addprefix $(DESTDIR)$(EXAMPLEDIR)/,client grafana prometheus)
+	install -m 644 $(wildcard docs/*.md) $(DESTDIR)$(DOCDIR)
+	install -m 644 $(wildcard deploy/*.conf) $(DESTDIR)$(EXAMPLEDIR)
+	install -m 644 $(wildcard client/examples/*) $(DESTDIR)$(EXAMPLEDIR)/client
+	install -m 644 $(wildcard deploy/grafana/*) $(DESTDIR)$(EXAMPLEDIR)/grafana
+	install -m 644 $(wildcard deploy/prometheus/*) $(DESTDIR)$(EXAMPLEDIR)/prometheus
+
+# By what an installation elsewhere has put there, so that there is one list.
+uninstall: ## Remove what `make install` with the same folders has put there
+	@dir=$$(mktemp -d) && $(MAKE) -s install DESTDIR=$$dir && (cd $$dir && find . ! -type d) | \
+	    while read -r file; do rm -f $(DESTDIR)/$$file; done; rm -rf $$dir
+	@! test -d $(DESTDIR)$(DOCDIR) || find $(DESTDIR)$(DOCDIR) -depth -type d -empty -delete
+
+
+# The ABI that users of the library rely on; what tools/check-library.sh compares with.
+ABI := tests/abi/$(SONAME).abi
+abi: $(SHARED) ## Write the library's ABI anew to tests/abi, with abidw on x86_64; see docs/releases.md
+	@mkdir -p $(BUILD)/obj/include && cp client/orbloom.h $(BUILD)/obj/include
+	abidw --no-corpus-path --no-comp-dir-path --no-show-locs --exported-interfaces-only --drop-private-types \
+	    --headers-dir $(BUILD)/obj/include --out-file $(ABI) $(SHARED)
+
+.PHONY: install install-programs install-library install-docs uninstall abi
