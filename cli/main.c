@@ -20,10 +20,11 @@ enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 
 static const struct {
     const char *name;
+    const char *words;
     const char *summary;
 } built_in[] = {
-    {"help", "List commands, or describe one: help COMMAND, help --names."},
-    {"version", "Show the version."},
+    {"help", "[[--print] COMMAND] | --names", "List commands, or describe one, also to programs."},
+    {"version", "", "Show the version."},
 };
 
 enum { NBUILT_IN = sizeof built_in / sizeof built_in[0] };
@@ -95,33 +96,45 @@ static int run_version(void)
     return cmd_close_output(CMD_OK);
 }
 
+typedef void (*show_fn)(const struct option_table *table, FILE *out);
+
+/* What `help` says of a command, or `help --print` to programs. */
+static int describe(const char *name, show_fn show)
+{
+    const struct command *command = find(name);
+    struct option_table table = {.program = "orbloom"};
+
+    for (size_t i = 0; i < NBUILT_IN; i++) {
+        if (strcmp(name, built_in[i].name) == 0) {
+            table.command = built_in[i].name;
+            table.words = built_in[i].words;
+            table.summary = built_in[i].summary;
+        }
+    }
+    if (command == NULL && table.command == NULL) {
+        return refuse_unknown(name);
+    }
+    show(command != NULL ? command->flags : &table, stdout);
+    return cmd_close_output(CMD_OK);
+}
+
 static int run_help(int argc, char **argv)
 {
-    const struct command *command;
+    bool print = argc > 0 && strcmp(argv[0], "--print") == 0;
 
     if (argc == 0) {
         print_overview(stdout);
         return cmd_close_output(CMD_OK);
     }
-    if (argc > 1) {
-        return cmd_fail(STATUS_USAGE, "too many words; usage: orbloom help [COMMAND]");
+    if (argc != (print ? 2 : 1)) {
+        return cmd_fail(STATUS_USAGE,
+                        "one command at a time; usage: orbloom help [[--print] COMMAND]");
     }
     if (strcmp(argv[0], "--names") == 0) {
         print_names();
         return cmd_close_output(CMD_OK);
     }
-    for (size_t i = 0; i < NBUILT_IN; i++) {
-        if (strcmp(argv[0], built_in[i].name) == 0) {
-            (void)printf("orbloom %s\n\n%s\n", built_in[i].name, built_in[i].summary);
-            return cmd_close_output(CMD_OK);
-        }
-    }
-    command = find(argv[0]);
-    if (command == NULL) {
-        return refuse_unknown(argv[0]);
-    }
-    options_help_command(command->flags, stdout);
-    return cmd_close_output(CMD_OK);
+    return describe(argv[print ? 1 : 0], print ? options_print_command : options_help_command);
 }
 
 /* "orbloom add --help" before any other flag is looked at; not behind "--". */

@@ -36,7 +36,17 @@ install-library: $(LIBORBLOOM) $(SHARED) $(BUILD)/obj/orbloom.pc
 	$(if $(SHARED),ln -sf $(notdir $(SHARED)) $(DESTDIR)$(LIBDIR)/$(SONAME))
 	$(if $(SHARED),ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/liborbloom.so)
 
-install-docs:
+MAN := $(BUILD)/man/made
+$(MAN): $(PROGRAMS) client/orbloom.h $(wildcard tools/man/*)
+	@echo "MAN $(@D)"
+	$(Q)tools/man/make.sh $(BUILD)/bin $(VERSION) $(@D) && touch $@
+
+man: $(MAN) ## Make the man pages, of the programs' tables of options
+
+install-docs: $(MAN)
+	install -d $(addprefix $(DESTDIR)$(MANDIR)/,man1 man8)
+	install -m 644 $(dir $(MAN))*.1 $(DESTDIR)$(MANDIR)/man1
+	install -m 644 $(dir $(MAN))*.8 $(DESTDIR)$(MANDIR)/man8
 	install -d $(addprefix $(DESTDIR)$(EXAMPLEDIR)/,client grafana prometheus)
 	install -m 644 $(wildcard docs/*.md) $(DESTDIR)$(DOCDIR)
 	install -m 644 $(wildcard deploy/*.conf) $(DESTDIR)$(EXAMPLEDIR)
@@ -58,4 +68,4 @@ abi: $(SHARED) ## Write the library's ABI anew to tests/abi, with abidw on x86_6
 	abidw --no-corpus-path --no-comp-dir-path --no-show-locs --exported-interfaces-only --drop-private-types \
 	    --headers-dir $(BUILD)/obj/include --out-file $(ABI) $(SHARED)
 
-.PHONY: install install-programs install-library install-docs uninstall abi
+.PHONY: man install install-programs install-library install-docs uninstall abi

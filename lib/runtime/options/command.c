@@ -269,3 +269,34 @@ void options_help_command(const struct option_table *table, FILE *out)
         (void)fprintf(out, "\n%s\n", table->notes);
     }
 }
+
+static const char *or_dash(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? text : "-";
+}
+
+static void print_record(const struct option *option, FILE *out)
+{
+    const char letter[] = {option->letter != 0 ? option->letter : '-', '\0'};
+
+    (void)fprintf(out, "flag\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", option->name, letter,
+                  or_dash(option->sample), or_dash(option->range),
+                  option->required ? "required" : or_dash(option->value),
+                  or_dash(option->excludes), option->help);
+}
+
+void options_print_command(const struct option_table *table, FILE *out)
+{
+    const char *line = table->notes;
+
+    (void)fprintf(out, "words\t%s\nsummary\t%s\n", or_dash(table->words), table->summary);
+    for (size_t i = 0; i < table->count; i++) {
+        print_record(&table->options[i], out);
+    }
+    while (line != NULL) {
+        size_t size = strcspn(line, "\n");
+
+        (void)fprintf(out, "note\t%.*s\n", (int)size, line);
+        line = line[size] != '\0' ? line + size + 1 : NULL;
+    }
+}

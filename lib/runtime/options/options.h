@@ -142,6 +142,12 @@ bool options_endpoint_is_loopback(const char *endpoint);
 /* A command's "--help". */
 void options_help_command(const struct option_table *table, FILE *out);
 
+/* The same for programs, of which man pages and completion are made: a line each, tabs between, "-"
+ * for what there is none of: "words WORDS", "summary TEXT", "flag NAME LETTER SAMPLE RANGE DEFAULT
+ * RIVAL HELP" (DEFAULT may be "required", RIVAL is the flag that it excludes), and "note TEXT", for
+ * each line of the notes. */
+void options_print_command(const struct option_table *table, FILE *out);
+
 /* The nearer one to `word`, of `best` so far (NULL: none) and `candidate`, within `limit` letters
  * that are put in, taken out or changed. */
 const char *options_nearest(const char *word, size_t limit, const char *best,
