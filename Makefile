@@ -470,7 +470,9 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check format "tools/format.sh --check" \
     --check hardening "tools/check-hardening.sh $(REL)/bin $(REL)/examples" \
     --check "hardening can fail" tools/test-check-hardening.sh \
-    --check "library links" "tools/check-library.sh $(REL)" \
+    --check "library and installation" "tools/check-library.sh $(REL)" \
+    --check "man pages" "tools/check-man.sh $(REL)" \
+    --check completion "tools/check-completion.sh $(REL)" \
     --check install tools/test-install-deps.sh \
     --check "guided fuzzing" tools/test-run-guided.sh \
     --check figures tools/test-house-figures.sh \
@@ -498,7 +500,7 @@ test: ## Install what is missing, build all variants, run every suite
 	@$(MAKE) test-programs
 	@$(MAKE) test-run
 test-programs:
-	@$(MAKE) VARIANT=release all $(SIM) $(SIM_SITES) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
+	@$(MAKE) VARIANT=release all man $(SIM) $(SIM_SITES) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan programs)
 	$(if $(TORTURE),@tools/older-release.sh $(OLDER) >/dev/null || [ $$? -eq 3 ])

@@ -13,7 +13,8 @@ build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
     protobuf-c-compiler libconfig-dev libuv1-dev libsodium-dev libxxhash-dev libsqlite3-dev
     libhiredis-dev libcurl4-openssl-dev libjansson-dev libssl-dev libmicrohttpd-dev"
 # redis-tools holds the server's binary too; the package redis-server would add a service.
-test_packages="libcriterion-dev redis-tools etcd-server openssl spin python3-redis curl"
+test_packages="libcriterion-dev redis-tools etcd-server openssl spin python3-redis curl
+    man-db zsh abigail-tools" # what checks what is installed
 clients_packages="$test_packages python3-scrapy"
 operate_packages="chromium chromium-driver nodejs prometheus curl" # a browser, and what drives it; with promtool
 bench_packages="redis-tools curl"

@@ -21,7 +21,7 @@ $(BUILD)/obj/orbloom.pc: client/orbloom.pc.in client/orbloom.h FORCE
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call under_prefix,$(LIBDIR))|' \
 	    -e 's|@INCLUDEDIR@|$(call under_prefix,$(INCLUDEDIR))|; s|@VERSION@|$(VERSION)|' $< > $@
 
-install: install-programs install-library install-docs ## Install all that there is below PREFIX=/usr/local, or DESTDIR/PREFIX (BINDIR, LIBDIR, ...)
+install: install-programs install-library install-completion install-docs ## Install all that there is below PREFIX=/usr/local, or DESTDIR/PREFIX (BINDIR, LIBDIR, ...)
 
 install-programs: programs
 	install -d $(DESTDIR)$(BINDIR)
@@ -41,7 +41,19 @@ $(MAN): $(PROGRAMS) client/orbloom.h $(wildcard tools/man/*)
 	@echo "MAN $(@D)"
 	$(Q)tools/man/make.sh $(BUILD)/bin $(VERSION) $(@D) && touch $@
 
-man: $(MAN) ## Make the man pages, of the programs' tables of options
+COMPLETION := $(BUILD)/completion/_orbloom
+$(COMPLETION): $(PROGRAMS) $(wildcard tools/completion/*)
+	@echo "MAN $(@D)"
+	$(Q)tools/completion/make.sh $(BUILD)/bin $(@D)
+
+man: $(MAN) $(COMPLETION) ## Make man pages and the shells' completion, of the programs' tables of options
+
+# bash-completion looks for a file named as the program.
+install-completion: $(COMPLETION)
+	install -d $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR)
+	install -m 644 $(<D)/orbloom $(DESTDIR)$(BASHDIR)
+	$(foreach d,$(DAEMONS),ln -sf orbloom $(DESTDIR)$(BASHDIR)/orbloom-$(d) &&) true
+	install -m 644 $< $(DESTDIR)$(ZSHDIR)
 
 install-docs: $(MAN)
 	install -d $(addprefix $(DESTDIR)$(MANDIR)/,man1 man8)
@@ -68,4 +80,4 @@ abi: $(SHARED) ## Write the library's ABI anew to tests/abi, with abidw on x86_6
 	abidw --no-corpus-path --no-comp-dir-path --no-show-locs --exported-interfaces-only --drop-private-types \
 	    --headers-dir $(BUILD)/obj/include --out-file $(ABI) $(SHARED)
 
-.PHONY: man install install-programs install-library install-docs uninstall abi
+.PHONY: man install install-programs install-library install-completion install-docs uninstall abi
