@@ -471,6 +471,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check hardening "tools/check-hardening.sh $(REL)/bin $(REL)/examples" \
     --check "hardening can fail" tools/test-check-hardening.sh \
     --check "library and installation" "tools/check-library.sh $(REL)" \
+    --check version "tools/check-version.sh $(REL)" --check "version can fail" tools/test-check-version.sh \
     --check "man pages" "tools/check-man.sh $(REL)" \
     --check completion "tools/check-completion.sh $(REL)" \
     --check install tools/test-install-deps.sh \

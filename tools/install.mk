@@ -80,4 +80,7 @@ abi: $(SHARED) ## Write the library's ABI anew to tests/abi, with abidw on x86_6
 	abidw --no-corpus-path --no-comp-dir-path --no-show-locs --exported-interfaces-only --drop-private-types \
 	    --headers-dir $(BUILD)/obj/include --out-file $(ABI) $(SHARED)
 
-.PHONY: man install install-programs install-library install-completion install-docs uninstall abi
+reproducible: ## Build HEAD twice, in two folders, and compare all that is installed, byte by byte
+	@tools/check-reproducible.sh
+
+.PHONY: reproducible man install install-programs install-library install-completion install-docs uninstall abi
