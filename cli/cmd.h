@@ -40,6 +40,7 @@ const struct command *cmd_playground_child(void);
 const struct command *cmd_rebalance(void);
 const struct command *cmd_rebuild(void);
 const struct command *cmd_rename(void);
+const struct command *cmd_setup(void);
 const struct command *cmd_shard(void);
 const struct command *cmd_site(void);
 const struct command *cmd_stats(void);

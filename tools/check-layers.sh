@@ -111,7 +111,8 @@ BEGIN {
     room("cli/users", "house")
     room("cli/show", "house users")
     room("cli/doctor", "house show")
-    room("cli/commands", "house show users doctor")
+    room("cli/setup", "house")
+    room("cli/commands", "house show users doctor setup")
     room("cli/bench", "house")
     room("cli/playground", "house")
 
