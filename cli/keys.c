@@ -25,6 +25,8 @@ struct key_source {
     bool skipping; /* inside a line that was too long */
     size_t start;  /* of what has not been handed out */
     size_t end;
+    uint64_t before;        /* bytes of the file before the buffer */
+    struct key_place place; /* the next file to be opened is read from there on */
     uint8_t buffer[BUFFER_BYTES];
 };
 
@@ -56,6 +58,19 @@ static void close_file(struct key_source *self)
     self->fd = -1;
 }
 
+void key_source_begin_at(struct key_source *source, const struct key_place *place)
+{
+    assert(source->fd < 0 && source->next_file == 0 && place->file <= source->nfiles);
+
+    source->next_file = place->file;
+    source->place = *place;
+}
+
+struct key_place key_source_place(const struct key_source *source)
+{
+    return source->place;
+}
+
 void key_source_destroy(struct key_source **source)
 {
     if (*source != NULL) {
@@ -72,6 +87,20 @@ static enum key_event unreadable(struct key_source *self, struct key_item *item)
     return KEY_UNREADABLE;
 }
 
+/* A file is read from its beginning, but for the one that reading begins in. */
+static void place_at_next_file(struct key_source *self)
+{
+    if (self->next_file != self->place.file) {
+        self->place = (struct key_place){.file = self->next_file};
+    }
+    self->line = self->place.line;
+    self->before = self->place.offset;
+    self->start = 0;
+    self->end = 0;
+    self->ended = false;
+    self->skipping = false;
+}
+
 /* KEY_READY: open; there may be nothing in it. */
 static enum key_event open_next(struct key_source *self, struct key_item *item)
 {
@@ -80,12 +109,8 @@ static enum key_event open_next(struct key_source *self, struct key_item *item)
     if (self->next_file == self->nfiles) {
         return KEY_END;
     }
+    place_at_next_file(self);
     path = self->files[self->next_file++];
-    self->line = 0;
-    self->start = 0;
-    self->end = 0;
-    self->ended = false;
-    self->skipping = false;
     if (strcmp(path, "-") == 0) {
         self->name = "stdin";
         self->fd = STDIN_FILENO;
@@ -93,7 +118,10 @@ static enum key_event open_next(struct key_source *self, struct key_item *item)
     }
     self->name = path;
     self->fd = open(path, O_RDONLY | O_CLOEXEC);
-    return self->fd >= 0 ? KEY_READY : unreadable(self, item);
+    if (self->fd < 0 || (self->before > 0 && lseek(self->fd, (off_t)self->before, SEEK_SET) < 0)) {
+        return unreadable(self, item);
+    }
+    return KEY_READY;
 }
 
 /* Read more behind what is left, which moves to the front. */
@@ -107,6 +135,7 @@ static enum key_event fill(struct key_source *self, struct key_item *item)
     }
     memmove(self->buffer, self->buffer + self->start, self->end - self->start);
     self->end -= self->start;
+    self->before += self->start;
     self->start = 0;
     do {
         size = read(self->fd, self->buffer + self->end, sizeof self->buffer - self->end);
@@ -134,6 +163,13 @@ static enum key_event judge(struct key_source *self, struct key_item *item, cons
     return KEY_READY;
 }
 
+/* All lines up to here are whole. */
+static void note_place(struct key_source *self)
+{
+    self->place.offset = self->before + self->start;
+    self->place.line = self->line;
+}
+
 /* The next line of the buffer. KEY_WAIT: more must be read first; KEY_END: the file is done. */
 static enum key_event take_line(struct key_source *self, struct key_item *item)
 {
@@ -143,13 +179,13 @@ static enum key_event take_line(struct key_source *self, struct key_item *item)
 
     if (stop != NULL || (self->ended && size > 0)) {
         size_t length = stop != NULL ? (size_t)(stop - data) : size;
+        bool told = self->skipping; /* When it began. */
+        enum key_event event = told ? KEY_BAD : judge(self, item, data, length);
 
         self->start += length + (stop != NULL);
-        if (self->skipping) {
-            self->skipping = false; /* Told when it began. */
-            return take_line(self, item);
-        }
-        return judge(self, item, data, length);
+        self->skipping = false;
+        note_place(self);
+        return told ? take_line(self, item) : event;
     }
     if (self->skipping || size > CODEC_MAX_KEY_BYTES) {
         self->start = self->end;

@@ -30,10 +30,24 @@ struct key_item {
     const char *reason;
 };
 
+/* Behind a whole line: where reading may begin again. */
+struct key_place {
+    size_t file;     /* which of the list */
+    uint64_t offset; /* bytes of it before the place */
+    uint64_t line;   /* lines of it before the place */
+};
+
 /* No files, or the file "-": standard input. The list is borrowed. */
 MUST_USE enum status key_source_create(char *const *files, size_t nfiles, char delimiter,
                                        struct key_source **out);
 void key_source_destroy(struct key_source **source);
+
+/* Begin there, in a file that can be read from anywhere; before the first key_source_next(). */
+void key_source_begin_at(struct key_source *source, const struct key_place *place);
+
+/* Behind the last line that was handed out as a whole: a line that is too long is told when it
+ * begins, and is behind the place only once its end was read. */
+struct key_place key_source_place(const struct key_source *source);
 
 enum key_event key_source_next(struct key_source *source, struct key_item *item);
 

@@ -37,7 +37,7 @@ struct run {
     uint64_t shown;      /* failures printed one by one */
     uint64_t unanswered; /* batches in a row */
     bool answered;       /* any batch, ever */
-    bool ended;          /* the input */
+    uint64_t noted;      /* lines told of as reached */
     bool progress;
     uint64_t start_us;
     uint64_t progress_us;
@@ -115,6 +115,23 @@ static void judge_batch(struct run *run, const struct stream_batch *batch)
     }
 }
 
+/* Every key of the batch, and of all before it, is answered: tell how far that is. One that is not
+ * is where the stream is to go on, so nothing behind it is told of. */
+static void note(struct run *run, const struct stream_batch *batch)
+{
+    const struct stream_notes *notes = run->stream->notes;
+
+    if (notes == NULL || run->totals->stopped) {
+        return;
+    }
+    if (memchr(batch->answers, ORBLOOM_UNKNOWN, batch->nkeys) != NULL) {
+        stop(run, batch->code, batch->message, "");
+        return;
+    }
+    run->noted += batch->nplaces;
+    run->totals->stopped = !notes->reached(notes->context, &batch->end, run->noted);
+}
+
 /* Hand out the oldest batch, which is answered. */
 static void emit(struct run *run)
 {
@@ -139,6 +156,7 @@ static void emit(struct run *run)
     if (ferror(stdout)) {
         run->totals->stopped = true;
     }
+    note(run, batch);
     batch_clear(batch);
     run->first = (run->first + 1) % run->nbatches;
     run->used--;
@@ -228,6 +246,10 @@ static enum key_event fill(struct run *run, struct stream_batch *batch)
         if (event == KEY_UNREADABLE) {
             (void)cmd_fail(STATUS_IO, "%s: %s", item.file, item.reason);
             run->totals->unreadable = true;
+            if (run->stream->notes != NULL) {
+                run->totals->stopped = true;
+                return KEY_END;
+            }
             continue;
         }
         run->totals->lines++;
@@ -253,15 +275,23 @@ static void idle(struct run *run)
     }
 }
 
+static bool is_left(const struct run *run)
+{
+    const struct stream_notes *notes = run->stream->notes;
+
+    return notes != NULL && notes->left(notes->context);
+}
+
 static void pump(struct run *run)
 {
     enum key_event event = KEY_READY;
 
-    while (event != KEY_END && !run->totals->stopped) {
+    while (event != KEY_END && !run->totals->stopped && !is_left(run)) {
         struct stream_batch *batch = next_batch(run);
 
         event = fill(run, batch);
-        run->ended = event == KEY_END;
+        batch->end = key_source_place(run->source);
+        run->totals->ended = event == KEY_END;
         if (batch->nplaces > 0) {
             run->used++;
             submit(run, batch);
@@ -296,10 +326,20 @@ static int connect_handle(struct run *run)
     return CMD_OK;
 }
 
+static enum status open_source(struct run *run, char *const *files, size_t nfiles)
+{
+    char delimiter = run->stream->settings->nul ? '\0' : '\n';
+    enum status status = key_source_create(files, nfiles, delimiter, &run->source);
+
+    if (status == STATUS_OK && run->stream->notes != NULL) {
+        key_source_begin_at(run->source, &run->stream->notes->from);
+    }
+    return status;
+}
+
 static enum status prepare(struct run *run, char *const *files, size_t nfiles)
 {
     const struct stream_settings *settings = run->stream->settings;
-    char delimiter = settings->nul ? '\0' : '\n';
 
     run->nbatches = settings->in_flight;
     run->batches = heap_zalloc(run->nbatches, sizeof *run->batches);
@@ -309,11 +349,11 @@ static enum status prepare(struct run *run, char *const *files, size_t nfiles)
     for (size_t i = 0; i < run->nbatches; i++) {
         batch_init(&run->batches[i], settings->batch);
     }
-    run->progress = !settings->quiet && isatty(STDERR_FILENO) != 0;
+    run->progress = !settings->quiet && run->stream->notes == NULL && isatty(STDERR_FILENO) != 0;
     run->start_us = hub_now_us();
     run->progress_us = run->start_us + 2 * PROGRESS_US;
     (void)setvbuf(stdout, NULL, _IOFBF, OUTPUT_BYTES);
-    return key_source_create(files, nfiles, delimiter, &run->source);
+    return open_source(run, files, nfiles);
 }
 
 static void release(struct run *run)
@@ -337,12 +377,12 @@ static int conclude(struct run *run)
         (void)fprintf(stderr, "orbloom: %" PRIu64 " more keys without an answer\n",
                       run->shown - SHOWN_FAILURES);
     }
-    if (totals->stopped && !run->ended && !ferror(stdout)) {
+    if (totals->stopped && !totals->ended && !ferror(stdout)) {
         (void)fprintf(stderr, "orbloom: stopped after %" PRIu64 " lines; the rest was not read\n",
                       totals->lines);
     }
     return totals->bad > 0 || totals->answers[ORBLOOM_UNKNOWN] > 0 || totals->stopped ||
-                   totals->unreadable
+                   totals->unreadable || !totals->ended
                ? CMD_PARTIAL
                : CMD_OK;
 }

@@ -70,6 +70,21 @@ struct stream_line {
 
 typedef void (*stream_line_fn)(void *context, const struct stream_line *line);
 
+/* For a stream that somebody may go on with later: who notes how far it is. It stops at the first
+ * key without an answer and at the first file that can't be read, as nothing behind these counts.
+ */
+struct stream_notes {
+    struct key_place from; /* where it begins */
+
+    /* All lines before `place` were answered, `lines` of them since it began, or are no keys.
+     * False: stop; why has been printed. */
+    bool (*reached)(void *context, const struct key_place *place, uint64_t lines);
+
+    /* Is it to read nothing more? */
+    bool (*left)(void *context);
+    void *context;
+};
+
 struct stream_totals {
     uint64_t lines;
     uint64_t bad;        /* lines that are no keys */
@@ -77,6 +92,7 @@ struct stream_totals {
     uint64_t elapsed_us;
     bool stopped;    /* before the end of the input; why has been printed */
     bool unreadable; /* a file was */
+    bool ended;      /* all of the input was read */
 };
 
 struct stream {
@@ -89,6 +105,7 @@ struct stream {
     uint32_t acks;     /* adds: see map/acks.h; 0: the filter's own */
     stream_line_fn line;
     void *context;
+    const struct stream_notes *notes; /* NULL: none; then it shows its progress itself */
 };
 
 /* The request's bound. */

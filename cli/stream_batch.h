@@ -28,7 +28,8 @@ struct stream_batch {
     size_t nplaces;
     struct buffer blob;
     uint32_t *lengths;
-    size_t nkeys; /* places that are not bad */
+    size_t nkeys;         /* places that are not bad */
+    struct key_place end; /* of the input, behind its last line */
     uint8_t *answers;
     bool done;
     int code;

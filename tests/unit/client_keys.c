@@ -203,3 +203,57 @@ Test(keys, a_silent_pipe_is_waited_for)
     cr_assert_eq(close(ends[1]), 0);
     expect_end(&source);
 }
+
+/* ---- places ---- */
+
+static void expect_item(struct key_source *source, const struct key_item *like,
+                        enum key_event event)
+{
+    struct key_item item;
+
+    cr_assert_eq(key_source_next(source, &item), event);
+    if (event == KEY_READY || event == KEY_BAD) {
+        cr_assert_eq(item.line, like->line);
+        cr_assert_str_eq(item.file, like->file);
+        cr_assert(event == KEY_BAD || span_equal(item.key, like->key));
+    }
+}
+
+/* Wherever one stops, who begins at its place reads the rest; a line that is too long and was told
+ * but not read to its end comes once more, and no piece of it is a key. */
+Test(keys, reading_begins_again_behind_any_line)
+{
+    enum { TAIL = (1 << 20) + 100 /* a little more than is read at once */ };
+    static uint8_t text[TAIL + 8];
+    char *files[] = {path, path};
+    enum key_event event = KEY_READY;
+
+    memset(text, 'x', sizeof text);
+    memcpy(text, "a\n\nb\n", 5);
+    memcpy(text + TAIL, "\nc\nlast", 7);
+    write_file(text, TAIL + 7);
+    for (size_t steps = 0; event != KEY_END; steps++) {
+        struct key_source *first = NULL;
+        struct key_source *second = NULL;
+        struct key_place place;
+        struct key_item item = {.line = 0};
+
+        cr_assert_eq(key_source_create(files, 2, '\n', &first), STATUS_OK);
+        cr_assert_eq(key_source_create(files, 2, '\n', &second), STATUS_OK);
+        for (size_t i = 0; i < steps; i++) {
+            event = key_source_next(first, &item);
+        }
+        place = key_source_place(first);
+        key_source_begin_at(second, &place);
+        if (event == KEY_BAD && item.line == 4) {
+            expect_item(second, &item, KEY_BAD);
+        }
+        while (event != KEY_END) {
+            event = key_source_next(first, &item);
+            expect_item(second, &item, event);
+        }
+        key_source_destroy(&first);
+        key_source_destroy(&second);
+        event = steps < 14 ? KEY_READY : KEY_END;
+    }
+}
