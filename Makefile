@@ -33,7 +33,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson libssl libcrypto libmicrohttpd
-BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp bench-sites deps clean help layers format format-check models
+BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-python test-python deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -456,6 +456,7 @@ RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim)
     $(if $(SIM_SITES),--plain $(REL)/tests/sim-sites)
 CLIENTS_ENV   = --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env CLIENTS_DIR=$(abspath $(REL)/clients)
 CLIENTS_SUITE = --suite clients $(CLIENTS_ENV) --plain tools/test-clients.sh
+PYTHON_SUITE  = --suite python --env PYTHON_BUILD=$(abspath $(REL)) --plain tools/test-python.sh
 # What people put on call, with the tools that they use; what cannot be had is skipped. $(1): how many filters.
 OPERATE_SUITE = --suite operate --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env PAGE_FILTERS=$(1) --plain tools/test-page.sh \
     --plain tools/test-prometheus.sh --plain tools/test-units.sh
@@ -502,6 +503,7 @@ test: ## Install what is missing, build all variants, run every suite
 	@$(MAKE) test-run
 test-programs:
 	@$(MAKE) VARIANT=release all man $(SIM) $(SIM_SITES) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
+	@! $(PYTHON) -c 'import cffi' 2>/dev/null || $(MAKE) VARIANT=release python
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan programs)
 	$(if $(TORTURE),@tools/older-release.sh $(OLDER) >/dev/null || [ $$? -eq 3 ])
@@ -509,7 +511,7 @@ test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM)
 # The torture is the longest: half of this on a machine with two cores and other work.
 test-run: export TEST_TIMEOUT_S ?= 1200
 test-run:
-	@tools/run-tests.sh $(ALONE_SUITE) --workers 0 $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(CLIENTS_SUITE) $(call OPERATE_SUITE,40) $(TSAN_SUITE)
+	@tools/run-tests.sh $(ALONE_SUITE) --workers 0 $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(PYTHON_SUITE) $(CLIENTS_SUITE) $(call OPERATE_SUITE,40) $(TSAN_SUITE)
 test-asan-run: test-variant
 	@tools/run-tests.sh --workers 0 $(ASAN_SUITE)
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Name what is missing, then install it: tools/install-deps.sh build|test|clients|operate|demo|bench|fuzz
+# Name what is missing, then install it: tools/install-deps.sh build|test|clients|operate|demo|bench|fuzz|python
 #
 # Uses apt-get without recommended packages, as root or through sudo; apt-get is not called
 # when nothing is missing. No service is started meanwhile: a policy-rc.d that answers 101
@@ -14,9 +14,10 @@ build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
     libhiredis-dev libcurl4-openssl-dev libjansson-dev libssl-dev libmicrohttpd-dev"
 # redis-tools holds the server's binary too; the package redis-server would add a service.
 test_packages="libcriterion-dev redis-tools etcd-server openssl spin python3-redis curl
-    man-db zsh abigail-tools" # what checks what is installed
+    man-db zsh abigail-tools python3-cffi" # what is installed is checked by, or takes
 clients_packages="$test_packages python3-scrapy"
 operate_packages="chromium chromium-driver nodejs prometheus curl" # a browser, and what drives it; with promtool
+python_packages="python3-cffi"
 bench_packages="redis-tools curl"
 fuzz_packages="clang libclang-rt-14-dev" # libFuzzer is in the second
 
@@ -28,11 +29,12 @@ packages_for() {
     build | demo) echo "$build_packages" ;;
     bench) echo "$build_packages $bench_packages" ;;
     test) echo "$build_packages $test_packages" ;;
+    python) echo "$build_packages $python_packages" ;;
     fuzz) echo "$build_packages $fuzz_packages" ;;
     clients) echo "$build_packages $clients_packages" ;;
     operate) echo "$build_packages $operate_packages" ;;
     *)
-        echo "usage: tools/install-deps.sh build|test|clients|operate|demo|bench|fuzz" >&2
+        echo "usage: tools/install-deps.sh build|test|clients|operate|demo|bench|fuzz|python" >&2
         return 1
         ;;
     esac

@@ -11,6 +11,8 @@ MANDIR       ?= $(DATADIR)/man
 DOCDIR       ?= $(DATADIR)/doc/orbloom
 BASHDIR      ?= $(DATADIR)/bash-completion/completions
 ZSHDIR       ?= $(DATADIR)/zsh/site-functions
+PYTHON       ?= /usr/bin/python3
+PYTHONDIR    ?= $(PREFIX)/lib/python3/dist-packages
 
 EXAMPLEDIR   ?= $(DOCDIR)/examples
 
@@ -66,6 +68,35 @@ install-docs: $(MAN)
 	install -m 644 $(wildcard deploy/grafana/*) $(DESTDIR)$(EXAMPLEDIR)/grafana
 	install -m 644 $(wildcard deploy/prometheus/*) $(DESTDIR)$(EXAMPLEDIR)/prometheus
 
+# Not part of `all`: it takes python3-cffi. What finds packages by their metadata finds orbloom.dist-info.
+PYTHON_FFI  := $(BUILD)/python/orbloom/_ffi.py
+PYTHON_INFO := orbloom-$(VERSION).dist-info
+$(PYTHON_FFI): python/build_ffi.py client/orbloom.h $(wildcard python/orbloom/*)
+	@mkdir -p $(@D)
+	@echo "PYTHON $(@D)"
+	$(Q)cp $(wildcard python/orbloom/*.py) python/orbloom/py.typed $(@D)
+	$(Q)$(PYTHON) python/build_ffi.py $@ > /dev/null && touch $@
+
+python: $(PYTHON_FFI) $(SHARED) ## Make the Python package, build/python/orbloom
+
+test-python: ## Does the Python package do what it says? Installs python3-cffi where it can
+	@tools/install-deps.sh python
+	@$(MAKE) VARIANT=release all python
+	@PYTHON_BUILD=$(BUILD_ROOT) tools/test-python.sh
+
+bench-python: ## How fast is it beside the C client? In batches of 1, 64 and 1,000 (PYTHON_SECONDS=2, ROUNDS=3)
+	@tools/install-deps.sh python
+	@$(MAKE) VARIANT=release all python
+	@PYTHONPATH=$(BUILD_ROOT)/python LD_LIBRARY_PATH=$(BUILD_ROOT)/lib $(BUILD_ROOT)/bin/orbloom playground --nodes 3 \
+	    --base-port 0 --in-memory --run $(PYTHON) bench/python_client.py $(BUILD_ROOT)/bin/orbloom \
+	    $(or $(PYTHON_SECONDS),2) $(or $(ROUNDS),3)
+
+install-python: $(PYTHON_FFI) ## Install it, below PYTHONDIR=PREFIX/lib/python3/dist-packages; not part of install
+	install -d $(DESTDIR)$(PYTHONDIR)/orbloom $(DESTDIR)$(PYTHONDIR)/$(PYTHON_INFO)
+	install -m 644 $(<D)/*.py $(<D)/py.typed $(DESTDIR)$(PYTHONDIR)/orbloom
+	printf 'Metadata-Version: 2.1\nName: orbloom\nVersion: %s\nRequires-Dist: cffi (>=1.15)\n' $(VERSION) \
+	    > $(DESTDIR)$(PYTHONDIR)/$(PYTHON_INFO)/METADATA
+
 # By what an installation elsewhere has put there, so that there is one list.
 uninstall: ## Remove what `make install` with the same folders has put there
 	@dir=$$(mktemp -d) && $(MAKE) -s install DESTDIR=$$dir && (cd $$dir && find . ! -type d) | \
@@ -83,4 +114,4 @@ abi: $(SHARED) ## Write the library's ABI anew to tests/abi, with abidw on x86_6
 reproducible: ## Build HEAD twice, in two folders, and compare all that is installed, byte by byte
 	@tools/check-reproducible.sh
 
-.PHONY: reproducible man install install-programs install-library install-completion install-docs uninstall abi
+.PHONY: python install-python test-python bench-python reproducible man install install-programs install-library install-completion install-docs uninstall abi
