@@ -21,7 +21,7 @@ if [ ! -e "$build/python/orbloom/_ffi.py" ]; then
     echo "$build/python is not made: make python" >&2
     exit 1
 fi
-export PYTHONPATH="$build/python" LD_LIBRARY_PATH="$build/lib" PYTHONDONTWRITEBYTECODE=1
+export ORBLOOM_BIN="$build/bin" PYTHONPATH="$build/python" LD_LIBRARY_PATH="$build/lib" PYTHONDONTWRITEBYTECODE=1
 
 typed=0
 if "$python" -c 'import mypy' 2>/dev/null; then

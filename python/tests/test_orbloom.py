@@ -4,10 +4,12 @@ import enum
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import unittest
 
 import orbloom
+from curve_cluster import CurveCluster
 from orbloom import Answer, Cluster, Code, Operation, OrbloomError
 from orbloom._library import ffi, lib
 
@@ -262,6 +264,47 @@ class Filters(Clustered):
         self.cluster.rebuild_fed(self.filter, 1, keyset=keyset)
         self.cluster.rebuild_commit(self.filter, keyset=keyset)
         self.assertEqual(self.cluster.check(self.filter, [b"stays", b"goes"]), [Answer.PRESENT, Answer.ABSENT])
+
+
+class Credentials(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.curve = CurveCluster(folder.name)
+        cls.addClassCleanup(cls.curve.stop)
+        cls.admin = cls.curve.add_user("root", "--role", "admin")
+        cls.reader = cls.curve.add_user("reader", "--rights", "r seen*")
+
+    def connect(self, credential, timeout=60.0):
+        cluster = Cluster(self.curve.router, self.curve.coordinator, timeout=timeout, credential=credential)
+        self.addCleanup(cluster.close)
+        return cluster
+
+    def test_a_user_may_do_what_its_rights_say(self):
+        admin = self.connect(self.admin)
+        admin.create("seen", 1000, 0.01, replicas=1, write_quorum=1, read_quorum=1)
+        admin.add("seen", [b"k"])
+        reader = self.connect(self.reader)
+        self.assertEqual(reader.check("seen", [b"k", b"l"]), [Answer.PRESENT, Answer.ABSENT])
+        with self.assertRaises(OrbloomError) as caught:
+            reader.add("seen", [b"m"])
+        self.assertIs(caught.exception.code, Code.UNAUTHENTIC)
+        self.assertEqual(caught.exception.answers, [Answer.UNKNOWN])
+
+    def test_nobody_gets_in_without_a_credential(self):
+        with self.assertRaises(OrbloomError) as caught:
+            self.connect("none", 5).check("seen", [b"k"])
+        self.assertIs(caught.exception.code, Code.UNAUTHENTIC)
+
+    def test_a_file_that_others_may_read_is_refused(self):
+        loose = self.reader + ".loose"
+        with open(loose, "w", encoding="utf-8") as file:
+            file.write(read(self.reader))
+        os.chmod(loose, 0o644)
+        with self.assertRaises(OrbloomError) as caught:
+            self.connect(loose)
+        self.assertIn(loose, str(caught.exception))
 
 
 class Unsure(Clustered):
