@@ -469,7 +469,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "options can fail" tools/test-check-docs.sh \
     --check alerts "tools/check-alerts.sh $(REL)/bin" --check "alerts can fail" tools/test-check-alerts.sh \
     --check format "tools/format.sh --check" \
-    --check hardening "tools/check-hardening.sh $(REL)/bin $(REL)/examples" \
+    --check hardening "tools/check-hardening.sh $(REL)/bin $(REL)/examples $(REL)/lib" \
     --check "hardening can fail" tools/test-check-hardening.sh \
     --check "library and installation" "tools/check-library.sh $(REL)" \
     --check version "tools/check-version.sh $(REL)" --check "version can fail" tools/test-check-version.sh \
@@ -571,7 +571,7 @@ deps: ## Install what building and testing need (Debian, as root or with sudo)
 layers: ## Check who includes whom
 	@tools/check-layers.sh
 hardening: all ## Check that programs are linked with RELRO, PIE and the like
-	@tools/check-hardening.sh $(BUILD)/bin $(BUILD)/examples
+	@tools/check-hardening.sh $(BUILD)/bin $(BUILD)/examples $(BUILD)/lib
 options: $(PROGRAMS) ## Check options and commands against docs and sample files
 	@tools/check-docs.sh $(BUILD)/bin
 format: ## Rewrite all sources with clang-format

@@ -26,6 +26,9 @@ orbloom check seen keys.txt |keys.txt
 orbloom check --only absent seen |keys.txt !absent
 orbloom check seen --credential |keys.txt
 orbloom check seen --quiet |keys.txt
+orbloom check --router tcp://a:7401 |!keys.txt
+orbloom check --router=tcp://a:7401,tcp://b:7401 seen |keys.txt
+orbloom check seen -- --on|!--only
 orbloom node |drain replace remove
 orbloom node drain |!drain !keys.txt
 orbloom site |add remove pause resume resync
@@ -47,17 +50,13 @@ orbloom-node --config |keys.txt
 orbloom-coordinator --cluster_key_file |keys.txt
 orbloom-router --check|--check-config'
 
-# As readline cuts a line: at blanks, and "=" is a word of its own.
 in_bash() {
     (
         cd "$dir/place" && bash --norc -c '
         . "$1" || exit
-        line=${2//=/ = }
-        read -ra COMP_WORDS <<<"$line"
-        [[ $line != *" " ]] || COMP_WORDS+=("")
-        [[ ${COMP_WORDS[-2]} != = || ${COMP_WORDS[-1]} ]] || unset "COMP_WORDS[-1]"
-        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-        _orbloom "${COMP_WORDS[0]}"
+        COMP_LINE=$2
+        COMP_POINT=${#COMP_LINE}
+        _orbloom "${COMP_LINE%% *}"
         printf "%s\n" "${COMPREPLY[@]}"' bash "$dir/orbloom" "$1"
     ) >"$dir/offered" 2>&1
 }

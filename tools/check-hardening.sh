@@ -1,8 +1,8 @@
 #!/bin/sh
 # Is a defect in these programs hard to use? tools/check-hardening.sh FOLDER...
 #
-# Every program there must have, as readelf tells:
-#   PIE              it is loaded wherever the kernel likes
+# Every program and shared library there must have, as readelf tells:
+#   PIE              it is loaded wherever the kernel likes, as libraries always are
 #   RELRO            what the loader has filled in is read-only from then on ...
 #   BIND_NOW         ... which is all of it, as every symbol is looked up at the start
 #   stack protector  a function that has written past its arrays does not return
@@ -44,7 +44,7 @@ check() {
         complain "$program is no program that $readelf can read"
         return
     fi
-    wants PIE '\(FLAGS_1\).* PIE( |$)'
+    has '\(SONAME\)' || wants PIE '\(FLAGS_1\).* PIE( |$)'
     wants RELRO '^ *GNU_RELRO '
     wants BIND_NOW '\(FLAGS_1\).* NOW( |$)|\(FLAGS\).* BIND_NOW( |$)|\(BIND_NOW\)'
     wants "stack protector" ' __stack_chk_fail(@|$)'

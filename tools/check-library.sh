@@ -4,6 +4,7 @@
 # `make install` of BUILD into a temporary folder, with the libraries' folder where Debian has it; then
 # - a program is built by what pkg-config tells, with the shared and with the static library, each
 #   position-independent and not, and runs;
+# - orbloom.h is C99, C17, and C++11 where there is a compiler for that;
 # - liborbloom.so exports the functions of orbloom.h, each with a version, and nothing else;
 # - no other name of liborbloom.a can collide with a program's;
 # - the ABI is the one in tests/abi, if abidiff is there (docs/releases.md: how to renew it);
@@ -28,7 +29,7 @@ complain() {
 
 # make_tree WORD...: as a distribution calls make.
 make_tree() {
-    if ! make -C "$root" -s BUILD_ROOT="$build" DESTDIR="$tree" PREFIX=/usr LIBDIR=/usr/lib/multiarch "$@" \
+    if ! make -C "$root" -s VARIANT=release BUILD_ROOT="$build" DESTDIR="$tree" PREFIX=/usr LIBDIR=/usr/lib/multiarch "$@" \
         >"$dir/output" 2>&1; then
         complain "make $* fails"
         exit 1
@@ -61,6 +62,12 @@ needs_shared() {
     [ "$needed" -eq "$1" ] || complain "$needed times liborbloom.so.0 is needed, not $1"
 }
 
+# reads LANGUAGE STANDARD: does the header, alone, without a warning?
+reads() {
+    printf '#include <orbloom.h>\nextern int unused;\n' | "$compiler" "-std=$2" -Wall -Wextra -Wpedantic -Werror \
+        -fsyntax-only -I"$tree/usr/include" -x "$1" - >"$dir/output" 2>&1 || complain "orbloom.h is no $2"
+}
+
 # same_names WHAT: are the names on stdin the functions of orbloom.h?
 same_names() {
     sort >"$dir/names"
@@ -91,6 +98,11 @@ links "static, position-independent" "$static" -fPIE -pie
 needs_shared 0
 links "static, fixed" "$static" -fno-pie -no-pie
 
+reads c c99
+reads c c17
+if printf '' | "$compiler" -fsyntax-only -x c++ - 2>/dev/null; then
+    reads c++ c++11
+fi
 "$compiler" -E -P $(told --cflags) -x c "$tree/usr/include/orbloom.h" | grep -oE '\borbloom_[a-z_]+ *\(' |
     tr -d ' (' | sort -u >"$dir/declared"
 nm -D --defined-only "$lib/liborbloom.so" | awk '$2 != "A" { sub(/@@ORBLOOM_[0-9.]+$/, "", $3); print $3 }' |

@@ -21,7 +21,7 @@ under_prefix  = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 $(BUILD)/obj/orbloom.pc: client/orbloom.pc.in client/orbloom.h FORCE
 	@mkdir -p $(@D)
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call under_prefix,$(LIBDIR))|' \
-	    -e 's|@INCLUDEDIR@|$(call under_prefix,$(INCLUDEDIR))|; s|@VERSION@|$(VERSION)|' $< > $@
+	    -e 's|@INCLUDEDIR@|$(call under_prefix,$(INCLUDEDIR))|; s|@VERSION@|$(VERSION)|' $< > $@.new && mv $@.new $@
 
 install: install-programs install-library install-completion install-docs ## Install all that there is below PREFIX=/usr/local, or DESTDIR/PREFIX (BINDIR, LIBDIR, ...)
 

@@ -70,6 +70,9 @@ shows "package binutils"
 
 build
 exits 0 "$dir/bin" "$dir/empty"
+build -fPIC -shared -Wl,-soname,library.so.0
+exits 0 "$dir/bin"
+refuses RELRO -fPIC -shared -Wl,-soname,library.so.0 -Wl,-z,norelro
 refuses PIE -fno-pie -no-pie
 refuses RELRO -Wl,-z,norelro
 refuses BIND_NOW -Wl,-z,lazy

@@ -319,6 +319,23 @@ Test(flags, help_names_every_flag_with_range_and_default)
     cr_assert(strstr(text, "--timeout TIME") != NULL);
 }
 
+Test(flags, programs_are_told_a_line_for_each_flag_and_for_each_line_of_the_notes)
+{
+    struct option_table noted = table;
+    char text[4096] = "";
+    FILE *out = fmemopen(text, sizeof text, "w");
+
+    cr_assert_neq(out, NULL);
+    noted.notes = "One.\n\nExit: 0.";
+    options_print_command(&noted, out);
+    (void)fclose(out);
+    cr_assert_eq(strncmp(text, "words\tNAME [FILE...]\nsummary\t", 29), 0, "%s", text);
+    cr_assert(strstr(text, "\nflag\tloud\tl\t-\t-\t-\t-\t") != NULL, "%s", text);
+    cr_assert(strstr(text, "\tred | green\tred\t-\t") != NULL, "%s", text);
+    cr_assert(strstr(text, "\t1 to 1M\trequired\tnothing\t") != NULL, "%s", text);
+    cr_assert(strstr(text, "\nnote\tOne.\nnote\t\nnote\tExit: 0.\n") != NULL, "%s", text);
+}
+
 Test(flags, the_nearest_word_is_near)
 {
     cr_assert_str_eq(options_nearest("", 0, NULL, ""), "");

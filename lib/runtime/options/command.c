@@ -281,8 +281,8 @@ static void print_record(const struct option *option, FILE *out)
 
     (void)fprintf(out, "flag\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", option->name, letter,
                   or_dash(option->sample), or_dash(option->range),
-                  option->required ? "required" : or_dash(option->value),
-                  or_dash(option->excludes), option->help);
+                  option->required ? "required" : or_dash(option->value), or_dash(option->excludes),
+                  option->help);
 }
 
 void options_print_command(const struct option_table *table, FILE *out)
