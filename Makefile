@@ -459,7 +459,7 @@ CLIENTS_SUITE = --suite clients $(CLIENTS_ENV) --plain tools/test-clients.sh
 PYTHON_SUITE  = --suite python --env PYTHON_BUILD=$(abspath $(REL)) --plain tools/test-python.sh
 # What people put on call, with the tools that they use; what cannot be had is skipped. $(1): how many filters.
 OPERATE_SUITE = --suite operate --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env PAGE_FILTERS=$(1) --plain tools/test-page.sh \
-    --plain tools/test-prometheus.sh --plain tools/test-units.sh
+    --plain tools/test-prometheus.sh --plain tools/test-units.sh --plain tools/test-kubernetes.sh
 TSAN_SUITE = $(if $(SMOKE),--suite tsan --jobs 1 --env ORBLOOM_BIN_DIR=$(abspath $(TSAN)/bin) \
     --env "TSAN_OPTIONS=suppressions=$(abspath tools/tsan.supp) exitcode=66 halt_on_error=0" \
     $(REL)/$(SMOKE))
@@ -495,6 +495,9 @@ test-operate: ## Do the page and the alerts do what they should, in Chromium and
 
 test-units: programs ## Are the systemd units well formed, locked in, and enough for what daemons do?
 	@ORBLOOM_BIN_DIR=$(abspath $(BUILD)/bin) tools/test-units.sh
+
+test-kubernetes: programs ## Are the manifests what Kubernetes and the daemons take?
+	@ORBLOOM_BIN_DIR=$(abspath $(BUILD)/bin) tools/test-kubernetes.sh
 
 test: ## Install what is missing, build all variants, run every suite
 	@tools/install-deps.sh test

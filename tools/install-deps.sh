@@ -16,7 +16,8 @@ build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
 test_packages="libcriterion-dev redis-tools etcd-server openssl spin python3-redis curl
     man-db zsh abigail-tools python3-cffi" # what is installed is checked by, or takes
 clients_packages="$test_packages python3-scrapy"
-operate_packages="chromium chromium-driver nodejs prometheus curl" # a browser, and what drives it; with promtool
+# A browser, and what drives it; with promtool; what units and manifests are looked at with.
+operate_packages="chromium chromium-driver nodejs prometheus curl strace python3-kubernetes"
 python_packages="python3-cffi"
 bench_packages="redis-tools curl"
 fuzz_packages="clang libclang-rt-14-dev" # libFuzzer is in the second
