@@ -518,6 +518,11 @@ test-run:
 test-asan-run: test-variant
 	@tools/run-tests.sh --workers 0 $(ASAN_SUITE)
 
+image: programs ## An image of containers, build/image/orbloom.tar; as root on Debian 12, with mmdebstrap, buildah and a network
+	@tools/make-image.sh $(BUILD)/bin $(BUILD)/image
+test-image: image ## ... and does each program, and a cluster, run in it?
+	@tools/test-image.sh $(BUILD)/image/orbloom.tar
+
 # Benchmarks and the demonstration.
 
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
