@@ -14,7 +14,11 @@
 enum { ATTEMPT_BITS = 12, FRAME_OVERHEAD_BYTES = 2048, LENGTH_BYTES_MAX = 3 };
 
 /* Of the time left, a part is kept back for the way of the router's own last word. */
-enum { ANSWER_SHARE = 10, ANSWER_MOST_US = 250000 };
+enum {
+    ANSWER_SHARE = 10,
+    ANSWER_MOST_US = 250000,
+    PAGE_ANSWER_MS = 4000, /* of a dump: who has not told it by then is asked once more */
+};
 
 static enum status check_text(const char *text)
 {
@@ -113,6 +117,14 @@ static int texts_of(struct frame *frame, const char **texts[QUESTION_TEXTS])
         texts[0] = &frame->body.info_request.filter;
         return 1;
     }
+    if (frame->kind == FRAME_DUMP_REQUEST) {
+        texts[0] = &frame->body.dump_request.filter;
+        return 1;
+    }
+    if (frame->kind == FRAME_LOAD_REQUEST) {
+        texts[0] = &frame->body.load_request.filter;
+        return 1;
+    }
     return frame->kind == FRAME_STATS_REQUEST || frame->kind == FRAME_SITE_AGE_REQUEST ||
                    frame->kind == FRAME_SITE_LAG_REQUEST
                ? 0
@@ -194,6 +206,11 @@ static uint32_t answer_within_ms(uint64_t left_us)
     return ms > 0 ? (uint32_t)ms : 1;
 }
 
+static uint32_t at_most(uint32_t value, uint32_t most)
+{
+    return value < most ? value : most;
+}
+
 enum status operation_encode(struct operation_state *self, uint64_t left_us,
                              const struct effects *effects, struct buffer *spare, struct span *out)
 {
@@ -210,6 +227,10 @@ enum status operation_encode(struct operation_state *self, uint64_t left_us,
         frame->body.admin_request.timeout_ms = timeout_ms;
     } else if (frame->kind == FRAME_INFO_REQUEST) {
         frame->body.info_request.timeout_ms = timeout_ms;
+    } else if (frame->kind == FRAME_DUMP_REQUEST) {
+        frame->body.dump_request.timeout_ms = at_most(timeout_ms, PAGE_ANSWER_MS);
+    } else if (frame->kind == FRAME_LOAD_REQUEST) {
+        frame->body.load_request.timeout_ms = at_most(timeout_ms, PAGE_ANSWER_MS);
     }
     if (self->looking) {
         look = *frame;
@@ -419,6 +440,12 @@ enum operation_step operation_take(struct operation_state *self, const struct fr
     }
     if (asked == FRAME_INFO_REQUEST && answer->kind == FRAME_INFO_REPLY) {
         return judge(self, answer->body.info_reply.status, answer->body.info_reply.message);
+    }
+    if (asked == FRAME_DUMP_REQUEST && answer->kind == FRAME_DUMP_REPLY) {
+        return judge(self, answer->body.dump_reply.status, answer->body.dump_reply.message);
+    }
+    if (asked == FRAME_LOAD_REQUEST && answer->kind == FRAME_CLIENT_REPLY) {
+        return judge(self, answer->body.client_reply.status, answer->body.client_reply.message);
     }
     if (asked == FRAME_SITE_AGE_REQUEST && answer->kind == FRAME_SITE_AGE_REPLY) {
         return judge(self, answer->body.site_age_reply.status, "the filter is not in sites there");

@@ -81,9 +81,9 @@ MUST_USE enum status session_submit(struct session *session, uint64_t now_us, ui
                                     const struct session_keys *keys, session_done_fn done,
                                     void *context);
 
-/* Ask a router (info), a link in its place (age, lag) or a coordinator (admin). Before a change is
- * asked for what it is to name is looked at, and once more when that has moved: see
- * proto/admin_message.h; a filter_id that is set means that filter alone. The frame may reach
+/* Ask a router (info, dumps, loads), a link in its place (age, lag) or a coordinator (admin).
+ * Before a change is asked for what it is to name is looked at, and once more when that has moved:
+ * see proto/admin_message.h; a filter_id that is set means that filter alone. The frame may reach
  * several coordinators, at any time: by what it names it does nothing twice and nothing late. Texts
  * and arrays that the frame points to are borrowed until the answer. */
 MUST_USE enum status session_ask(struct session *session, uint64_t now_us, uint64_t timeout_us,

@@ -148,7 +148,8 @@ struct load_parameters {
     uint64_t source; /* what names the dump */
     uint64_t from;   /* iterators: see map/dump.h */
     uint64_t to;
-    struct span secret; /* begin: sealed, for `source` in place of a filter id */
+    struct span secret; /* begin: sealed, for `source` in place of a filter id; or, of who does not
+                           hold the cluster key, HASH_SECRET_BYTES in the clear */
 };
 
 enum { ADMIN_MAX_LIVES = DOCUMENT_MAX_NODES };

@@ -4,6 +4,7 @@
  * contract between versions; these structs mirror it, so that no other code sees protobuf.
  *
  *   client ------ client_request / client_reply, info_request / info_reply ------> router
+ *   client ------ dump_request / dump_reply, load_request / client_reply ----------> router
  *   router ------ node_request / node_reply, documents, info_request ------------> node
  *   router ------ site_cursor_request / site_cursor_reply -----------------------> node
  *   router ------ site_age_request / site_age_reply -----------------------------> link
@@ -372,6 +373,32 @@ struct info_reply {
     size_t nreplicas;
 };
 
+/* To a router: the page of a dump at that place; see map/dump.h. */
+struct dump_request {
+    const char *filter;
+    uint64_t iterator; /* 0: the header */
+    uint32_t timeout_ms;
+    uint64_t seal_as; /* the hash secret is wanted sealed under this name; 0: in the clear */
+};
+
+struct dump_reply {
+    enum status status;
+    const char *message;
+    uint64_t next;      /* where to go on; 0: that was all, and there is no page */
+    struct span page;   /* header or chunk; where the secret was to be sealed the header has zeros
+                           for it ... */
+    struct span sealed; /* ... and this is the secret; else empty */
+};
+
+/* To a router: add what is in a chunk to the filter that is being made of its dump. Answered as an
+ * add. */
+struct load_request {
+    const char *filter;
+    uint64_t filter_id;
+    uint32_t timeout_ms;
+    struct span chunk;
+};
+
 struct stat_value {
     const char *name;
     uint64_t value;
@@ -432,6 +459,9 @@ enum frame_kind {
     FRAME_SITE_AGE_REPLY,
     FRAME_SITE_LAG_REQUEST,
     FRAME_SITE_LAG_REPLY,
+    FRAME_DUMP_REQUEST,
+    FRAME_DUMP_REPLY,
+    FRAME_LOAD_REQUEST,
     FRAME_ERROR,
 };
 
@@ -457,6 +487,9 @@ struct frame {
         struct info_request info_request;
         struct info_reply info_reply;
         struct stats_reply stats_reply;
+        struct dump_request dump_request;
+        struct dump_reply dump_reply;
+        struct load_request load_request;
         struct pull_request pull_request;
         struct pull_reply pull_reply;
         struct site_tail_request site_tail_request;

@@ -81,13 +81,16 @@ static const struct binding load_parameters_rows[] = {
     ROW(load_parameters, secret, SPAN),
 };
 
-/* A secret belongs to the first step, and to no other one. */
+/* A secret, sealed or in the clear, belongs to the first step, and to no other one. */
 static enum status check_load(const void *ours)
 {
     const struct load_parameters *load = ours;
-    size_t size = load->step == LOAD_BEGIN ? SEAL_SECRET_BYTES : 0;
+    size_t size = load->secret.size;
 
-    return load->secret.size == size ? STATUS_OK : STATUS_MALFORMED;
+    return (load->step == LOAD_BEGIN ? size == SEAL_SECRET_BYTES || size == HASH_SECRET_BYTES
+                                     : size == 0)
+               ? STATUS_OK
+               : STATUS_MALFORMED;
 }
 
 static BINDING_TABLE(load_parameters, load_parameters, check_load);

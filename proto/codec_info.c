@@ -230,6 +230,34 @@ static const struct binding info_reply_rows[] = {
 };
 BINDING_TABLE(info_reply, info_reply, NULL);
 
+/* ---- dumps ---- */
+
+#define WIRE_dump_request Orbloom__V1__DumpRequest
+static const struct binding dump_request_rows[] = {
+    ROW(dump_request, iterator, UINT64),
+    ROW(dump_request, timeout_ms, UINT32),
+    ROW(dump_request, seal_as, UINT64),
+    ROW(dump_request, filter, TEXT),
+};
+BINDING_TABLE(dump_request, dump_request, NULL);
+
+#define WIRE_dump_reply Orbloom__V1__DumpReply
+static const struct binding dump_reply_rows[] = {
+    ROW(dump_reply, status, STATUS), ROW(dump_reply, message, MESSAGE),
+    ROW(dump_reply, next, UINT64),   ROW(dump_reply, page, SPAN),
+    ROW(dump_reply, sealed, SPAN),
+};
+BINDING_TABLE(dump_reply, dump_reply, NULL);
+
+#define WIRE_load_request Orbloom__V1__LoadRequest
+static const struct binding load_request_rows[] = {
+    ROW(load_request, filter_id, UINT64),
+    ROW(load_request, timeout_ms, UINT32),
+    ROW(load_request, chunk, SPAN),
+    ROW(load_request, filter, TEXT),
+};
+BINDING_TABLE(load_request, load_request, NULL);
+
 /* ---- about a process, and refusals ---- */
 
 /* Nothing is to be said. */

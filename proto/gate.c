@@ -72,6 +72,9 @@ static const struct frame_row frames[] = {
     [FRAME_SITE_LAG_REQUEST] = {"questions how far sites are",
                                 {MONITOR | ADMIN | COORDINATOR, 0, 0}},
     [FRAME_SITE_LAG_REPLY] = {"answers", {0, 0, 0}},
+    [FRAME_DUMP_REQUEST] = {"questions for dumps", {CLIENT | ADMIN, 0, 0}},
+    [FRAME_DUMP_REPLY] = {"answers", {0, 0, 0}},
+    [FRAME_LOAD_REQUEST] = {"chunks of dumps", {ADMIN, 0, 0}},
     [FRAME_ERROR] = {"refusals", {0, 0, 0}},
 };
 

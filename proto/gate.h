@@ -5,9 +5,9 @@
  * may send what the table has no word for; a kind of frame without a row is refused to all of them.
  *
  *   peer          at a router                  at a node                          at a coordinator
- *   client        client requests, info        -                                  admin requests
+ *   client        client requests, info, dumps -                                  admin requests
  *   monitor       stats, lag and age (links)   stats                              status, stats
- *   admin         both                         stats                              all, stats
+ *   admin         these, loads of dumps        stats                              all, stats
  *   router        age (links)                  node requests, documents, info,    sync, admin
  *                                              pulls (dumps), cursors of sites    requests
  *   node          -                            boots, pulls, documents            sync

@@ -461,6 +461,11 @@ void serve_arrival(struct router *self, uint64_t now_us, const struct arrival *o
 /* Until when a request that comes now is wanted. */
 uint64_t serve_deadline_us(const struct router *self, uint64_t now_us, const struct frame *frame);
 
+/* Why the user, NULL: one that was deleted, may not do that to the filter. Whether there is such a
+ * one is not told. */
+void serve_describe_right(struct router *self, const struct user *user, uint8_t right,
+                          const char *filter, char message[ROUTER_MESSAGE_BYTES]);
+
 /* Serve again what answer number `sync` of a coordinator settles: all that came before it was
  * asked for. */
 void serve_settle(struct router *self, uint64_t now_us, uint64_t sync);
@@ -689,6 +694,12 @@ void ends_evaluate(struct router *self, struct op *op, bool last);
 /* End it without an answer; it is told why. */
 void ends_give_up(struct router *self, struct op *op, enum status status, const char *message);
 void ends_stop(struct router *self); /* ... all of them: the router stops */
+
+/* ---- transfers.c ---- */
+
+/* A client asks for a page of a dump, or brings one. */
+void transfers_serve(struct router *self, uint64_t now_us, const struct peer *from,
+                     const struct frame *frame);
 
 /* ---- info.c ---- */
 

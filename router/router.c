@@ -142,6 +142,8 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
         if (!turns_queue(self, now_us, from, &frame, bytes)) {
             serve_request(self, now_us, from, bytes, &frame);
         }
+    } else if (frame.kind == FRAME_DUMP_REQUEST || frame.kind == FRAME_LOAD_REQUEST) {
+        transfers_serve(self, now_us, from, &frame);
     } else if (frame.kind == FRAME_STATS_REQUEST) {
         router_on_stats(self, from, &frame);
     } else {

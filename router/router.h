@@ -89,7 +89,8 @@ void router_dump(struct router *router, uint64_t now_us, const struct router_dum
 
 /* An add of fingerprints to a filter that is, or was, made of this dump. */
 struct router_load {
-    uint32_t user; /* whose limits hold, and whose turn it is at nodes; 0: nobody's */
+    const struct peer *from; /* who is answered; NULL: as an add of `user` without a peer */
+    uint32_t user;           /* whose limits hold, and whose turn it is at nodes; 0: nobody's */
     uint64_t filter_id;
     uint64_t source;
     uint64_t correlation;
@@ -98,8 +99,7 @@ struct router_load {
     uint32_t count; /* CODEC_MAX_KEYS at most */
 };
 
-/* Answered as an add of that user without a peer; NOT_READY: this router has not heard of the
- * filter yet. */
+/* Answered as an add; NOT_READY: this router has not heard of the filter yet. */
 void router_load(struct router *router, uint64_t now_us, const struct router_load *load);
 
 /* ---- filters that are in several sites; for whoever is in the same process ---- */

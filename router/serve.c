@@ -192,23 +192,30 @@ static bool may(struct router *self, const struct peer *from, const struct frame
                                              : user_may(*user, right_to(frame), name_of(frame));
 }
 
-/* Whether there is such a filter is not told. */
+void serve_describe_right(struct router *self, const struct user *user, uint8_t right,
+                          const char *filter, char message[ROUTER_MESSAGE_BYTES])
+{
+    char text[5];
+
+    router_count(self, ROUTER_not_permitted_total);
+    user_rights_print(right, text);
+    if (user == NULL) {
+        (void)snprintf(message, ROUTER_MESSAGE_BYTES,
+                       "this user was deleted; ask an admin for another");
+    } else {
+        (void)snprintf(message, ROUTER_MESSAGE_BYTES,
+                       "user %s has not the right %s to filter %.128s; an admin may give it: "
+                       "orbloom user apply",
+                       user->name, text, filter);
+    }
+}
+
 static void refuse_right(struct router *self, const struct peer *from, const struct frame *frame,
                          const struct user *user)
 {
     char message[ROUTER_MESSAGE_BYTES];
-    char right[5];
 
-    router_count(self, ROUTER_not_permitted_total);
-    user_rights_print(right_to(frame), right);
-    if (user == NULL) {
-        (void)snprintf(message, sizeof message, "this user was deleted; ask an admin for another");
-    } else {
-        (void)snprintf(message, sizeof message,
-                       "user %s has not the right %s to filter %.128s; an admin may give it: "
-                       "orbloom user apply",
-                       user->name, right, name_of(frame));
-    }
+    serve_describe_right(self, user, right_to(frame), name_of(frame), message);
     router_refuse(self, from, frame, STATUS_UNAUTHENTIC, message);
 }
 
@@ -397,6 +404,7 @@ void router_load(struct router *self, uint64_t now_us, const struct router_load 
     struct document_entry *entry = document_cache_find(&self->documents, load->filter_id);
     const struct routed_filter *routed = entry != NULL ? entry->attachment : NULL;
     const struct peer inside = {.user = load->user};
+    const struct peer *from = load->from != NULL ? load->from : &inside;
     const struct client_request request = {
         .filter = entry != NULL ? entry->document.content.name : "",
         .filter_id = load->filter_id,
@@ -411,13 +419,13 @@ void router_load(struct router *self, uint64_t now_us, const struct router_load 
     if (routed == NULL || !routed->has_secret || entry->document.load_source != load->source ||
         entry->document.content.state != FILTER_ACTIVE) {
         sync_want(self, now_us);
-        router_refuse_client(self, &inside, load->correlation, &request, STATUS_NOT_READY,
+        router_refuse_client(self, from, load->correlation, &request, STATUS_NOT_READY,
                              "this router has not heard of the filter yet");
     } else if (entry->conflict) {
-        router_refuse_client(self, &inside, load->correlation, &request, STATUS_CONFLICT,
+        router_refuse_client(self, from, load->correlation, &request, STATUS_CONFLICT,
                              ROUTER_CONFLICT_MESSAGE);
     } else {
-        op_begin(self, now_us, &(struct asker){&inside, load->correlation, now_us}, &request,
+        op_begin(self, now_us, &(struct asker){from, load->correlation, now_us}, &request,
                  &(struct hashed_keys){.fingerprints = load->fingerprints}, entry);
     }
 }

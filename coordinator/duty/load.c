@@ -145,6 +145,18 @@ static void step(struct coordinator *self, uint64_t now_us, const struct peer *f
     }
 }
 
+/* Sealed under the name of the source; or in the clear, of who does not hold the cluster key. */
+static bool open_secret(const struct coordinator *self, const struct load_parameters *load,
+                        struct hash_secret *secret)
+{
+    if (load->source != 0 && load->secret.size == sizeof secret->bytes) {
+        memcpy(secret->bytes, load->secret.data, sizeof secret->bytes);
+        return true;
+    }
+    return load->source != 0 &&
+           seal_secret_open(&self->config.key, load->source, load->secret, secret) == STATUS_OK;
+}
+
 static void on_load(struct coordinator *self, uint64_t now_us, const struct peer *from,
                     const struct frame *frame)
 {
@@ -155,11 +167,10 @@ static void on_load(struct coordinator *self, uint64_t now_us, const struct peer
 
     if (request->load.step != LOAD_BEGIN) {
         step(self, now_us, from, frame);
-    } else if (request->load.source == 0 ||
-               seal_secret_open(&self->config.key, request->load.source, request->load.secret,
-                                &secret) != STATUS_OK) {
+    } else if (!open_secret(self, &request->load, &secret)) {
         coordinator_answer(self, from, frame->correlation, STATUS_UNAUTHENTIC, false,
-                           "the dump's hash secret is not sealed with this cluster's key");
+                           "the dump's hash secret is not sealed with this cluster's key; a backup "
+                           "for another cluster is sealed with a passphrase");
     } else {
         create.secret = &secret;
         create_begin(self, now_us, from, frame, &create);

@@ -131,6 +131,9 @@ static const uint32_t numbers[] = {
     [FRAME_SITE_AGE_REPLY] = 67,
     [FRAME_SITE_LAG_REQUEST] = 54,
     [FRAME_SITE_LAG_REPLY] = 55,
+    [FRAME_DUMP_REQUEST] = 56,
+    [FRAME_DUMP_REPLY] = 57,
+    [FRAME_LOAD_REQUEST] = 58,
 };
 
 /* A body without fields: whether it may come at all is what matters. */

@@ -281,6 +281,9 @@ static inline void compare_by_hand(const struct frame *a, const struct frame *b)
     case FRAME_INFO_REQUEST:
     case FRAME_STATS_REQUEST:
     case FRAME_STATS_REPLY:
+    case FRAME_DUMP_REQUEST:
+    case FRAME_DUMP_REPLY:
+    case FRAME_LOAD_REQUEST:
     case FRAME_SITE_HELLO:
     case FRAME_SITE_OPEN:
     case FRAME_SITE_BATCH:

@@ -224,6 +224,9 @@ static inline void sample_by_hand(enum sample_size size, struct frame *out)
     case FRAME_INFO_REQUEST:
     case FRAME_STATS_REQUEST:
     case FRAME_STATS_REPLY:
+    case FRAME_DUMP_REQUEST:
+    case FRAME_DUMP_REPLY:
+    case FRAME_LOAD_REQUEST:
     case FRAME_SITE_HELLO:
     case FRAME_SITE_OPEN:
     case FRAME_SITE_BATCH:
