@@ -93,6 +93,7 @@ SRC_map     := $(call sources_of,lib/map)
 SRC_log     := $(call sources_of,lib/log)
 SRC_resp    := $(call sources_of,lib/resp)
 SRC_site    := $(call sources_of,lib/site)
+SRC_backup  := $(call sources_of,lib/backup)
 SRC_runtime := $(call sources_of,lib/runtime)
 SRC_proto   := $(call sources_of,proto)
 # A link hosts a router's core, so it comes before that where archives are linked.
@@ -192,7 +193,7 @@ FORCE:
 
 # Archives, one a layer. `q` keeps members that share a file name.
 
-LAYERS := base filter map log resp site runtime proto client_core client_shell cli \
+LAYERS := base filter map log resp site backup runtime proto client_core client_shell cli \
     $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support simulator bench
 archives = $(patsubst %,$(BUILD)/obj/lib%.a,$(1))
 
@@ -260,7 +261,7 @@ $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
 $(BUILD)/bin/orbloom-%: LINK_LIBS = $(SERVER_LIBS)
 $(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(SERVER_LIBS) $(call libs,sqlite3 libcurl jansson)
 
-$(BUILD)/bin/orbloom: $(call objects,cli/main.c $(SRC_cli)) $(CLIENT)
+$(BUILD)/bin/orbloom: $(call objects,cli/main.c $(SRC_cli)) $(call archives,backup site) $(CLIENT)
 	$(link)
 $(BUILD)/bin/orbloom: LINK_LIBS = $(DAEMON_LIBS) $(call libs,hiredis)
 
@@ -285,7 +286,7 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 SIM_SITES   := $(if $(SRC_sim_sites),$(BUILD)/tests/sim-sites)
 CORES       := node_core router_core coordinator_core link_core client_core
 
-TEST_ARCHIVES := $(call archives,simulator support bench cli $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp site) \
+TEST_ARCHIVES := $(call archives,simulator support bench cli $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp backup site) \
     $(CLIENT)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
@@ -303,8 +304,8 @@ $(BUILD)/tests/unit/torture_healing: $(call objects,tests/torture/healing.c)
 
 # What they try is pure, so few layers suffice. A guided one holds libFuzzer without its main().
 $(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o \
-    $(call objects,$(addprefix tests/support/,fuzz_loop.c fuzz_input.c fuzz_fields.c log_samples.c) $(SRC_disk)) \
-    $(call archives,cli client_core resp site proto map filter log base)
+    $(call objects,$(addprefix tests/support/,backup_samples.c fuzz_loop.c fuzz_input.c fuzz_fields.c log_samples.c) $(SRC_disk)) \
+    $(call archives,cli client_core resp backup site proto map filter log base)
 	$(link)
 $(BUILD)/tests/fuzz/tls: $(call objects,lib/runtime/tls/tls.c lib/runtime/file.c)
 $(FUZZ): LINK_LIBS = $(PURE_LIBS) $(if $(filter guided,$(VARIANT)), \
@@ -526,7 +527,7 @@ test-image: image ## ... and does each program, and a cluster, run in it?
 # Benchmarks and the demonstration.
 
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
-$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench cli log site) $(CLIENT)
+$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench cli log backup site) $(CLIENT)
 	$(link)
 $(BENCHES): LINK_LIBS = $(BENCH_LIBS)
 

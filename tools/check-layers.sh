@@ -1,7 +1,7 @@
 #!/bin/sh
 # Who may include whom. Usage: tools/check-layers.sh [ROOT]; exit 1 naming file:line.
 #
-#   base <- filter <- map <- proto      map <- site      base <- runtime      base <- log      base <- resp
+#   base <- filter <- map <- proto      map <- site <- backup      base <- runtime      base <- log      base <- resp
 #   node, router, coordinator and client may use all of these, and never each other; link hosts a router
 #   cli uses client; tests may use anything; bench may use the libraries, proto, client and cli
 #   of the map: document.h <- access and history, which do not know of each other
@@ -63,9 +63,10 @@ BEGIN {
     allow("log", "base log")
     allow("resp", "base resp")
     allow("site", "base filter map site")
+    allow("backup", "base filter map site backup")
     allow("proto", "base filter map proto")
     allow("runtime", "base runtime")
-    libraries = "base filter map log resp site proto runtime"
+    libraries = "base filter map log resp site backup proto runtime"
     allow("node", libraries " node")
     allow("router", libraries " router")
     allow("coordinator", libraries " coordinator")
@@ -113,6 +114,8 @@ BEGIN {
     room("cli/doctor", "house show")
     room("cli/setup", "house")
     room("cli/commands", "house show users doctor setup")
+    room("cli/backup", "house")
+    room("cli/commands", "house show users doctor backup")
     room("cli/bench", "house")
     room("cli/playground", "house")
 
@@ -123,8 +126,8 @@ BEGIN {
     owner["signal"] = "^(lib/runtime/|cli/playground/|cli/commands/interrupt[.]c$)"
     owner["time"] = "^(lib/runtime/|lib/base/log[.]c$|cli/bench/process_usage[.]c$)"
     owner["protobuf-c"] = "^proto/"
-    owner["sodium"] = "^lib/((filter|map|runtime)/|base/password[.]c$)"
-    owner["xxhash"] = "^(lib/(filter|map|log|site)|node)/"
+    owner["sodium"] = "^lib/((filter|map|backup|runtime)/|base/password[.]c$)"
+    owner["xxhash"] = "^(lib/(filter|map|log|site|backup)|node)/"
     owner["hiredis"] = "^(cli/bench/re(dis|ply)|client/examples/resp_)"
     owner["jansson"] = "^(bench|coordinator/store/etcd)/"
     owner["openssl"] = "^lib/runtime/"
