@@ -20,6 +20,7 @@ struct command {
 };
 
 const struct command *cmd_add(void);
+const struct command *cmd_backup(void);
 const struct command *cmd_bench(void);
 const struct command *cmd_check(void);
 const struct command *cmd_create(void);
@@ -40,6 +41,7 @@ const struct command *cmd_playground_child(void);
 const struct command *cmd_rebalance(void);
 const struct command *cmd_rebuild(void);
 const struct command *cmd_rename(void);
+const struct command *cmd_restore(void);
 const struct command *cmd_setup(void);
 const struct command *cmd_shard(void);
 const struct command *cmd_site(void);

@@ -47,12 +47,13 @@ struct channel_options flags_channel(const struct flags_common *common);
     }
 
 /* A time to wait, at `at` in the settings. */
-#define FLAG_TIMEOUT(at)                                                                    \
-    {                                                                                       \
-        .name = "timeout", .kind = OPTION_DURATION, .offset = (at), .min = 1000,            \
-        .max = UINT64_C(3600000000), .sample = "TIME", .range = "1ms to 1h", .value = "5s", \
-        .help = "no answer after this is an error",                                         \
+#define FLAG_TIMEOUT_OF(at, time, text)                                                       \
+    {                                                                                         \
+        .name = "timeout", .kind = OPTION_DURATION, .offset = (at), .min = 1000,              \
+        .max = UINT64_C(3600000000), .sample = "TIME", .range = "1ms to 1h", .value = (time), \
+        .help = (text),                                                                       \
     }
+#define FLAG_TIMEOUT(at) FLAG_TIMEOUT_OF(at, "5s", "no answer after this is an error")
 
 /* Who asks, at `at` in the settings. */
 #define FLAG_CREDENTIAL(at)                                                                    \
@@ -79,14 +80,15 @@ struct channel_options flags_channel(const struct flags_common *common);
         .sample = "SITES", .range = "local, 2 to 8 sites, or each", .help = (text),       \
     }
 
-#define FLAGS_COMMON                                                                               \
+#define FLAGS_WHOM                                                                                 \
     FLAG_ENDPOINTS("router", routers,                                                              \
                    "routers to ask; else $ORBLOOM_ROUTER, else " ENDPOINT_DEFAULT_ROUTER),         \
         FLAG_ENDPOINTS(                                                                            \
             "coordinator", coordinators,                                                           \
             "coordinators to ask; else $ORBLOOM_COORDINATOR, else " ENDPOINT_DEFAULT_COORDINATOR), \
-        FLAG_CREDENTIAL(offsetof(struct flags_common, credential)),                                \
-        FLAG_TIMEOUT(offsetof(struct flags_common, timeout_us))
+        FLAG_CREDENTIAL(offsetof(struct flags_common, credential))
+
+#define FLAGS_COMMON FLAGS_WHOM, FLAG_TIMEOUT(offsetof(struct flags_common, timeout_us))
 
 /* The rates that a filter may have: SIZING_RATE_MIN to SIZING_RATE_MAX. */
 #define FLAG_RATE_BOUNDS .min = 1, .max = OPTION_RATE_ONE / 2, .range = "1e-9 to 50%"

@@ -12,6 +12,12 @@ void progress_open(struct progress *self)
     *self = (struct progress){.terminal = isatty(STDERR_FILENO) != 0};
 }
 
+void progress_open_later(struct progress *self, uint64_t now_us)
+{
+    progress_open(self);
+    self->line_us = now_us + LINE_EVERY_US;
+}
+
 void progress_show(struct progress *self, uint64_t now_us, const char *line)
 {
     if (self->terminal) {

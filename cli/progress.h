@@ -17,6 +17,9 @@ struct progress {
 };
 
 void progress_open(struct progress *self);
+
+/* ... of what may be over before anybody wants to know: off a terminal the first line has time. */
+void progress_open_later(struct progress *self, uint64_t now_us);
 void progress_show(struct progress *self, uint64_t now_us, const char *line);
 
 /* Before anything else is printed. */

@@ -1,0 +1,43 @@
+/* save.h - filters into a backup, page by page, as routers dump them.
+ *
+ * What is written stays valid as far as it goes: a backup that is interrupted between two pages is
+ * gone on with behind the last one.
+ *
+ * Errors:  printed; the status is returned. save_filter(): STATUS_NOT_FOUND: there is no such
+ * filter any more; STATUS_INVALID: it can't be backed up, being what it is: `reason` says why, and
+ *          nothing is printed or written.
+ * Threads: the main thread.
+ */
+#ifndef ORBLOOM_CLI_BACKUP_SAVE_H
+#define ORBLOOM_CLI_BACKUP_SAVE_H
+
+#include "cli/backup/output.h"
+#include "cli/progress.h"
+#include "client/shell_channel.h"
+
+enum { SAVE_REASON_BYTES = 640 };
+
+/* A filter that is to be in it. */
+struct save_filter {
+    char name[DOCUMENT_NAME_BYTES];
+    struct filter_uid uid;
+    uint64_t max_staleness;
+    uint32_t acks;
+    enum durability durability;
+};
+
+struct save {
+    struct channel *channel;
+    uint64_t timeout_us; /* for each page */
+    struct output *output;
+    struct backup_writer writer;
+    const struct backup_key *key; /* NULL: the cluster's */
+    struct backup_filter open;    /* the one whose chunks are written, or go on */
+    struct progress progress;
+    char reason[SAVE_REASON_BYTES];
+};
+
+/* All of it: `self->open` when the place of the writer is in a filter, else from its beginning. */
+MUST_USE enum status save_filter(struct save *self, const struct save_filter *wanted);
+
+#endif

@@ -1,0 +1,344 @@
+/* `orbloom restore`: filters out of a backup. A file is looked through before anything is made of
+ * it; of a pipe each filter serves once its own end has come, whole. */
+#include "base/heap.h"
+#include "base/number.h"
+#include "cli/backup/input.h"
+#include "cli/backup/load.h"
+#include "cli/backup/survey.h"
+#include "cli/cmd.h"
+#include "cli/flags.h"
+#include "runtime/hub.h"
+
+#include <string.h>
+
+enum { SILENCE_US = 5000000 /* a chunk may take a while */ };
+
+struct restore_settings {
+    struct flags_common common;
+    const char *as;
+    const char *only;
+    const char *passphrase_file;
+};
+
+struct restore {
+    const struct restore_settings *settings;
+    struct passphrase passphrase;
+    bool has_passphrase;
+    struct backup_key key;
+    bool has_key; /* by the head */
+    struct input input;
+    struct channel *channel;
+    struct load load;
+    bool loading;
+    bool passing; /* over a filter that is not wanted, or is there already */
+    uint64_t begun_us;
+    uint64_t filters; /* that are made, or were there */
+};
+
+static bool is_wanted(const struct restore *self, const char *name)
+{
+    return self->settings->only == NULL || strcmp(self->settings->only, name) == 0;
+}
+
+/* ---- records ---- */
+
+static enum status take_head(struct restore *self, const struct backup_head *head)
+{
+    bool wanted = head->seal == BACKUP_SEAL_PASSPHRASE;
+    enum status status;
+
+    if (wanted != self->has_passphrase) {
+        (void)cmd_fail(STATUS_INVALID,
+                       wanted ? "%s: its secrets are sealed with a passphrase: --passphrase-file"
+                              : "%s: its secrets are sealed with the cluster key, not with a "
+                                "passphrase",
+                       self->input.path);
+        return STATUS_INVALID;
+    }
+    if (!wanted) {
+        return STATUS_OK;
+    }
+    status = passphrase_key(&self->passphrase, head, &self->key);
+    if (status == STATUS_OK) {
+        backup_reader_use(&self->input.reader, &self->key);
+        self->has_key = true;
+    }
+    return status;
+}
+
+static enum status begin(struct restore *self, const struct backup_filter *filter)
+{
+    const struct survey_keys keys = {.passphrase = &self->passphrase};
+    const char *name = self->settings->as != NULL ? self->settings->as : filter->name;
+    struct hash_secret secret;
+    enum status status;
+
+    if (self->has_key && survey_open(&keys, &self->key, filter, &secret) != STATUS_OK) {
+        (void)cmd_fail(STATUS_UNAUTHENTIC, "%s: the secret is sealed with another passphrase",
+                       filter->name);
+        return STATUS_UNAUTHENTIC;
+    }
+    self->begun_us = hub_now_us();
+    self->loading = true;
+    status = load_begin(&self->load, self->channel, self->settings->common.timeout_us, name, filter,
+                        self->has_key ? &secret : NULL);
+    explicit_bzero(&secret, sizeof secret);
+    return status;
+}
+
+static enum status take_filter(struct restore *self, const struct backup_filter *filter)
+{
+    self->passing = !is_wanted(self, filter->name);
+    if (self->passing) {
+        return STATUS_OK;
+    }
+    if (self->settings->as != NULL && self->filters > 0) {
+        (void)cmd_fail(STATUS_USAGE, "there are several filters in it: say with --only which one "
+                                     "--as is meant for");
+        return STATUS_USAGE;
+    }
+    return begin(self, filter);
+}
+
+static void report(const struct restore *self)
+{
+    double seconds = (double)(hub_now_us() - self->begun_us) / 1e6;
+    char keys[NUMBER_TEXT_BYTES];
+    char rate[NUMBER_TEXT_BYTES];
+
+    if (load_is_done(&self->load)) {
+        (void)fprintf(stderr, "restore %s: it was restored from this backup before\n",
+                      self->load.name);
+        return;
+    }
+    (void)fprintf(stderr, "restore %s: %s keys%s; %.2f s, %s keys/s; it serves\n", self->load.name,
+                  number_show_count(self->load.keys, keys),
+                  self->load.found > DUMP_FIRST ? ", the rest was there" : "", seconds,
+                  number_show_count((uint64_t)((double)self->load.keys / seconds), rate));
+}
+
+static enum status take_filter_end(struct restore *self)
+{
+    enum status status;
+
+    if (self->passing) {
+        return STATUS_OK;
+    }
+    status = load_end(&self->load);
+    load_close(&self->load);
+    self->loading = false;
+    if (status == STATUS_OK) {
+        report(self);
+        self->filters++;
+    }
+    return status;
+}
+
+static enum status take(struct restore *self, const struct backup_record *record)
+{
+    switch (record->kind) {
+    case BACKUP_HEAD:
+        return take_head(self, &record->head);
+    case BACKUP_FILTER:
+        return take_filter(self, &record->filter);
+    case BACKUP_CHUNK:
+        return self->passing ? STATUS_OK : load_chunk(&self->load, &record->chunk);
+    case BACKUP_FILTER_END:
+        return take_filter_end(self);
+    case BACKUP_END:
+        return STATUS_OK;
+    }
+    return STATUS_INTERNAL;
+}
+
+/* What has not come to its end serves nobody. */
+static void explain_torn(const struct restore *self, enum status status)
+{
+    (void)cmd_fail(status, "%s: %s; %s%s", self->input.path, self->input.reason,
+                   self->loading ? self->load.name : "nothing",
+                   self->loading ? " serves nobody: restore it from a whole backup under another "
+                                   "name, or drop it first"
+                                 : " more was restored");
+}
+
+static enum status go_through(struct restore *self)
+{
+    struct backup_record record;
+    enum status status;
+
+    do {
+        status = input_next(&self->input, &record);
+        if (status == STATUS_OK) {
+            status = take(self, &record);
+        } else if (status != STATUS_NOT_FOUND) {
+            explain_torn(self, status);
+        }
+    } while (status == STATUS_OK);
+    if (status == STATUS_NOT_FOUND && self->filters == 0) {
+        (void)cmd_fail(STATUS_NOT_FOUND, "%s: there is no %s in it", self->input.path,
+                       self->settings->only != NULL ? self->settings->only : "filter");
+        return STATUS_NOT_FOUND;
+    }
+    return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+}
+
+/* ---- before ---- */
+
+/* Is a file good, and is there one filter for the one name? */
+static enum status look_through(const struct restore *self, const char *path)
+{
+    const struct survey_keys keys = {.passphrase = self->has_passphrase ? &self->passphrase : NULL};
+    struct survey survey;
+    size_t wanted = 0;
+    enum status status = survey_make(&survey, path, &keys);
+
+    for (size_t i = 0; i < survey.nfilters; i++) {
+        wanted += is_wanted(self, survey.filters[i].filter.name);
+    }
+    if (status == STATUS_OK && self->settings->as != NULL && wanted > 1) {
+        (void)cmd_fail(STATUS_USAGE,
+                       "there are %zu filters in it: say with --only which one --as "
+                       "is meant for",
+                       wanted);
+        status = STATUS_USAGE;
+    }
+    survey_fini(&survey);
+    return status;
+}
+
+static enum status open_channel(struct restore *self)
+{
+    struct channel_options options = flags_channel(&self->settings->common);
+    char reason[CHANNEL_REASON_BYTES];
+    enum status status;
+
+    options.attempt_us = SILENCE_US;
+    status = channel_open(&options, &self->channel, reason);
+    if (status != STATUS_OK) {
+        (void)cmd_fail(status, "%s", reason);
+    }
+    return status;
+}
+
+static enum status run_restore(struct restore *self, const char *path)
+{
+    enum status status = STATUS_OK;
+
+    if (self->settings->passphrase_file != NULL) {
+        status = passphrase_read(self->settings->passphrase_file, &self->passphrase);
+        self->has_passphrase = status == STATUS_OK;
+    }
+    if (status == STATUS_OK && strcmp(path, "-") != 0) {
+        status = look_through(self, path);
+    }
+    if (status == STATUS_OK) {
+        status = open_channel(self);
+    }
+    if (status == STATUS_OK) {
+        status = input_open(&self->input, path);
+    }
+    return status == STATUS_OK ? go_through(self) : status;
+}
+
+static int restore(const struct restore_settings *settings, const char *path)
+{
+    struct restore *self = heap_zalloc(1, sizeof *self);
+    enum status status;
+
+    if (self == NULL) {
+        return cmd_fail(STATUS_NOMEM, "%s", status_meaning(STATUS_NOMEM));
+    }
+    self->settings = settings;
+    status = run_restore(self, path);
+    if (self->loading) {
+        load_close(&self->load);
+    }
+    input_close(&self->input);
+    channel_close(&self->channel);
+    explicit_bzero(self, sizeof *self);
+    heap_free(self);
+    return status == STATUS_OK                                  ? CMD_OK
+           : status == STATUS_USAGE || status == STATUS_INVALID ? CMD_USAGE
+                                                                : CMD_PARTIAL;
+}
+
+/* ---- the command ---- */
+
+static const struct option options[] = {
+    {
+        .name = "as",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct restore_settings, as),
+        .sample = "NAME",
+        .range = "a filter's name",
+        .help = "make it under this name, not under its own",
+    },
+    {
+        .name = "only",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct restore_settings, only),
+        .sample = "NAME",
+        .range = "a filter's name, as the backup has it",
+        .help = "restore this one of several filters",
+    },
+    {
+        .name = "passphrase-file",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct restore_settings, passphrase_file),
+        .sample = "FILE",
+        .range = "a file of mode 600 with a line of 12 to 512 bytes",
+        .help = "the passphrase that the backup's secrets are sealed with",
+    },
+    FLAGS_WHOM,
+    FLAG_TIMEOUT_OF(offsetof(struct flags_common, timeout_us), "1m",
+                    "a chunk that nobody acknowledges for so long is an error; what is there "
+                    "stays"),
+};
+
+static const struct option_table table = {
+    .program = "orbloom",
+    .command = "restore",
+    .words = "FILE",
+    .summary = "Make filters anew, with all their keys, of a backup by `orbloom backup`.",
+    .notes =
+        "Needs an admin. FILE is looked through first: of one that is torn or was changed nothing\n"
+        "is made. FILE - is standard input: there a filter that turns out to be torn serves "
+        "nobody.\n"
+        "A filter is a new one with the capacity, rate, quorums, policies and secret of the "
+        "former\n"
+        "one. It serves once all of it is there: until then adds and checks are NOT_READY, and\n"
+        "`orbloom status` shows how far it is. No filter is written over.\n\n"
+        "What was interrupted goes on where it was when the same command is given again within "
+        "the\n"
+        "coordinator's load_timeout; later it begins anew.\n\n"
+        "A cluster with another cluster key takes backups that were sealed with a passphrase.\n\n"
+        "  orbloom restore /backup/urls.orb --as urls-before\n"
+        "  aws s3 cp s3://bucket/all.orb - | orbloom restore - --passphrase-file p\n\n"
+        "Exit: 0 done, 1 not, 2 wrong usage.",
+    .options = options,
+    .count = sizeof options / sizeof options[0],
+    .min_words = 1,
+    .max_words = 1,
+};
+
+static int run(int argc, char **argv)
+{
+    struct restore_settings settings = {0};
+    struct option_words words;
+
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
+        return CMD_USAGE;
+    }
+    if ((settings.as != NULL && !cmd_check_filter_name(settings.as)) ||
+        (settings.only != NULL && !cmd_check_filter_name(settings.only))) {
+        return CMD_USAGE;
+    }
+    return restore(&settings, words.items[0]);
+}
+
+static const struct command command = {.flags = &table, .run = run};
+
+const struct command *cmd_restore(void)
+{
+    return &command;
+}
