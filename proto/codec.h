@@ -379,6 +379,8 @@ struct dump_request {
     uint64_t iterator; /* 0: the header */
     uint32_t timeout_ms;
     uint64_t seal_as; /* the hash secret is wanted sealed under this name; 0: in the clear */
+    uint64_t series; /* random: pages with the same one may be as the filter was at any moment since
+                        the first of them was asked for; 0: since this one is */
 };
 
 struct dump_reply {

@@ -234,9 +234,8 @@ BINDING_TABLE(info_reply, info_reply, NULL);
 
 #define WIRE_dump_request Orbloom__V1__DumpRequest
 static const struct binding dump_request_rows[] = {
-    ROW(dump_request, iterator, UINT64),
-    ROW(dump_request, timeout_ms, UINT32),
-    ROW(dump_request, seal_as, UINT64),
+    ROW(dump_request, iterator, UINT64), ROW(dump_request, timeout_ms, UINT32),
+    ROW(dump_request, seal_as, UINT64),  ROW(dump_request, series, UINT64),
     ROW(dump_request, filter, TEXT),
 };
 BINDING_TABLE(dump_request, dump_request, NULL);

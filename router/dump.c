@@ -191,6 +191,31 @@ static void answer_below(struct router *self, uint64_t now_us, const struct docu
     answer_page(self, now_us, entry, dump_iterator(end));
 }
 
+/* What is told from now on may be of this moment, for whoever goes on with the series. */
+static void remember_views(struct dumps *dumps)
+{
+    const struct dump_stretch *stretch = &dumps->stretch;
+
+    dumps->made = (struct dump_views){
+        .series = dumps->job->series,
+        .filter_id = dumps->filter_id,
+        .epoch = dumps->epoch,
+        .epoch_hash = dumps->epoch_hash,
+        .group = stretch->group,
+    };
+    for (uint32_t i = 0; i < stretch->slots; i++) {
+        dumps->made.names[i] = stretch->asks[i].state == DUMP_ASK_TOLD ? stretch->asks[i].view
+                                                                       : stretch->views[i];
+    }
+}
+
+/* Those that were made since its series began; NULL: there are none. */
+static const struct dump_views *views_for(const struct dumps *dumps)
+{
+    return dumps->job->series != 0 && dumps->made.series == dumps->job->series ? &dumps->made
+                                                                               : NULL;
+}
+
 /* Another stretch must be worth its while, and there must be time for it. */
 static bool is_enough(const struct dumps *dumps, uint64_t now_us)
 {
@@ -208,6 +233,7 @@ static void take_stretch(struct router *self, uint64_t now_us, const struct docu
     uint64_t last = stretch->last;
     uint64_t behind = 0;
 
+    remember_views(dumps);
     if (!stretch_merge(stretch, told, dumps->keys, &dumps->nkeys, &behind)) {
         answer_below(self, now_us, entry, behind);
     } else if (told < last) {
@@ -218,7 +244,7 @@ static void take_stretch(struct router *self, uint64_t now_us, const struct docu
         answer_below(self, now_us, entry, last + 1);
     } else {
         stretch_end(stretch);
-        stretch_begin(self, now_us, stretch, entry, last + 1);
+        stretch_begin(self, now_us, stretch, entry, last + 1, views_for(dumps));
     }
 }
 
@@ -272,7 +298,8 @@ static void begin_page(struct router *self, uint64_t now_us, struct dump_job *jo
     dumps->epoch = entry->document.epoch;
     dumps->epoch_hash = entry->document.epoch_hash;
     dumps->nkeys = 0;
-    stretch_begin(self, now_us, &dumps->stretch, entry, dump_fingerprint(job->iterator));
+    stretch_begin(self, now_us, &dumps->stretch, entry, dump_fingerprint(job->iterator),
+                  views_for(dumps));
 }
 
 /* ---- jobs ---- */
@@ -432,6 +459,7 @@ void router_dump(struct router *self, uint64_t now_us, const struct router_dump 
         .used = true,
         .user = dump->user,
         .iterator = dump->iterator,
+        .series = dump->series,
         .deadline_us = dump->deadline_us,
         .done = dump->done,
         .owner = dump->owner,

@@ -5,6 +5,8 @@
  * are in one slot group. Of each stretch N - W + 1 FULL replicas tell all that they have, as it is
  * when they are asked: any key that was acknowledged before is in one of them. What they tell
  * counts under one exact epoch; under a newer one the page begins anew.
+ * Pages of one series may be as the filter was at any moment since the series began: then replicas
+ * need not read the end of their logs again for each, and are asked of the view that they have.
  *
  * Users have turns by the bytes of their pages. Once there are any, a page counts as bytes under
  * way while it is worked on, and its keys count for keys a second, which are known only once they
@@ -30,6 +32,7 @@ struct dump_job {
     uint64_t held;          /* bytes that count as under way for its user */
     char name[DOCUMENT_NAME_BYTES];
     uint64_t iterator;
+    uint64_t series;
     uint64_t deadline_us;
     void (*done)(void *owner, const struct router_page *page);
     void *owner;
@@ -52,6 +55,7 @@ struct dump_ask {
     uint64_t last;
     uint64_t boot; /* of its log ... */
     uint64_t end;  /* ... below which all of that is told */
+    uint64_t view; /* by which it knows what it had at that moment */
 };
 
 /* A stretch of a page, under way. */
@@ -64,6 +68,7 @@ struct dump_stretch {
     uint32_t needed;
     uint32_t least; /* above 0: those who answer in time suffice, and of so many, others may be
                        late; a copy takes one, a comparison as many as have to agree */
+    uint64_t views[QUORUM_MAX_REPLICAS]; /* by slot: that they are to tell of; 0: of a new one */
     uint32_t bits;
     const uint64_t *prefixes; /* of a comparison: these, of which digests are told; else NULL */
     size_t nprefixes;
@@ -103,6 +108,16 @@ struct view_job {
     uint64_t epoch_hash;
 };
 
+/* Views of a slot group, one a slot, that were made for a series of pages. */
+struct dump_views {
+    uint64_t series; /* 0: there are none */
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint64_t epoch_hash;
+    uint32_t group;
+    uint64_t names[QUORUM_MAX_REPLICAS];
+};
+
 struct dumps {
     struct dump_job jobs[DUMPS_MAX];
     uint32_t nused;
@@ -113,7 +128,8 @@ struct dumps {
     uint64_t epoch;
     uint64_t epoch_hash;
     struct dump_stretch stretch;
-    uint64_t *keys; /* of the page so far; room for DUMP_MAX_KEYS */
+    struct dump_views made; /* for the series that was worked on last */
+    uint64_t *keys;         /* of the page so far; room for DUMP_MAX_KEYS */
     size_t nkeys;
     struct buffer out;
 
@@ -157,9 +173,11 @@ void comparison_end(struct view_job *job, const struct document_entry *entry);
 /* ---- dump_ask.c: one stretch ---- */
 
 /* From this fingerprint on: N - W + 1 readers are to tell, which have all that was acknowledged;
- * or, of a copy, all of those slots that can. */
+ * or, of a copy, all of those slots that can. `made`: of such views, where they are of its slot
+ * group; NULL: of new ones. */
 void stretch_begin(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
-                   const struct document_entry *entry, uint64_t from);
+                   const struct document_entry *entry, uint64_t from,
+                   const struct dump_views *made);
 void stretch_begin_copy(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
                         const struct document_entry *entry, uint64_t from, uint32_t slots);
 

@@ -25,8 +25,15 @@ static uint64_t last_of(const struct epoch_content *content, uint64_t from, uint
                                            : UINT64_MAX;
 }
 
+static bool are_of(const struct dump_views *views, const struct filter_document *document,
+                   uint32_t group)
+{
+    return views->filter_id == document->id && views->epoch == document->epoch &&
+           views->epoch_hash == document->epoch_hash && views->group == group;
+}
+
 void stretch_begin(struct router *self, uint64_t now_us, struct dump_stretch *stretch,
-                   const struct document_entry *entry, uint64_t from)
+                   const struct document_entry *entry, uint64_t from, const struct dump_views *made)
 {
     const struct epoch_content *content = &entry->document.content;
 
@@ -37,6 +44,9 @@ void stretch_begin(struct router *self, uint64_t now_us, struct dump_stretch *st
         .needed = content->rule.replicas - content->rule.write + 1,
     };
     stretch->last = last_of(content, from, &stretch->group);
+    if (made != NULL && are_of(made, &entry->document, stretch->group)) {
+        memcpy(stretch->views, made->names, sizeof stretch->views);
+    }
     stretch_pump(self, now_us, stretch, entry);
 }
 
@@ -144,6 +154,7 @@ static bool send_question(struct router *self, const struct dump_stretch *stretc
         .sync = true,
         .from = stretch->from,
         .max_bytes = DUMP_MAX_KEYS * sizeof(uint64_t),
+        .view = stretch->views[slot],
         .prefix_bits = stretch->bits,
         .prefixes = stretch->prefixes,
         .nprefixes = stretch->nprefixes,
@@ -182,15 +193,28 @@ static uint32_t hopeful(const struct dump_stretch *stretch)
     return count;
 }
 
-/* The next one that was not asked, those first that answer. */
-static bool find_fresh(const struct router *self, const struct dump_stretch *stretch,
-                       const struct filter_document *document, bool suspects, uint32_t *slot)
+enum preference { PREFER_VIEWS, PREFER_ANSWERING, PREFER_NONE };
+
+static bool suits(const struct router *self, const struct dump_stretch *stretch,
+                  const struct filter_document *document, enum preference preference, uint32_t slot)
 {
-    for (uint32_t i = 0; i < stretch->slots; i++) {
-        *slot = (self->rotation + i) % stretch->slots;
-        if (stretch->asks[*slot].state == DUMP_ASK_NOT && (stretch->asked >> *slot & 1) != 0 &&
-            (suspects || !backend_suspect(self, reader_of(stretch, document, *slot)->node))) {
-            return true;
+    bool answers = !backend_suspect(self, reader_of(stretch, document, slot)->node);
+
+    return stretch->asks[slot].state == DUMP_ASK_NOT && (stretch->asked >> slot & 1) != 0 &&
+           (answers || preference == PREFER_NONE) &&
+           (stretch->views[slot] != 0 || preference != PREFER_VIEWS);
+}
+
+/* The next one that was not asked: those first that have a view, then those that answer. */
+static bool find_fresh(const struct router *self, const struct dump_stretch *stretch,
+                       const struct filter_document *document, uint32_t *slot)
+{
+    for (int preference = PREFER_VIEWS; preference <= PREFER_NONE; preference++) {
+        for (uint32_t i = 0; i < stretch->slots; i++) {
+            *slot = (self->rotation + i) % stretch->slots;
+            if (suits(self, stretch, document, (enum preference)preference, *slot)) {
+                return true;
+            }
         }
     }
     return false;
@@ -223,8 +247,7 @@ void stretch_pump(struct router *self, uint64_t now_us, struct dump_stretch *str
         }
     }
     while (hopeful(stretch) < stretch->needed &&
-           (find_fresh(self, stretch, &entry->document, false, &slot) ||
-            find_fresh(self, stretch, &entry->document, true, &slot))) {
+           find_fresh(self, stretch, &entry->document, &slot)) {
         ask(self, now_us, stretch, &entry->document, slot);
     }
 }
@@ -280,6 +303,7 @@ static enum status keep(struct dump_ask *one, const struct dump_stretch *stretch
     one->last = reply->end ? stretch->last : reply->next - 1;
     one->boot = reply->boot;
     one->end = reply->view_end;
+    one->view = reply->view;
     return STATUS_OK;
 }
 
@@ -323,6 +347,10 @@ bool stretch_take(struct router *self, uint64_t now_us, struct dump_stretch *str
         sync_want(self, now_us);
     }
     one->state = one->status == STATUS_OK ? DUMP_ASK_TOLD : DUMP_ASK_FAILED;
+    if (one->state == DUMP_ASK_FAILED && stretch->views[slot] != 0) {
+        stretch->views[slot] = 0; /* It may not have it any more: of a new one, then. */
+        one->state = one->status == STATUS_NOT_FOUND ? DUMP_ASK_NOT : DUMP_ASK_FAILED;
+    }
     return true;
 }
 

@@ -78,13 +78,14 @@ struct router_dump {
     uint32_t user; /* whose limits hold, and among whose pages it waits for its turn; 0: nobody's */
     const char *name;
     uint64_t iterator; /* 0: the header */
+    uint64_t series;   /* random, the same for all pages of a backup; 0: none */
     uint64_t deadline_us;
     void (*done)(void *owner, const struct router_page *page); /* once; perhaps at once */
     void *owner;
 };
 
 /* Every key that was acknowledged before this call, and whose fingerprint is in the page's range,
- * is in the page. */
+ * is in the page; of a series, every one that was before the first call with that number. */
 void router_dump(struct router *router, uint64_t now_us, const struct router_dump *dump);
 
 /* An add of fingerprints to a filter that is, or was, made of this dump. */

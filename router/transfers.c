@@ -122,6 +122,7 @@ static void serve_dump(struct router *self, uint64_t now_us, const struct peer *
                     .user = from->user,
                     .name = request->filter,
                     .iterator = request->iterator,
+                    .series = request->series,
                     .deadline_us = op_deadline_us(self, now_us, request->timeout_ms),
                     .done = page_done,
                     .owner = asker,

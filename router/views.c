@@ -118,7 +118,7 @@ static void begin(struct router *self, uint64_t now_us, const struct view_questi
     if (question->compares) {
         status = comparison_begin(job, entry);
     } else if (question->copy.slots == 0) {
-        stretch_begin(self, now_us, &job->stretch, entry, question->copy.from);
+        stretch_begin(self, now_us, &job->stretch, entry, question->copy.from, NULL);
     } else {
         stretch_begin_copy(self, now_us, &job->stretch, entry, question->copy.from,
                            question->copy.slots);

@@ -36,7 +36,10 @@ static void ask(struct save *self, uint64_t iterator, uint64_t seal_as, session_
 {
     const struct frame frame = {
         .kind = FRAME_DUMP_REQUEST,
-        .body.dump_request = {.filter = self->open.name, .iterator = iterator, .seal_as = seal_as},
+        .body.dump_request = {.filter = self->open.name,
+                              .iterator = iterator,
+                              .seal_as = seal_as,
+                              .series = self->series},
     };
 
     channel_ask(self->channel, self->timeout_us, &frame, done, told);
@@ -248,6 +251,7 @@ enum status save_filter(struct save *self, const struct save_filter *wanted)
     enum status status;
 
     self->reason[0] = '\0';
+    self->series = draw();
     status = fresh ? begin(self, wanted) : go_on(self, wanted);
     if (fresh && (status == STATUS_INVALID || status == STATUS_NOT_FOUND)) {
         return status;

@@ -33,6 +33,7 @@ struct save {
     struct backup_writer writer;
     const struct backup_key *key; /* NULL: the cluster's */
     struct backup_filter open;    /* the one whose chunks are written, or go on */
+    uint64_t series;              /* of its pages: so each is as it was then, or later */
     struct progress progress;
     char reason[SAVE_REASON_BYTES];
 };

@@ -76,7 +76,8 @@ void command_start(struct command *self, struct span input, int kill_signal, con
     int fds[3];
 
     *self = (struct command){0};
-    (void)snprintf(path, sizeof path, "%s/%s", command_bin_dir(), program);
+    (void)snprintf(path, sizeof path, "%s%s%s", program[0] == '/' ? "" : command_bin_dir(),
+                   program[0] == '/' ? "" : "/", program);
     cr_assert_eq(access(path, X_OK), 0, "%s is not there: build it, or set ORBLOOM_BIN_DIR", path);
     argv[0] = path;
     for (; words[count - 1] != NULL; count++) {

@@ -34,8 +34,8 @@ const char *command_bin_dir(void);
 
 uint64_t command_now_ms(void);
 
-/* Start DIR/program with words up to NULL; `input` is its stdin. `kill_signal` is what it gets
- * when the test process dies. */
+/* Start DIR/program, or one that begins with '/', with words up to NULL; `input` is its stdin.
+ * `kill_signal` is what it gets when the test process dies. */
 void command_start(struct command *self, struct span input, int kill_signal, const char *program,
                    const char *const *words);
 

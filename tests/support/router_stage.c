@@ -63,6 +63,8 @@ static void note_told(struct router_stage *self, const struct fake_sent *sent)
         (void)snprintf(told->message, sizeof told->message, "%s", sent->frame.body.error.message);
     } else if (sent->frame.kind == FRAME_INFO_REPLY) {
         told->status = sent->frame.body.info_reply.status;
+    } else if (sent->frame.kind == FRAME_DUMP_REPLY) {
+        told->status = sent->frame.body.dump_reply.status;
     }
 }
 

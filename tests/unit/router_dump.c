@@ -27,15 +27,21 @@ static void take_page(void *owner, const struct router_page *told)
     }
 }
 
-static void ask(uint64_t iterator)
+static void ask_of(uint64_t iterator, uint64_t series)
 {
     page.count = 0;
     router_dump(stage.router, stage.now_us,
                 &(struct router_dump){.name = "urls",
                                       .iterator = iterator,
+                                      .series = series,
                                       .deadline_us = stage.now_us + TIMEOUT_US,
                                       .done = take_page});
     collect();
+}
+
+static void ask(uint64_t iterator)
+{
+    ask_of(iterator, 0);
 }
 
 static void tell(const uint64_t *keys, size_t count)
@@ -127,6 +133,95 @@ Test(router_dump, a_source_that_has_more_is_gone_on_with)
     expect_chunk(DUMP_FIRST, DUMP_FIRST + 1, first, 2);
     ask(page.next);
     cr_assert_eq(questions[0].request.from, STEP, "where the page ended, not where a source did");
+    end();
+}
+
+/* The end of its page: a source tells no more than its first step. */
+static void tell_one_step(void)
+{
+    struct question question = take_question();
+    struct pull_reply reply = reply_to(&question, NULL, 0);
+
+    reply.end = false;
+    reply.next = question.request.from + STEP;
+    reply.view = question.request.view != 0 ? question.request.view : 500 + question.link;
+    answer(&question, &reply);
+}
+
+static void expect_views(uint64_t first, uint64_t second)
+{
+    cr_assert_eq(nquestions, 2);
+    cr_assert_eq(questions[0].request.view, first);
+    cr_assert_eq(questions[1].request.view, second);
+}
+
+Test(router_dump, pages_of_a_series_are_of_the_views_that_it_began_with)
+{
+    uint32_t links[2];
+
+    begin(3);
+    ask_of(DUMP_FIRST, 9);
+    expect_views(0, 0);
+    links[0] = questions[0].link;
+    links[1] = questions[1].link;
+    tell_one_step();
+    tell_one_step();
+    cr_assert_eq(page.next, DUMP_FIRST + 1);
+    stage.router->rotation++;
+    ask_of(page.next, 9);
+    cr_assert_eq(nquestions, 2);
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert(questions[i].link == links[0] || questions[i].link == links[1]);
+        cr_assert_eq(questions[i].request.view, 500 + questions[i].link, "who has a view is asked");
+    }
+    tell_one_step();
+    tell_one_step();
+    ask_of(page.next, 10);
+    expect_views(0, 0); /* What was acknowledged since the other one began is to be in this. */
+    tell_one_step();
+    tell_one_step();
+    ask(page.next);
+    expect_views(0, 0);
+    end();
+}
+
+Test(router_dump, a_view_that_is_gone_is_made_anew)
+{
+    struct question question;
+    struct pull_reply reply;
+
+    begin(3);
+    ask_of(DUMP_FIRST, 9);
+    tell_one_step();
+    tell_one_step();
+    ask_of(page.next, 9);
+    question = take_question();
+    reply = reply_to(&question, NULL, 0);
+    reply.status = STATUS_NOT_FOUND;
+    reply.view = 0;
+    answer(&question, &reply);
+    tell_one_step();
+    cr_assert_eq(page.count, 0);
+    pass(20000);
+    cr_assert_eq(nquestions, 1);
+    cr_assert_eq(questions[0].request.view, 0);
+    tell_one_step();
+    cr_assert_eq(page.count, 1);
+    cr_assert_eq(page.status, STATUS_OK);
+    end();
+}
+
+Test(router_dump, under_another_epoch_nobody_is_asked_of_an_older_view)
+{
+    begin(3);
+    ask_of(DUMP_FIRST, 9);
+    tell_one_step();
+    tell_one_step();
+    document_epoch_advance(&stage.document);
+    sync_document();
+    collect();
+    ask_of(page.next, 9);
+    expect_views(0, 0);
     end();
 }
 

@@ -131,6 +131,44 @@ Test(router_rights, info_tells_of_what_a_user_sees)
     router_stage_fini(&stage);
 }
 
+/* Of a filter that is in memory a router that lets one ask says INVALID. */
+Test(router_rights, a_dump_takes_the_right_to_one)
+{
+    static const enum status expected[NUSERS + 2] = {
+        [0] = STATUS_INVALID,
+        [CRAWLER] = STATUS_UNAUTHENTIC,
+        [READER] = STATUS_UNAUTHENTIC,
+        [WRITER] = STATUS_UNAUTHENTIC,
+        [STRANGER] = STATUS_UNAUTHENTIC,
+        [MONITOR] = STATUS_UNAUTHENTIC,
+        [ADMIN] = STATUS_INVALID,
+        [NUSERS + 1] = STATUS_UNAUTHENTIC,
+    };
+    struct frame frame = {.kind = FRAME_DUMP_REQUEST, .correlation = 7};
+
+    open_stage();
+    frame.body.dump_request.filter = stage.document.content.name;
+    for (uint32_t user = 0; user <= NUSERS + 1; user++) {
+        send(user, &frame);
+        cr_expect_eq(router_stage_told(&stage).status, expected[user], "%u", user);
+    }
+    router_stage_fini(&stage);
+}
+
+Test(router_rights, what_is_brought_back_takes_the_right_to_make_filters)
+{
+    struct frame frame = {.kind = FRAME_LOAD_REQUEST, .correlation = 7};
+
+    open_stage();
+    frame.body.load_request = (struct load_request){.filter = stage.document.content.name,
+                                                    .chunk = span_text("no chunk")};
+    send(CRAWLER, &frame);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAUTHENTIC);
+    send(ADMIN, &frame);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_MALFORMED, "bad input harms nothing");
+    router_stage_fini(&stage);
+}
+
 /* Kept until the coordinator answers, a request is judged by what is known then. */
 Test(router_rights, what_was_kept_is_judged_again)
 {

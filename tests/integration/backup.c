@@ -1,0 +1,404 @@
+/* Backups through real processes: what was acknowledged before one began is in it, whatever is
+ * killed meanwhile; what was interrupted goes on; of what is torn or bent nothing is made. */
+#include "backup/record.h"
+#include "tests/support/playground.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LIMIT_S = 120, KEYS = 300000, PATH_BYTES = 128, SCRIPT_BYTES = 1024 };
+
+#define PASSPHRASE "correct horse battery staple\n"
+
+static struct playground playground;
+
+/* ---- keys, as lines ---- */
+
+/* NAME-0 and on; free() it. */
+static char *keys_of(const char *name, int count)
+{
+    char *text = malloc((size_t)count * 24);
+    size_t used = 0;
+
+    cr_assert_not_null(text);
+    for (int i = 0; i < count; i++) {
+        used += (size_t)sprintf(text + used, "%s-%d\n", name, i);
+    }
+    return text;
+}
+
+static void add_keys(const char *filter, const char *name, int count)
+{
+    char *text = keys_of(name, count);
+
+    PLAYGROUND_DO(text, "add", filter, "--timeout", "20s");
+    free(text);
+}
+
+/* None of them is absent, and none is left unsure. */
+static void expect_all(const char *filter, const char *name, int count)
+{
+    char *text = keys_of(name, count);
+    struct command command;
+
+    command_run(&command, span_text(text), "orbloom", "check", filter, "--only", "absent",
+                "--timeout", "20s", NULL);
+    command_expect_exit(&command, 0);
+    cr_assert_str_eq(command.output, "");
+    command_forget(&command);
+    free(text);
+}
+
+static void expect_few(const char *filter, const char *name)
+{
+    char *text = keys_of(name, 1000);
+    struct command command;
+
+    command_run(&command, span_text(text), "orbloom", "check", filter, "--only", "present", NULL);
+    command_expect_exit(&command, 0);
+    cr_assert_lt(command.output_size, 100 * strlen(name), "it has not everything");
+    command_forget(&command);
+    free(text);
+}
+
+/* ---- commands ---- */
+
+/* By a shell, with $ORBLOOM for the program. */
+static void start_shell(struct command *command, const char *script)
+{
+    const char *const words[] = {"-c", script, NULL};
+    char program[PATH_BYTES * 2];
+
+    (void)snprintf(program, sizeof program, "%s/orbloom", command_bin_dir());
+    cr_assert_eq(setenv("ORBLOOM", program, 1), 0);
+    command_start(command, span_text(""), SIGKILL, "/bin/sh", words);
+}
+
+static void expect_fails(const char *text, const char *const *words)
+{
+    struct command command;
+
+    command_start(&command, span_text(""), SIGKILL, "orbloom", words);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    cr_assert_neq(command.exit_status, 0);
+    cr_assert_not_null(strstr(command.errors, text), "%s", command.errors);
+    command_forget(&command);
+}
+
+#define FAILS(text, ...) expect_fails((text), (const char *const[]){__VA_ARGS__, NULL})
+
+static void start(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    playground_start(&playground, &(struct playground_plan){.nodes = 3});
+    PLAYGROUND_DO("", "create", "seen", "--capacity", "1M", "--fpr", "1%", "--timeout", "20s");
+    add_keys("seen", "old", KEYS);
+}
+
+/* Whoever reads from it goes on. */
+static void open_gate(const char *gate)
+{
+    int fd = open(gate, O_WRONLY | O_CLOEXEC);
+
+    cr_assert_geq(fd, 0);
+    (void)close(fd);
+}
+
+static char *path_of(const char *name, char path[PATH_BYTES])
+{
+    (void)snprintf(path, PATH_BYTES, "%s/%s", playground.dir, name);
+    return path;
+}
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+
+    cr_assert_not_null(file);
+    cr_assert_eq(fwrite(bytes, 1, size, file), size);
+    cr_assert_eq(fclose(file), 0);
+    cr_assert_eq(chmod(path, 0600), 0);
+}
+
+static long size_of(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 ? (long)about.st_size : -1;
+}
+
+static void stop(void)
+{
+    playground_stop(&playground);
+}
+
+TestSuite(backup, .timeout = LIMIT_S);
+
+/* ---- what was acknowledged is there ---- */
+
+/* The pipe holds the command up in its midst: it goes on once the node is dead. */
+Test(backup, nothing_is_lost_under_load_while_a_node_is_killed)
+{
+    char path[PATH_BYTES];
+    char script[SCRIPT_BYTES];
+    char gate[PATH_BYTES];
+    struct command backup;
+    struct command load;
+    char *text = keys_of("new", KEYS);
+    const char *const add[] = {"add", "seen", "--timeout", "20s", NULL};
+
+    start();
+    path_of("seen.orb", path);
+    path_of("gate", gate);
+    cr_assert_eq(mkfifo(gate, 0600), 0);
+    (void)snprintf(script, sizeof script,
+                   "\"$ORBLOOM\" backup seen - | (head -c 100000; cat '%s'; cat) > '%s'", gate,
+                   path);
+    command_start(&load, span_text(text), SIGKILL, "orbloom", add);
+    start_shell(&backup, script);
+    for (int i = 0; i < 1000 && size_of(path) < 100000; i++) {
+        (void)usleep(10000);
+    }
+    cr_assert_geq(size_of(path), 100000, "it began");
+    playground_kill(&playground, "node-2");
+    open_gate(gate);
+    command_finish(&backup, COMMAND_LIMIT_MS);
+    command_expect_exit(&backup, 0);
+    command_finish(&load, COMMAND_LIMIT_MS);
+    command_expect_exit(&load, 0);
+    PLAYGROUND_DO("", "backup", "verify", path);
+    playground_restart(&playground, "node-2");
+    PLAYGROUND_DO("", "restore", path, "--as", "again");
+    expect_all("again", "old", KEYS);
+    expect_few("again", "nobody");
+    expect_all("seen", "new", KEYS);
+    free(text);
+    stop();
+}
+
+Test(backup, a_cluster_with_another_key_takes_what_a_passphrase_seals)
+{
+    char path[PATH_BYTES];
+    char sealed[PATH_BYTES];
+    char secret[PATH_BYTES];
+    char key[PATH_BYTES];
+    char keep[] = "/tmp/orbloom-backup-XXXXXX";
+
+    cr_assert_not_null(mkdtemp(keep));
+    start();
+    (void)snprintf(path, sizeof path, "%s/all.orb", keep);
+    (void)snprintf(sealed, sizeof sealed, "%s/own.orb", keep);
+    (void)snprintf(secret, sizeof secret, "%s/secret", keep);
+    write_file(secret, PASSPHRASE, strlen(PASSPHRASE));
+    PLAYGROUND_DO("", "create", "other", "--capacity", "10k", "--fpr", "0.1%");
+    add_keys("other", "it", 1000);
+    playground_kill(&playground, "node-3");
+    PLAYGROUND_DO("", "backup", "--all", path, "--passphrase-file", secret);
+    PLAYGROUND_DO("", "backup", "seen", sealed);
+    PLAYGROUND_DO("", "backup", "verify", sealed, "--cluster-key", path_of("key", key));
+    FAILS("not with a passphrase", "backup", "verify", sealed, "--passphrase-file", secret);
+    playground_restart(&playground, "node-3");
+    stop();
+
+    playground_start(&playground, &(struct playground_plan){.nodes = 3});
+    FAILS("another cluster key", "backup", "verify", sealed, "--cluster-key", path_of("key", key));
+    FAILS("not sealed with this cluster's key", "restore", sealed);
+    FAILS("--passphrase-file", "restore", path);
+    PLAYGROUND_DO("", "restore", path, "--passphrase-file", secret);
+    expect_all("seen", "old", KEYS);
+    expect_all("other", "it", 1000);
+    expect_few("other", "nobody");
+    write_file(secret, "incorrect donkey battery\n", 25);
+    FAILS("passphrase", "restore", path, "--only", "seen", "--as", "x", "--passphrase-file",
+          secret);
+    FAILS("NOT_FOUND", "info", "x");
+    stop();
+    (void)unlink(path);
+    (void)unlink(sealed);
+    (void)unlink(secret);
+    cr_assert_eq(rmdir(keep), 0);
+}
+
+/* ---- interrupted ---- */
+
+Test(backup, a_full_disk_leaves_what_is_whole_and_it_goes_on_from_there)
+{
+    char path[PATH_BYTES];
+    char part[PATH_BYTES + 8];
+    char script[SCRIPT_BYTES];
+    struct command command;
+
+    start();
+    path_of("seen.orb", path);
+    (void)snprintf(part, sizeof part, "%s.part", path);
+    (void)snprintf(script, sizeof script,
+                   "trap '' XFSZ; ulimit -f 1500; exec \"$ORBLOOM\" backup seen '%s'", path);
+    start_shell(&command, script);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    command_expect_errors(&command, 1, "goes on with that once there is room");
+    cr_assert_eq(size_of(path), -1, "it is not called whole");
+    cr_assert_gt(size_of(part), 500000);
+    add_keys("seen", "late", 1000);
+
+    command_run(&command, span_text(""), "orbloom", "backup", "seen", path, NULL);
+    command_expect_errors(&command, 0, "goes on with what was begun");
+    cr_assert_eq(size_of(part), -1);
+    PLAYGROUND_DO("", "backup", "verify", path);
+    PLAYGROUND_DO("", "restore", path, "--as", "again");
+    expect_all("again", "old", KEYS);
+
+    /* Of another filter, or too old, it begins anew. */
+    start_shell(&command, script);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    command_run(&command, span_text(""), "orbloom", "backup", "again", path, NULL);
+    command_expect_exit(&command, 0);
+    cr_assert_null(strstr(command.errors, "goes on"), "%s", command.errors);
+    start_shell(&command, script);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    command_run(&command, span_text(""), "orbloom", "backup", "seen", path, "--resume-within",
+                "1ms", NULL);
+    command_expect_exit(&command, 0);
+    cr_assert_null(strstr(command.errors, "goes on"), "%s", command.errors);
+    stop();
+}
+
+Test(backup, a_restore_that_ends_halfway_serves_nobody_and_goes_on)
+{
+    char path[PATH_BYTES];
+    char script[SCRIPT_BYTES];
+    struct command command;
+
+    start();
+    path_of("seen.orb", path);
+    PLAYGROUND_DO("", "backup", "seen", path);
+    (void)snprintf(script, sizeof script,
+                   "head -c 1000000 '%s' | \"$ORBLOOM\" restore - --as again", path);
+    start_shell(&command, script);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    command_expect_errors(&command, 1, "cut short");
+    command_run(&command, span_text("old-1\nnobody\n"), "orbloom", "check", "again", "--timeout",
+                "1s", NULL);
+    command_expect_errors(&command, 1, "being loaded");
+    cr_assert_null(strstr(command.output, "absent"), "%s", command.output);
+
+    PLAYGROUND_DO("", "restore", path, "--as", "again");
+    expect_all("again", "old", KEYS);
+    PLAYGROUND_DO("", "restore", path, "--as", "again");
+    FAILS("EXISTS", "restore", path);
+    stop();
+}
+
+static void wait_for_filter(const char *name)
+{
+    struct command command;
+    int status = 1;
+
+    for (int i = 0; i < 1000 && status != 0; i++) {
+        command_run(&command, span_text(""), "orbloom", "info", name, "--timeout", "1s", NULL);
+        status = command.exit_status;
+        command_forget(&command);
+    }
+    cr_assert_eq(status, 0, "%s is not there", name);
+}
+
+Test(backup, a_restore_that_is_killed_goes_on)
+{
+    char path[PATH_BYTES];
+    char gate[PATH_BYTES];
+    char pid_path[PATH_BYTES];
+    char script[SCRIPT_BYTES];
+    struct command command;
+    char *pid;
+
+    start();
+    path_of("seen.orb", path);
+    path_of("gate", gate);
+    path_of("restore.pid", pid_path);
+    cr_assert_eq(mkfifo(gate, 0600), 0);
+    PLAYGROUND_DO("", "backup", "seen", path);
+    (void)snprintf(script, sizeof script,
+                   "(head -c 1200000 '%s'; cat '%s') | "
+                   "sh -c 'echo $$ > \"%s\"; exec \"$ORBLOOM\" restore - --as again'",
+                   path, gate, pid_path);
+    start_shell(&command, script);
+    wait_for_filter("again");
+    pid = command_read_file(pid_path);
+    cr_assert_not_null(pid);
+    cr_assert_eq(kill((pid_t)strtol(pid, NULL, 10), SIGKILL), 0);
+    free(pid);
+    open_gate(gate);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    cr_assert_neq(command.exit_status, 0);
+    PLAYGROUND_DO("", "restore", path, "--as", "again");
+    expect_all("again", "old", KEYS);
+    stop();
+}
+
+/* ---- what is refused ---- */
+
+Test(backup, of_a_bent_file_nothing_is_made)
+{
+    char path[PATH_BYTES];
+    struct command command;
+    char *bytes;
+    long size;
+
+    start();
+    path_of("seen.orb", path);
+    PLAYGROUND_DO("", "backup", "seen", path);
+    size = size_of(path);
+    bytes = command_read_file(path);
+    cr_assert_not_null(bytes);
+    for (long at = 20; at < size; at += size / 5) {
+        bytes[at] ^= 0x10;
+        write_file(path, bytes, (size_t)size);
+        FAILS("orbloom: ", "backup", "verify", path);
+        FAILS("orbloom: ", "restore", path, "--as", "bent");
+        bytes[at] ^= 0x10;
+    }
+    write_file(path, bytes, (size_t)size - 1);
+    FAILS("cut short", "restore", path, "--as", "bent");
+    write_file(path, "", 0);
+    FAILS("it is empty", "restore", path, "--as", "bent");
+    FAILS("NOT_FOUND", "info", "bent");
+    write_file(path, "mine", 4);
+    FAILS("is not written over", "backup", "seen", path);
+    command_run(&command, span_text(""), "orbloom", "backup", "seen", "/nowhere/x", NULL);
+    command_expect_errors(&command, 1, "choose a folder");
+    free(bytes);
+    stop();
+}
+
+Test(backup, each_kind_of_filter_works_or_is_named)
+{
+    char path[PATH_BYTES];
+    struct command command;
+
+    start();
+    path_of("all.orb", path);
+    PLAYGROUND_DO("", "create", "win", "--capacity", "1k", "--fpr", "1%", "--window", "1h",
+                  "--slices", "4");
+    PLAYGROUND_DO("", "create", "bits", "--capacity", "1k", "--fpr", "1%", "--keylog", "off");
+    PLAYGROUND_DO("", "create", "empty", "--capacity", "1k", "--fpr", "1%", "--durability", "os");
+    FAILS("time window", "backup", "win", path);
+    FAILS("key log", "backup", "bits", path);
+    FAILS("NOT_FOUND", "backup", "nosuch", path);
+    PLAYGROUND_DO("", "expand", "seen", "--capacity", "2M", "--timeout", "20s");
+    PLAYGROUND_DO("", "rebuild", "seen", "begin");
+    command_run(&command, span_text(""), "orbloom", "backup", "--all", path, NULL);
+    command_expect_errors(&command, 1, "left out win: ");
+    cr_assert_not_null(strstr(command.errors, "left out bits: "));
+    PLAYGROUND_DO("", "backup", "--all", path, "--except", "win,bits");
+    FAILS("--only", "restore", path, "--as", "x");
+    PLAYGROUND_DO("", "restore", path, "--as", "nothing", "--only", "empty");
+    expect_few("nothing", "nobody");
+    PLAYGROUND_DO("", "restore", path, "--as", "again", "--only", "seen");
+    expect_all("again", "old", KEYS);
+    stop();
+}
