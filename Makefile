@@ -34,6 +34,7 @@ endif
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson libssl libcrypto libmicrohttpd
 BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-python test-python deps clean help layers format format-check models
+BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-backup bench-durability bench-growth bench-large bench-many bench-resp bench-sites deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -557,6 +558,11 @@ bench-sites: ## What keys cost between two linked sites, 80 ms apart, also with 
 	@$(MAKE) VARIANT=release bench-sites-run
 bench-sites-run: $(PROGRAMS) $(BUILD)/bench/sites
 	@$(BUILD)/bench/sites --seconds $(or $(SITES_SECONDS),150) $(SITES_FLAGS)
+bench-backup: ## What backups and restores take, and what checks wait meanwhile; not part of bench (BACKUP_KEYS=10000000)
+	@tools/install-deps.sh build
+	@$(MAKE) VARIANT=release bench-backup-run
+bench-backup-run: $(PROGRAMS)
+	@bench/backup.sh $(REL)
 bench-programs: all $(BENCHES) $(SIM)
 bench-run: bench-programs
 	@BENCH=$(call quoted,$(BENCH)) ROUNDS=$(call quoted,$(ROUNDS)) PARTS=$(call quoted,$(PARTS)) \

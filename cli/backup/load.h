@@ -17,7 +17,7 @@
 #include "cli/progress.h"
 #include "client/shell_channel.h"
 
-enum { LOAD_JOBS = 8, LOAD_REASON_BYTES = 640 };
+enum { LOAD_JOBS = 2, LOAD_REASON_BYTES = 640 };
 
 /* A chunk under way. */
 struct load_job {

@@ -340,6 +340,74 @@ Test(backup, a_restore_that_is_killed_goes_on)
     stop();
 }
 
+/* ---- every day, and the drill: as docs/operations.md has them ---- */
+
+static size_t count_files(const char *suffix)
+{
+    char script[SCRIPT_BYTES];
+    struct command command;
+    size_t count;
+
+    (void)snprintf(script, sizeof script, "ls '%s/kept' | grep '%s$' | wc -l", playground.dir,
+                   suffix);
+    start_shell(&command, script);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    count = (size_t)strtoul(command.output, NULL, 10);
+    command_forget(&command);
+    return count;
+}
+
+static void run_daily(int status)
+{
+    struct command command;
+
+    start_shell(&command, "sleep 1; exec deploy/systemd/orbloom-backup.sh");
+    command_finish(&command, COMMAND_LIMIT_MS);
+    command_expect_exit(&command, status);
+    command_forget(&command);
+}
+
+Test(backup, each_day_some_are_kept_and_the_drill_restores_one)
+{
+    char folder[PATH_BYTES];
+    char known[PATH_BYTES];
+    char script[SCRIPT_BYTES];
+    struct command command;
+    char *text = keys_of("old", 1000);
+
+    start();
+    cr_assert_eq(mkdir(path_of("kept", folder), 0700), 0);
+    cr_assert_eq(setenv("ORBLOOM_BACKUP_DIR", folder, 1), 0);
+    cr_assert_eq(setenv("ORBLOOM_BACKUP_KEEP", "2", 1), 0);
+    for (int day = 0; day < 3; day++) {
+        run_daily(0);
+    }
+    cr_assert_eq(count_files("[.]orb"), 2);
+    cr_assert_eq(count_files("[.]map"), 2);
+
+    PLAYGROUND_DO("", "create", "bits", "--capacity", "1k", "--fpr", "1%", "--keylog", "off");
+    run_daily(1);
+    cr_assert_eq(count_files("[.]orb"), 3, "what fails forgets nothing, and keeps what is whole");
+    cr_assert_eq(setenv("ORBLOOM_BACKUP_EXCEPT", "bits", 1), 0);
+    run_daily(0);
+    cr_assert_eq(count_files("[.]orb"), 2);
+
+    write_file(path_of("known", known), text, strlen(text));
+    (void)snprintf(script, sizeof script,
+                   "exec tools/restore-drill.sh $(ls '%s'/*.orb | tail -n 1) seen '%s'", folder,
+                   known);
+    start_shell(&command, script);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    command_expect_exit(&command, 0);
+    cr_assert_not_null(strstr(command.output, "is good"), "%s", command.output);
+    write_file(known, "never added\n", 12);
+    start_shell(&command, script);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    command_expect_errors(&command, 1, "keys are absent, the first one: never added");
+    free(text);
+    stop();
+}
+
 /* ---- what is refused ---- */
 
 Test(backup, of_a_bent_file_nothing_is_made)

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Backs up the store and all filters into a folder, and forgets the oldest there: for
+# orbloom-backup.service, or by hand. It is installed as /usr/lib/orbloom/orbloom-backup.
+#
+#   ORBLOOM_BACKUP_DIR         where to; else the unit's state directory
+#   ORBLOOM_BACKUP_KEEP        so many of each stay, the newest; else 7
+#   ORBLOOM_BACKUP_EXCEPT      filters that are left out on purpose, separated by commas
+#   ORBLOOM_BACKUP_PASSPHRASE  a file: seal secrets with this passphrase, not with the cluster key
+#   ORBLOOM_ROUTER, ORBLOOM_COORDINATOR, ORBLOOM_CREDENTIAL   as for orbloom; an admin's credential
+#
+# Backups are DIR/TIME.map and DIR/TIME.orb. One of the filters that is interrupted is gone on with by the
+# next run. Nothing is forgotten by a run that fails. Exit: 0 all is there, else not.
+set -u
+
+dir=${ORBLOOM_BACKUP_DIR:-${STATE_DIRECTORY:-}}
+keep=${ORBLOOM_BACKUP_KEEP:-7}
+orbloom=${ORBLOOM:-orbloom}
+
+if [ -z "$dir" ] || [ ! -d "$dir" ]; then
+    echo "orbloom-backup: ORBLOOM_BACKUP_DIR=\"$dir\" is no folder" >&2
+    exit 2
+fi
+case $keep in
+'' | 0 | *[!0-9]*)
+    echo "orbloom-backup: ORBLOOM_BACKUP_KEEP=\"$keep\" is no number above 0" >&2
+    exit 2
+    ;;
+esac
+
+now=$(date -u +%Y%m%dT%H%M%SZ)
+next=$dir/next.orb # The same each time, so that what is interrupted is found.
+
+"$orbloom" map backup "$dir/$now.map" || exit 1
+
+set -- --all "$next"
+[ -z "${ORBLOOM_BACKUP_EXCEPT:-}" ] || set -- "$@" --except "$ORBLOOM_BACKUP_EXCEPT"
+[ -z "${ORBLOOM_BACKUP_PASSPHRASE:-}" ] || set -- "$@" --passphrase-file "$ORBLOOM_BACKUP_PASSPHRASE"
+rm -f "$next"
+"$orbloom" backup "$@"
+status=$?
+[ -e "$next" ] || exit "$status" # One that left filters out is whole, too, and is kept.
+
+set -- verify "$next"
+[ -z "${ORBLOOM_BACKUP_PASSPHRASE:-}" ] || set -- "$@" --passphrase-file "$ORBLOOM_BACKUP_PASSPHRASE"
+"$orbloom" backup "$@" || exit 1
+mv "$next" "$dir/$now.orb" || exit 1
+[ "$status" -eq 0 ] || exit "$status"
+
+# forget SUFFIX: names are times, so their order is that of age.
+forget() {
+    find "$dir" -maxdepth 1 -type f -name "????????T??????Z.$1" | sort -r |
+        tail -n "+$((keep + 1))" | while read -r old; do
+        rm -f "$old"
+    done
+}
+forget map
+forget orb
