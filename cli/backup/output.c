@@ -63,7 +63,8 @@ static enum status open_part(struct output *self)
                        strerror(errno));
         return STATUS_IO;
     }
-    if (flock(self->descriptor, LOCK_EX | LOCK_NB) != 0 || !is_named(self)) {
+    self->locked = flock(self->descriptor, LOCK_EX | LOCK_NB) == 0;
+    if (!self->locked || !is_named(self)) {
         (void)cmd_fail(STATUS_CONFLICT, "%s: another backup into this file is under way",
                        self->part);
         return STATUS_CONFLICT;
@@ -99,7 +100,7 @@ bool output_has_part(const struct output *self)
 
 void output_forget(struct output *self)
 {
-    if (self->descriptor >= 0 && !is_pipe(self) && is_named(self)) {
+    if (self->locked && is_named(self)) {
         (void)unlink(self->part);
     }
 }

@@ -19,6 +19,7 @@ struct output {
     const char *path;
     char part[PATH_MAX];
     int descriptor;
+    bool locked; /* FILE.part is this one's */
     uint64_t bytes;
 };
 

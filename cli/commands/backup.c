@@ -580,7 +580,7 @@ static const struct option options[] = {
         .name = "all",
         .kind = OPTION_SWITCH,
         .offset = offsetof(struct backup_settings, all),
-        .help = "back up every filter, into the one FILE",
+        .help = "back up every filter that the user sees, into the one FILE",
     },
     {
         .name = "except",
@@ -639,9 +639,8 @@ static const struct option_table table = {
     .summary = "Back up filters with all their keys into a file, or look through such a file.",
     .notes =
         "Every key that was acknowledged before the backup began is in it, and perhaps some that\n"
-        "came later. Filters serve meanwhile. Needs the right d to the filter (see user); --all "
-        "an\n"
-        "admin. `orbloom restore` makes filters of it.\n\n"
+        "came later. Filters serve meanwhile. Needs the right d to the filter, or an admin (see\n"
+        "user). `orbloom restore` makes filters of it.\n\n"
         "FILE is written as FILE.part, and has its name once all of it is on the disk. What was\n"
         "interrupted goes on behind the last whole page when the same command is given again.\n"
         "FILE - is standard output, for a pipe to an object store.\n\n"

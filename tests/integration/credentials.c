@@ -4,6 +4,7 @@
 #include "client/orbloom.h"
 #include "client/shell_credential.h"
 #include "proto/gate.h"
+#include "tests/support/backup_samples.h"
 #include "tests/support/playground.h"
 #include "tests/support/stranger.h"
 
@@ -270,6 +271,20 @@ static void expect(enum user_of_ours user, const char *code, const char *const *
     command_forget(&command);
 }
 
+/* What could be restored, but for who may. */
+static void write_backup(const char *path)
+{
+    struct buffer bytes;
+    FILE *file = fopen(path, "wb");
+
+    buffer_init(&bytes, 1 << 20);
+    backup_sample_write(NULL, &bytes);
+    cr_assert_not_null(file);
+    cr_assert_eq(fwrite(bytes.data, 1, bytes.size, file), bytes.size);
+    cr_assert_eq(fclose(file), 0);
+    buffer_fini(&bytes);
+}
+
 #define MAY(user, ...)     expect(user, NULL, (const char *const[]){__VA_ARGS__, NULL})
 #define MAY_NOT(user, ...) expect(user, "UNAUTHENTIC", (const char *const[]){__VA_ARGS__, NULL})
 
@@ -303,6 +318,11 @@ Test(credentials, a_client_does_what_its_rights_say)
     expect(CRAWLER, "may not do this to \"other\"",
            (const char *const[]){"rename", "crawl:2", "other", NULL});
     MAY_NOT(CRAWLER, "map", "backup", backup);
+    MAY_NOT(CRAWLER, "backup", "shared", backup);
+    MAY_NOT(CRAWLER, "backup", "hidden", backup);
+    write_backup(backup);
+    expect(CRAWLER, "use a credential of an admin",
+           (const char *const[]){"restore", backup, "--only", "x", "--as", "crawl:3", NULL});
     MAY_NOT(CRAWLER, "node", "drain", "node-1");
     MAY_NOT(CRAWLER, "rebalance");
     MAY_NOT(CRAWLER, "upgrade", "finalize");
