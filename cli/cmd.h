@@ -53,6 +53,9 @@ const struct command *cmd_user(void);
  * STATUS_USAGE and STATUS_INVALID, else CMD_PARTIAL. */
 int cmd_fail(enum status status, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* The exit code of that outcome, as cmd_fail() has it; CMD_OK of STATUS_OK. */
+int cmd_code(enum status status);
+
 /* Flush stdout; `code`, or CMD_PARTIAL when what was printed did not get out. */
 int cmd_close_output(int code);
 

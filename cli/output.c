@@ -7,6 +7,13 @@
 #include <errno.h>
 #include <stdarg.h>
 
+int cmd_code(enum status status)
+{
+    return status == STATUS_OK                                  ? CMD_OK
+           : status == STATUS_USAGE || status == STATUS_INVALID ? CMD_USAGE
+                                                                : CMD_PARTIAL;
+}
+
 int cmd_fail(enum status status, const char *format, ...)
 {
     va_list args;
@@ -17,7 +24,7 @@ int cmd_fail(enum status status, const char *format, ...)
     (void)vfprintf(stderr, format, args);
     va_end(args);
     (void)fputc('\n', stderr);
-    return status == STATUS_USAGE || status == STATUS_INVALID ? CMD_USAGE : CMD_PARTIAL;
+    return cmd_code(status);
 }
 
 int cmd_close_output(int code)

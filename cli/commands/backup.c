@@ -1,24 +1,18 @@
 /* `orbloom backup`: filters into one file, or a look whether such a file is good. */
 #include "base/heap.h"
 #include "base/number.h"
-#include "cli/ask.h"
-#include "cli/backup/input.h"
+#include "cli/backup/left.h"
+#include "cli/backup/pages.h"
 #include "cli/backup/save.h"
-#include "cli/backup/survey.h"
+#include "cli/backup/wanted.h"
 #include "cli/cmd.h"
+#include "cli/commands/backup_verify.h"
 #include "cli/flags.h"
-#include "cli/output.h"
-#include "cli/secret_file.h"
 #include "runtime/date.h"
 #include "runtime/hub.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-
-enum { SILENCE_US = 5000000 /* a page may take a while */, US_PER_MS = 1000 };
 
 struct backup_settings {
     struct flags_common common;
@@ -30,228 +24,61 @@ struct backup_settings {
     bool json;
 };
 
-/* ---- which filters ---- */
-
-struct wanted {
-    struct save_filter *items;
-    size_t count;
-    size_t room;
-    size_t left_out; /* of all, for what they are */
-    const struct backup_settings *settings;
-};
-
-/* Is the name one of those that are separated by commas? */
-static bool is_listed(const char *names, const char *name)
-{
-    size_t size = strlen(name);
-
-    while (names != NULL && *names != '\0') {
-        size_t one = strcspn(names, ",");
-
-        if (one == size && strncmp(names, name, size) == 0) {
-            return true;
-        }
-        names += one + (names[one] == ',');
-    }
-    return false;
-}
-
-static int put_wanted(struct wanted *self, const struct filter_summary *filter)
-{
-    struct save_filter *one;
-
-    if (!heap_grow(&self->items, &self->room, self->count + 1, sizeof *self->items)) {
-        return cmd_fail(STATUS_NOMEM, "%s", status_meaning(STATUS_NOMEM));
-    }
-    one = &self->items[self->count++];
-    *one = (struct save_filter){.uid = filter->uid,
-                                .max_staleness = filter->max_staleness,
-                                .acks = filter->acks,
-                                .durability = filter->durability};
-    (void)snprintf(one->name, sizeof one->name, "%s", filter->name);
-    return CMD_OK;
-}
-
-static int take_one(void *context, const struct frame *frame)
-{
-    return put_wanted(context, &frame->body.info_reply.filter);
-}
-
-static void leave_out(struct wanted *self, const char *name, const char *why)
-{
-    (void)fprintf(stderr, "left out %s: %s\n", name, why);
-    self->left_out += !is_listed(self->settings->except, name);
-}
-
-static int take_all(void *context, const struct frame *frame)
-{
-    const struct admin_reply *reply = &frame->body.admin_reply;
-    struct wanted *self = context;
-    int code = CMD_OK;
-
-    for (size_t i = 0; i < reply->nfilters && code == CMD_OK; i++) {
-        const struct filter_summary *filter = &reply->filters[i];
-
-        if (filter->state != FILTER_ACTIVE || is_listed(self->settings->except, filter->name)) {
-            continue;
-        }
-        if (document_load_open(filter->load_source, filter->loaded)) {
-            leave_out(self, filter->name, "it is being made of a dump or a backup itself");
-        } else {
-            code = put_wanted(self, filter);
-        }
-    }
-    return code;
-}
-
-static int list_wanted(struct wanted *self, const char *name)
-{
-    struct frame frame = {.kind = FRAME_INFO_REQUEST, .body.info_request = {.filter = name}};
-
-    if (!self->settings->all) {
-        return cmd_ask(&self->settings->common, &frame, take_one, self);
-    }
-    frame = (struct frame){.kind = FRAME_ADMIN_REQUEST,
-                           .body.admin_request = {.action = ADMIN_STATUS, .name = ""}};
-    return cmd_ask(&self->settings->common, &frame, take_all, self);
-}
-
-/* ---- what is left of one that was interrupted ---- */
-
-struct left {
-    struct backup_head head;
-    struct filter_uid *uids; /* of filters in it; the last one may be open */
-    size_t count;
-    size_t room;
-    struct backup_filter open;
-};
-
-static bool note_left(struct left *self, const struct backup_filter *filter)
-{
-    if (!heap_grow(&self->uids, &self->room, self->count + 1, sizeof *self->uids)) {
-        return false;
-    }
-    self->uids[self->count++] = filter->uid;
-    self->open = *filter;
-    return true;
-}
-
-/* Is it young enough, and sealed as is wanted now? Its passphrase opens it, or it is none. */
-static bool head_fits(const struct backup_settings *settings, const struct backup_head *head,
-                      const struct passphrase *passphrase, struct backup_key *key)
-{
-    uint64_t now_ms = date_now_ms();
-
-    return (head->seal == BACKUP_SEAL_PASSPHRASE) == (passphrase != NULL) &&
-           head->begun_ms <= now_ms && now_ms - head->begun_ms <= settings->resume_us / US_PER_MS &&
-           (passphrase == NULL || passphrase_key(passphrase, head, key) == STATUS_OK);
-}
-
-static bool filter_fits(struct left *self, const struct backup_filter *filter,
-                        const struct backup_key *key, bool has_key)
-{
-    struct hash_secret secret;
-    bool good = !has_key ||
-                backup_secret_open(key, filter->source, filter->sealed, &secret) == STATUS_OK;
-
-    explicit_bzero(&secret, sizeof secret);
-    return good && note_left(self, filter);
-}
-
-/* All whole records of it; what follows them was torn. False: it is not gone on with. */
-static bool read_left(const struct backup_settings *settings, struct input *input,
-                      struct left *self, const struct passphrase *passphrase,
-                      struct backup_key *key)
-{
-    struct backup_record record;
-    bool good = true;
-
-    while (good && input_next(input, &record) == STATUS_OK) {
-        if (record.kind == BACKUP_HEAD) {
-            good = head_fits(settings, &record.head, passphrase, key);
-            if (good && passphrase != NULL) {
-                backup_reader_use(&input->reader, key);
-            }
-            self->head = record.head;
-        } else if (record.kind == BACKUP_FILTER) {
-            good = filter_fits(self, &record.filter, key, passphrase != NULL);
-        }
-    }
-    return good && self->count > 0 && input->reader.keyed && !input->reader.place.ended;
-}
-
-static bool is_left(const struct left *self, const struct filter_uid *uid)
-{
-    for (size_t i = 0; i < self->count; i++) {
-        if (filter_uid_equal(&self->uids[i], uid)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Is it about these filters, so that it can become the backup that is wanted? */
-static bool is_about(const struct left *self, const struct wanted *wanted,
-                     const struct backup_place *place)
-{
-    bool found = !place->in_filter;
-
-    for (size_t i = 0; i < wanted->count; i++) {
-        found = found || filter_uid_equal(&wanted->items[i].uid, &self->open.uid);
-    }
-    return found &&
-           (wanted->settings->all || (self->count == 1 && is_left(self, &wanted->items[0].uid)));
-}
-
 /* ---- backup ---- */
 
 struct backup_run {
     const struct backup_settings *settings;
     struct passphrase passphrase;
     bool has_passphrase;
-    struct backup_key key;
     struct output output;
     struct wanted wanted;
-    struct left left;
+    struct left left; /* of an earlier try; else head and key are new ones */
     struct save save;
     uint64_t from_us;
+    uint64_t begun_ms;    /* since 1970; filters were listed later */
     uint64_t keys_before; /* that an earlier try has written */
 };
 
-static const struct passphrase *passphrase_of(const struct backup_run *self)
+/* Behind what was left. */
+static enum status stand_behind(struct backup_run *self, const struct input *input)
 {
-    return self->has_passphrase ? &self->passphrase : NULL;
+    const struct backup_place *place = &input->reader.place;
+    char date[DATE_TEXT_BYTES];
+
+    backup_writer_go_on(&self->save.writer, &input->reader);
+    self->save.open = self->left.open;
+    self->keys_before = place->keys + (place->in_filter ? place->filter_keys : 0);
+    (void)fprintf(stderr, "%s: goes on with what was begun %s\n", self->output.path,
+                  date_show(self->left.head.begun_ms, date));
+    return output_cut(&self->output, input_told(input));
 }
 
-/* True: what was left is gone on with, and the writer stands behind it. */
-static bool go_on(struct backup_run *self)
+/* NOT_FOUND: there is nothing to go on with. */
+static enum status go_on(struct backup_run *self)
 {
+    const struct left_wish wish = {
+        .wanted = &self->wanted,
+        .within_us = self->settings->resume_us,
+        .passphrase = self->has_passphrase ? &self->passphrase : NULL,
+    };
     struct input input;
-    char date[DATE_TEXT_BYTES];
-    bool good = output_has_part(&self->output) &&
-                input_open(&input, self->output.part) == STATUS_OK;
+    enum status status;
 
-    if (!good) {
-        return false;
+    if (!output_has_part(&self->output)) {
+        return STATUS_NOT_FOUND;
     }
-    good = read_left(self->settings, &input, &self->left, passphrase_of(self), &self->key) &&
-           is_about(&self->left, &self->wanted, &input.reader.place) &&
-           output_cut(&self->output, input_told(&input)) == STATUS_OK;
-    if (good) {
-        backup_writer_go_on(&self->save.writer, &input.reader);
-        self->save.open = self->left.open;
-        self->keys_before = input.reader.place.keys +
-                            (input.reader.place.in_filter ? input.reader.place.filter_keys : 0);
-        (void)fprintf(stderr, "%s: goes on with what was begun %s\n", self->output.path,
-                      date_show(self->left.head.begun_ms, date));
+    status = input_open(&input, self->output.part);
+    if (status == STATUS_OK) {
+        status = left_read(&self->left, &input, &wish) ? stand_behind(self, &input)
+                                                       : STATUS_NOT_FOUND;
     }
     input_close(&input);
-    return good;
+    return status;
 }
 
 static enum status draw_head(struct backup_run *self, struct backup_head *head)
 {
-    *head = (struct backup_head){.begun_ms = date_now_ms(), .seal = BACKUP_SEAL_CLUSTER};
+    *head = (struct backup_head){.begun_ms = self->begun_ms, .seal = BACKUP_SEAL_CLUSTER};
     if (getrandom(&head->id, sizeof head->id, 0) != (ssize_t)sizeof head->id || head->id == 0) {
         (void)cmd_fail(STATUS_IO, "the kernel gives no random bytes");
         return STATUS_IO;
@@ -265,7 +92,7 @@ static enum status draw_head(struct backup_run *self, struct backup_head *head)
         (void)cmd_fail(STATUS_IO, "the kernel gives no random bytes");
         return STATUS_IO;
     }
-    return passphrase_key(&self->passphrase, head, &self->key);
+    return passphrase_key(&self->passphrase, head, &self->left.key);
 }
 
 static enum status begin_anew(struct backup_run *self)
@@ -279,7 +106,7 @@ static enum status begin_anew(struct backup_run *self)
     }
     if (status == STATUS_OK) {
         status = backup_writer_begin(&self->save.writer, head,
-                                     self->has_passphrase ? &self->key : NULL);
+                                     self->has_passphrase ? &self->left.key : NULL);
     }
     return status == STATUS_OK ? output_write(&self->output, &self->save.writer) : status;
 }
@@ -301,7 +128,7 @@ static enum status save_one(struct backup_run *self, const struct save_filter *f
     if (gone) {
         (void)fprintf(stderr, "left out %s: it was dropped meanwhile\n", filter->name);
     } else {
-        leave_out(&self->wanted, filter->name, self->save.reason);
+        wanted_leave_out(&self->wanted, filter->name, self->save.reason);
     }
     return STATUS_OK;
 }
@@ -319,7 +146,7 @@ static enum status save_wanted(struct backup_run *self)
         }
     }
     for (size_t i = 0; i < self->wanted.count && status == STATUS_OK; i++) {
-        if (!is_left(&self->left, &self->wanted.items[i].uid)) {
+        if (!left_has(&self->left, &self->wanted.items[i].uid)) {
             status = save_one(self, &self->wanted.items[i]);
         }
     }
@@ -366,35 +193,18 @@ static enum status finish(struct backup_run *self)
     return status;
 }
 
-static int open_channel(const struct backup_settings *settings, struct channel **out)
-{
-    struct channel_options options = flags_channel(&settings->common);
-    char reason[CHANNEL_REASON_BYTES];
-    enum status status;
-
-    options.attempt_us = SILENCE_US;
-    status = channel_open(&options, out, reason);
-    return status == STATUS_OK ? CMD_OK : cmd_fail(status, "%s", reason);
-}
-
-static int code_of(enum status status)
-{
-    return status == STATUS_OK                                  ? CMD_OK
-           : status == STATUS_USAGE || status == STATUS_INVALID ? CMD_USAGE
-                                                                : CMD_PARTIAL;
-}
-
 static enum status write_backup(struct backup_run *self)
 {
-    enum status status = STATUS_OK;
+    enum status status;
 
     progress_open_later(&self->save.progress, hub_now_us());
     self->save.output = &self->output;
     self->save.timeout_us = self->settings->common.timeout_us;
-    if (!go_on(self)) {
+    status = go_on(self);
+    if (status == STATUS_NOT_FOUND) {
         status = begin_anew(self);
     }
-    self->save.key = self->has_passphrase ? &self->key : NULL;
+    self->save.key = self->has_passphrase ? &self->left.key : NULL;
     status = status == STATUS_OK ? save_wanted(self) : status;
     if (status == STATUS_OK) {
         return finish(self);
@@ -418,10 +228,10 @@ static int run_backup(struct backup_run *self, const char *name, const char *pat
         status = output_open(&self->output, path);
     }
     if (status != STATUS_OK) {
-        return code_of(status);
+        return cmd_code(status);
     }
-    code = list_wanted(&self->wanted, name);
-    code = code == CMD_OK ? open_channel(self->settings, &self->save.channel) : code;
+    code = wanted_list(&self->wanted, &self->settings->common, name);
+    code = code == CMD_OK ? pages_dial(&self->settings->common, &self->save.channel) : code;
     if (code != CMD_OK) {
         return code;
     }
@@ -433,7 +243,7 @@ static int run_backup(struct backup_run *self, const char *name, const char *pat
                       self->wanted.left_out, self->wanted.left_out == 1 ? " was" : "s were");
         return CMD_PARTIAL;
     }
-    return code_of(status);
+    return cmd_code(status);
 }
 
 static int back_up(const struct backup_settings *settings, const char *name, const char *path)
@@ -444,133 +254,21 @@ static int back_up(const struct backup_settings *settings, const char *name, con
     if (self == NULL) {
         return cmd_fail(STATUS_NOMEM, "%s", status_meaning(STATUS_NOMEM));
     }
-    self->settings = self->wanted.settings = settings;
+    self->settings = settings;
+    self->wanted.all = settings->all;
+    self->wanted.except = settings->except;
     self->output.descriptor = -1;
     self->from_us = hub_now_us();
+    self->begun_ms = date_now_ms();
     code = run_backup(self, name, path);
     channel_close(&self->save.channel);
     backup_writer_fini(&self->save.writer);
     output_close(&self->output);
-    heap_free(self->wanted.items);
-    heap_free(self->left.uids);
+    wanted_fini(&self->wanted);
+    left_fini(&self->left);
     explicit_bzero(self, sizeof *self);
     heap_free(self);
     return code;
-}
-
-/* ---- verify ---- */
-
-static const char *seal_name(const struct survey *survey)
-{
-    return survey->head.seal == BACKUP_SEAL_PASSPHRASE ? "passphrase" : "cluster key";
-}
-
-static void show_filter(const struct survey_filter *one)
-{
-    char keys[NUMBER_TEXT_BYTES];
-    char bytes[NUMBER_TEXT_BYTES];
-    char capacity[NUMBER_TEXT_BYTES];
-    char rate[NUMBER_TEXT_BYTES];
-    char date[DATE_TEXT_BYTES];
-
-    (void)printf("%s: %s keys, %s; capacity %s at %s; all acknowledged before %s\n",
-                 one->filter.name, number_show_count(one->keys, keys),
-                 number_show_bytes(one->bytes, bytes),
-                 number_show_count(one->filter.capacity, capacity),
-                 number_show_rate(one->filter.rate, rate), date_show(one->filter.begun_ms, date));
-}
-
-static void show_text(const char *path, const struct survey *survey)
-{
-    char filters[NUMBER_TEXT_BYTES];
-    char keys[NUMBER_TEXT_BYTES];
-    char bytes[NUMBER_TEXT_BYTES];
-    char date[DATE_TEXT_BYTES];
-
-    (void)printf("%s: whole; begun %s; %s filter%s, %s keys, %s\n", path,
-                 date_show(survey->head.begun_ms, date),
-                 number_show_count(survey->nfilters, filters), survey->nfilters == 1 ? "" : "s",
-                 number_show_count(survey->keys, keys), number_show_bytes(survey->bytes, bytes));
-    (void)printf("secrets: sealed with a %s, %s\n", seal_name(survey),
-                 survey->opened                                ? "which opens all of them"
-                 : survey->head.seal == BACKUP_SEAL_PASSPHRASE ? "not tried: --passphrase-file"
-                                                               : "not tried: --cluster-key");
-    for (size_t i = 0; i < survey->nfilters; i++) {
-        show_filter(&survey->filters[i]);
-    }
-}
-
-static void show_filter_json(struct json *json, const struct survey_filter *one)
-{
-    char uid[FILTER_UID_TEXT_BYTES];
-
-    json_begin(json, NULL, '{');
-    json_text(json, "name", one->filter.name);
-    json_text(json, "uid", filter_uid_show(&one->filter.uid, uid));
-    json_count(json, "keys", one->keys);
-    json_count(json, "bytes", one->bytes);
-    json_count(json, "begun_ms", one->filter.begun_ms);
-    json_count(json, "capacity", one->filter.capacity);
-    json_count(json, "max_capacity", one->filter.max_capacity);
-    json_number(json, "rate", one->filter.rate);
-    json_end(json, '}');
-}
-
-static void show_json(const struct survey *survey)
-{
-    struct json json;
-
-    json_open(&json, stdout);
-    json_begin(&json, NULL, '{');
-    json_count(&json, "begun_ms", survey->head.begun_ms);
-    json_count(&json, "keys", survey->keys);
-    json_count(&json, "bytes", survey->bytes);
-    json_text(&json, "sealed_with", seal_name(survey));
-    json_bool(&json, "opened", survey->opened);
-    json_begin(&json, "filters", '[');
-    for (size_t i = 0; i < survey->nfilters; i++) {
-        show_filter_json(&json, &survey->filters[i]);
-    }
-    json_end(&json, ']');
-    json_end(&json, '}');
-}
-
-static enum status read_keys(const struct backup_settings *settings, struct passphrase *passphrase,
-                             struct cluster_key *ring, struct survey_keys *keys)
-{
-    enum status status = STATUS_OK;
-
-    if (settings->passphrase_file != NULL) {
-        status = passphrase_read(settings->passphrase_file, passphrase);
-        keys->passphrase = passphrase;
-    }
-    if (status == STATUS_OK && settings->cluster_key != NULL) {
-        status = secret_file_read(&file_cluster_key, settings->cluster_key, cluster_key_read, ring);
-        keys->cluster = ring;
-    }
-    return status;
-}
-
-static int verify(const struct backup_settings *settings, const char *path)
-{
-    struct passphrase passphrase = {.size = 0};
-    struct cluster_key ring = {.count = 0};
-    struct survey_keys keys = {0};
-    struct survey survey = {0};
-    enum status status = read_keys(settings, &passphrase, &ring, &keys);
-
-    if (status == STATUS_OK) {
-        status = survey_make(&survey, path, &keys);
-    }
-    if (status == STATUS_OK && settings->json) {
-        show_json(&survey);
-    } else if (status == STATUS_OK) {
-        show_text(path, &survey);
-    }
-    survey_fini(&survey);
-    passphrase_wipe(&passphrase);
-    explicit_bzero(&ring, sizeof ring);
-    return cmd_close_output(status == STATUS_OK ? CMD_OK : CMD_PARTIAL);
 }
 
 /* ---- the command ---- */
@@ -676,7 +374,8 @@ static int run(int argc, char **argv)
         return cmd_fail(STATUS_USAGE, "usage: orbloom backup %s", table.words);
     }
     if (strcmp(words.items[0], "verify") == 0) {
-        return verify(&settings, words.items[1]);
+        return backup_verify(words.items[1], settings.passphrase_file, settings.cluster_key,
+                             settings.json);
     }
     return cmd_check_filter_name(words.items[0])
                ? back_up(&settings, words.items[0], words.items[1])

@@ -4,14 +4,13 @@
 #include "base/number.h"
 #include "cli/backup/input.h"
 #include "cli/backup/load.h"
+#include "cli/backup/pages.h"
 #include "cli/backup/survey.h"
 #include "cli/cmd.h"
 #include "cli/flags.h"
 #include "runtime/hub.h"
 
 #include <string.h>
-
-enum { SILENCE_US = 5000000 /* a chunk may take a while */ };
 
 struct restore_settings {
     struct flags_common common;
@@ -206,23 +205,10 @@ static enum status look_through(const struct restore *self, const char *path)
     return status;
 }
 
-static enum status open_channel(struct restore *self)
-{
-    struct channel_options options = flags_channel(&self->settings->common);
-    char reason[CHANNEL_REASON_BYTES];
-    enum status status;
-
-    options.attempt_us = SILENCE_US;
-    status = channel_open(&options, &self->channel, reason);
-    if (status != STATUS_OK) {
-        (void)cmd_fail(status, "%s", reason);
-    }
-    return status;
-}
-
-static enum status run_restore(struct restore *self, const char *path)
+static int run_restore(struct restore *self, const char *path)
 {
     enum status status = STATUS_OK;
+    int code;
 
     if (self->settings->passphrase_file != NULL) {
         status = passphrase_read(self->settings->passphrase_file, &self->passphrase);
@@ -231,25 +217,27 @@ static enum status run_restore(struct restore *self, const char *path)
     if (status == STATUS_OK && strcmp(path, "-") != 0) {
         status = look_through(self, path);
     }
-    if (status == STATUS_OK) {
-        status = open_channel(self);
+    if (status != STATUS_OK) {
+        return cmd_code(status);
     }
-    if (status == STATUS_OK) {
-        status = input_open(&self->input, path);
+    code = pages_dial(&self->settings->common, &self->channel);
+    if (code != CMD_OK) {
+        return code;
     }
-    return status == STATUS_OK ? go_through(self) : status;
+    status = input_open(&self->input, path);
+    return cmd_code(status == STATUS_OK ? go_through(self) : status);
 }
 
 static int restore(const struct restore_settings *settings, const char *path)
 {
     struct restore *self = heap_zalloc(1, sizeof *self);
-    enum status status;
+    int code;
 
     if (self == NULL) {
         return cmd_fail(STATUS_NOMEM, "%s", status_meaning(STATUS_NOMEM));
     }
     self->settings = settings;
-    status = run_restore(self, path);
+    code = run_restore(self, path);
     if (self->loading) {
         load_close(&self->load);
     }
@@ -257,9 +245,7 @@ static int restore(const struct restore_settings *settings, const char *path)
     channel_close(&self->channel);
     explicit_bzero(self, sizeof *self);
     heap_free(self);
-    return status == STATUS_OK                                  ? CMD_OK
-           : status == STATUS_USAGE || status == STATUS_INVALID ? CMD_USAGE
-                                                                : CMD_PARTIAL;
+    return code;
 }
 
 /* ---- the command ---- */
