@@ -1,4 +1,4 @@
-/* Arrays of filters without key log, for snapshots. */
+/* Arrays as storage wants them, for snapshots and imprints. */
 #include "node/private.h"
 #include "node/pull/live_sets.h"
 
@@ -7,7 +7,6 @@ static const struct arrays *set_of(const struct node *self, const struct storage
     const struct document_entry *entry = document_cache_find(&self->documents, set->filter_id);
 
     return entry != NULL && entry->document.content.state == FILTER_ACTIVE &&
-                   entry->document.keylog == KEYLOG_OFF &&
                    live_sets_have(&entry->document, set->keyset, set->slice)
                ? hosted_find(entry->attachment, set->keyset, set->slice)
                : NULL;
@@ -21,13 +20,22 @@ struct snapshot_geometry node_image_geometry(const struct geometry *geometry)
                                       .shard_bits = geometry->shard_bits};
 }
 
+/* Of these an imprint may be taken: no bit is set that no record has, and while shards move to
+ * another generation's arrays some are in neither whole. */
+static bool is_plain(const struct arrays *set)
+{
+    return !set->strays && set->nlayers == 1;
+}
+
 bool node_image(void *context, const struct storage_set *set, struct storage_image *out)
 {
     const struct node *self = context;
+    const struct document_entry *entry = document_cache_find(&self->documents, set->filter_id);
     const struct arrays *found = set_of(self, set);
     const struct layer *layer;
 
-    if (found == NULL || !arrays_ready(found)) {
+    if (found == NULL || !arrays_ready(found) ||
+        (entry->document.keylog == KEYLOG_ON && !is_plain(found))) {
         return false;
     }
     layer = arrays_base(found);
@@ -38,6 +46,7 @@ bool node_image(void *context, const struct storage_set *set, struct storage_ima
         .shards = layer->shards,
         .nshards = found->nshards,
         .nhosted = layer->nhosted,
+        .group_of_shard = entry->document.content.group_of_shard,
     };
     for (uint32_t i = 0; i < found->ngroups; i++) {
         out->ngroups += found->groups[i].hosted;

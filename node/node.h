@@ -56,6 +56,9 @@ struct node_config {
     uint64_t retain_us;          /* ... and all that is not older; see storage.h */
     uint64_t site_retain_bytes;  /* ... of what other sites have not taken yet */
     uint64_t reserve_bytes;      /* of the disk, that background work leaves free */
+    uint64_t imprint_bytes;      /* arrays of so many are copied to the disk, for a quick start; 0:
+                                    none */
+    bool imprint_eager;          /* ... whenever they lack anything: for tests */
     uint64_t gossip_delay_us;    /* how old adds get before peers are told of them; 0: 1 s */
     uint64_t catch_up_wait_us;   /* for others that do not answer, after a process that did not end
                                     in order; 0: it counts without asking them */

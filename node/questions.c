@@ -203,6 +203,10 @@ const uint64_t *node_counts(struct node *self)
         self->counters[NODE_runs] = usage.nruns;
         self->counters[NODE_snapshot_bytes] = usage.snapshot_bytes;
         self->counters[NODE_snapshots_total] = usage.snapshots;
+        self->counters[NODE_imprint_bytes] = usage.imprint_bytes;
+        self->counters[NODE_imprints_total] = usage.imprints;
+        self->counters[NODE_imprints_read_total] = usage.imprints_read;
+        self->counters[NODE_imprints_refused_total] = usage.imprints_refused;
         self->counters[NODE_log_bare_total] = usage.bare_dropped;
         self->counters[NODE_unmerged_bytes] = usage.unmerged_bytes;
         self->counters[NODE_site_untaken_bytes] = node_tail_untaken(self->exchange);

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* ---- of a filter without key log: its snapshot, and what the log has ---- */
+/* ---- of a filter without key log: its snapshot, and what the log has; of others: an imprint ----
+ */
 
 static bool suits(const struct arrays *set, const struct storage_load *load)
 {
@@ -17,6 +18,18 @@ static bool suits(const struct arrays *set, const struct storage_load *load)
     return load->snapshot.generation == own->id && geometry.seed == other->seed &&
            geometry.lines == other->lines && geometry.z == other->z &&
            geometry.shard_bits == other->shard_bits;
+}
+
+/* An imprint is of the very shards that are here: a part of an array is of no use. */
+static bool suits_all(const struct arrays *set, const struct snapshot_shape *shape)
+{
+    const struct layer *layer = arrays_base(set);
+    bool all = layer->nhosted == shape->nshards;
+
+    for (uint32_t i = 0; all && i < shape->nshards; i++) {
+        all = shape->shards[i] < set->nshards && layer->shards[shape->shards[i]] != NULL;
+    }
+    return all || MUTANT(IMPRINT_ANY_ARRAY);
 }
 
 static void take_counts(struct arrays *set, const struct snapshot_shape *shape)
@@ -45,7 +58,7 @@ static bool replay_pages(struct arrays *set, const struct filter_document *docum
     uint64_t pages_a_shard = lines_shard_pages(shape->geometry.lines);
     size_t page_bytes = lines_page_bytes(shape->geometry.lines);
 
-    if (!suits(set, load)) {
+    if (!suits(set, load) || (load->imprint && !suits_all(set, shape))) {
         return false;
     }
     for (size_t i = 0; i < load->npages; i++) {
@@ -329,7 +342,7 @@ void node_replay_begin_rest(struct node *self)
     begin_log(self);
 }
 
-/* ---- filters without key log ---- */
+/* ---- copies of arrays ---- */
 
 static void load(struct node *self)
 {
@@ -340,12 +353,27 @@ static void load(struct node *self)
     }
 }
 
+/* What was read of an imprint before it was found to be damaged goes, too: its pages were checked,
+ * but the file was not what it should be, and nothing of it is to be told by its bits alone. */
+static void begin_anew(struct node *self, struct document_entry *entry)
+{
+    if (!MUTANT(SNAPSHOT_KEEPS_BITS) && entry != NULL && entry->attachment != NULL) {
+        node_sets_release(self, entry->attachment);
+        node_apply(self, entry);
+    }
+}
+
 static void on_pages(struct storage_load *read, uint64_t now_us, enum status status)
 {
     struct node *self = read->context;
     struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
     struct arrays *set = target(self, entry);
 
+    if (status == STATUS_STALE && read->imprint) {
+        end(self);
+        begin_anew(self, entry);
+        return;
+    }
     if (status != STATUS_OK) {
         give_up(self, status);
         return;
@@ -361,10 +389,12 @@ static void on_pages(struct storage_load *read, uint64_t now_us, enum status sta
     }
     set->loaded_part = (double)(read->first + read->npages) /
                        (double)(snapshot_npages(read->shape) + 1);
-    if (read->end) {
-        begin_log(self);
-    } else {
+    if (!read->end) {
         load(self);
+    } else if (read->imprint) {
+        ask(self); /* The runs that have more. */
+    } else {
+        begin_log(self);
     }
 }
 
@@ -386,6 +416,23 @@ static void begin_array(struct node *self)
     } else {
         begin_log(self);
     }
+}
+
+/* An imprint, if there is one; then the runs that have more, and the log with all others. It has
+ * nothing for groups that join those that are here. */
+static void begin_set(struct node *self, const struct arrays *set)
+{
+    struct node_replay *replay = &self->replay;
+    struct record_snapshot imprint;
+
+    if (arrays_covers_any(set) || !storage_imprint(self->storage, &replay->read.set, &imprint)) {
+        ask(self);
+        return;
+    }
+    replay->read.beyond = imprint.from;
+    replay->load = (struct storage_load){
+        .set = replay->read.set, .imprint = true, .context = self, .done = on_pages};
+    load(self);
 }
 
 bool node_replay_begin(struct node *self, struct document_entry *entry, struct arrays *set)
@@ -410,7 +457,7 @@ bool node_replay_begin(struct node *self, struct document_entry *entry, struct a
     if (entry->document.keylog == KEYLOG_OFF) {
         begin_array(self);
     } else {
-        ask(self);
+        begin_set(self, set);
     }
     return true;
 }

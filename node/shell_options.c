@@ -103,6 +103,18 @@ static const struct option options[] = {
         .value = "64MiB",
         .help = "room on the disk that background work leaves for adds",
     },
+    {
+        .name = "imprint_size",
+        .kind = OPTION_BYTES,
+        .offset = FIELD(config.imprint_bytes),
+        .max = 16 * TIB,
+        .unit = "bytes",
+        .range = "0 to 16 TiB",
+        .value = "16MiB",
+        .help = "arrays of filters with key log that take so much memory here, or more, are copied "
+                "to data_dir from time to time, so that a start reads them and not all keys; 0: "
+                "none",
+    },
     DAEMON_OPTION_DURATION("gossip_delay", FIELD(config.gossip_delay_us), 100 * DAEMON_MS,
                            3600 * DAEMON_SECOND, "100ms to 1h", "1s",
                            "how old an add gets before other nodes are told of it, routers having "

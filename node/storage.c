@@ -426,6 +426,8 @@ enum status node_storage_create(struct node *self)
         .retain_us = self->config.retain_us,
         .hold_bytes = self->config.site_retain_bytes,
         .reserve_bytes = self->config.reserve_bytes,
+        .imprint_bytes = self->config.imprint_bytes,
+        .imprint_eager = self->config.imprint_eager,
         .steps = &self->steps,
         .context = self,
         .nameless = node_on_nameless,

@@ -108,6 +108,9 @@
     X(BARE_NUMBER_FENCE)       \
     X(SNAPSHOT_ANY_HOSTING)    \
     X(SNAPSHOT_KEEPS_BITS)     \
+    X(IMPRINT_FORGETS_LATER)   \
+    X(IMPRINT_AHEAD_OF_LOG)    \
+    X(IMPRINT_ANY_ARRAY)       \
     X(SYNC_TRUSTED)            \
     X(RIGHTS_ANY_NAME)         \
     X(ANY_USER_DROPS)          \

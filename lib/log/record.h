@@ -173,7 +173,9 @@ struct record_run {
     uint64_t filter_id;
     uint64_t slice;
     uint32_t keyset;
-    uint64_t count; /* fingerprints */
+    uint64_t count;   /* fingerprints */
+    uint64_t through; /* all its batches are below this offset of the log; 0: not known. Its file
+                         says so, no record does */
 };
 
 /* An edit of the set of runs; applying it twice is the same as once. */

@@ -78,6 +78,21 @@ enum status run_header_check(const uint8_t bytes[RUN_HEADER_BYTES], uint64_t clu
     return memcmp(bytes, expected, RUN_HEADER_BYTES) == 0 ? STATUS_OK : STATUS_MALFORMED;
 }
 
+/* What follows the index: up to where the log's batches may be in the run. */
+struct trailer {
+    uint64_t through;
+    uint64_t checksum;
+};
+
+_Static_assert(sizeof(struct trailer) == 16, "as run.h says");
+
+static uint64_t trailer_sum(uint64_t cluster, const struct record_run *run, uint64_t through)
+{
+    const uint64_t fields[] = {cluster, run->number, run->count, through};
+
+    return XXH3_64bits(fields, sizeof fields);
+}
+
 /* Writes a sorted run block by block; its index and header come last, so that a run that was cut
  * short is none. */
 
@@ -124,7 +139,9 @@ enum status run_writer_create(struct disk *disk, uint64_t cluster, const struct 
     run_name(run->number, self->name);
     status = make_room(self, run_nblocks(expected) + 1);
     if (status == STATUS_OK) {
-        status = disk->create(disk->context, self->name, run_bytes(expected), &self->file);
+        status = disk->create(
+            disk->context, self->name,
+            run_bytes(expected) + (run->through != 0 ? sizeof(struct trailer) : 0), &self->file);
     }
     self->open = status == STATUS_OK;
     self->finished = !self->open; /* a file of that name that was there is another's */
@@ -200,6 +217,15 @@ enum status run_writer_add(struct run_writer *self, const uint64_t *fingerprints
     return self->status;
 }
 
+static enum status write_trailer(struct run_writer *self)
+{
+    const struct trailer trailer = {
+        .through = self->run.through,
+        .checksum = trailer_sum(self->cluster, &self->run, self->run.through)};
+
+    return write_at(self, run_bytes(self->run.count), &trailer, sizeof trailer);
+}
+
 static enum status write_rest(struct run_writer *self)
 {
     uint8_t header[RUN_HEADER_BYTES];
@@ -209,6 +235,10 @@ static enum status write_rest(struct run_writer *self)
     self->index[self->nblocks].first = XXH3_64bits(self->index, index_size);
     status = write_at(self, run_index_offset(self->run.count), self->index,
                       index_size + sizeof(uint64_t));
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = self->run.through != 0 ? write_trailer(self) : STATUS_OK;
     if (status != STATUS_OK) {
         return status;
     }
@@ -274,6 +304,7 @@ struct run_reader {
     uint64_t nblocks;
     uint64_t next; /* block to be read next */
     uint64_t from; /* in that block, what is below is left out */
+    uint64_t through;
     struct run_block *index;
     uint64_t block[RUN_BLOCK_KEYS];
 };
@@ -312,6 +343,20 @@ static enum status read_index(struct run_reader *self)
     return STATUS_OK;
 }
 
+/* What can't be read of it is not known, no more. */
+static uint64_t read_trailer(struct run_reader *self, uint64_t size, uint64_t cluster,
+                             const struct record_run *run)
+{
+    uint64_t at = run_bytes(run->count);
+    struct trailer trailer;
+    bool there = size - at >= sizeof trailer &&
+                 self->disk->read(self->disk->context, self->file, at, &trailer, sizeof trailer) ==
+                     STATUS_OK;
+
+    return there && trailer.checksum == trailer_sum(cluster, run, trailer.through) ? trailer.through
+                                                                                   : 0;
+}
+
 /* `size`: of the file, as the disk says. More than the run has is room that was not needed. */
 static enum status read_start(struct run_reader *self, uint64_t size, uint64_t cluster,
                               const struct record_run *run)
@@ -328,7 +373,11 @@ static enum status read_start(struct run_reader *self, uint64_t size, uint64_t c
     self->count = run->count;
     self->nblocks = run_nblocks(run->count);
     self->index = heap_alloc(self->nblocks + 1, sizeof *self->index);
-    return self->index != NULL ? read_index(self) : STATUS_NOMEM;
+    status = self->index != NULL ? read_index(self) : STATUS_NOMEM;
+    if (status == STATUS_OK) {
+        self->through = read_trailer(self, size, cluster, run);
+    }
+    return status;
 }
 
 enum status run_reader_create(struct disk *disk, uint64_t cluster, const struct record_run *run,
@@ -369,6 +418,11 @@ void run_reader_destroy(struct run_reader **reader)
     heap_free(self->index);
     heap_free(self);
     *reader = NULL;
+}
+
+uint64_t run_reader_through(const struct run_reader *self)
+{
+    return self->through;
 }
 
 void run_reader_seek(struct run_reader *self, uint64_t from)

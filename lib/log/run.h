@@ -10,6 +10,9 @@
  *   64  blocks of RUN_BLOCK_KEYS fingerprints (u64), the last one shorter
  *       index: for each block u64 first fingerprint, u64 XXH3-64 of the block's bytes
  *       u64 XXH3-64 of the index's bytes
+ *       u64 through, u64 XXH3-64 of cluster, number, count and through (u64 each): all its batches
+ *       are below that offset of the log. Without it, or where the checksum is another, that is not
+ *       known, which is no damage: releases before imprints wrote none and pass over it
  *
  * What follows in the file is room that was not needed. A run is written once, synced, and only
  * then named by a manifest record of the log; a file that none names is a leftover, to be removed
@@ -37,8 +40,9 @@ bool run_name_parse(const char *name, uint64_t *number);
 
 struct run_writer;
 
-/* `run` without its count. Room for `expected` fingerprints is reserved; more may come, and need
- * room then. Best is the least that it will be: a file never gets shorter. */
+/* `run` without its count; its `through`, if known, is written. Room for `expected` fingerprints is
+ * reserved; more may come, and need room then. Best is the least that it will be: a file never gets
+ * shorter. */
 MUST_USE enum status run_writer_create(struct disk *disk, uint64_t cluster,
                                        const struct record_run *run, uint64_t expected,
                                        struct run_writer **out);
@@ -62,6 +66,15 @@ struct run_reader;
 MUST_USE enum status run_reader_create(struct disk *disk, uint64_t cluster,
                                        const struct record_run *run, struct run_reader **out);
 void run_reader_destroy(struct run_reader **reader);
+
+/* As the file says; 0: it does not. */
+uint64_t run_reader_through(const struct run_reader *self);
+
+/* Is all that is in it below that offset of the log? */
+static inline bool run_is_below(const struct record_run *run, uint64_t offset)
+{
+    return run->through != 0 && run->through <= offset;
+}
 
 /* Go to the first fingerprint that is not below `from`. */
 void run_reader_seek(struct run_reader *self, uint64_t from);

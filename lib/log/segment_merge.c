@@ -15,6 +15,7 @@ enum { STEP_KEYS = 1 << 20 };
 struct segment_merge {
     struct disk *disk;
     uint64_t cluster;
+    uint64_t through;
     struct segment_sets sets;
     size_t current; /* those below are in runs, and empty */
     bool stepping;
@@ -24,7 +25,8 @@ struct segment_merge {
     size_t nwritten;           /* of its pieces */
 };
 
-enum status segment_merge_create(struct disk *disk, uint64_t cluster, struct segment_merge **out)
+enum status segment_merge_create(struct disk *disk, uint64_t cluster, uint64_t through,
+                                 struct segment_merge **out)
 {
     struct segment_merge *self = heap_zalloc(1, sizeof *self);
 
@@ -33,6 +35,7 @@ enum status segment_merge_create(struct disk *disk, uint64_t cluster, struct seg
     }
     self->disk = disk;
     self->cluster = cluster;
+    self->through = through;
     *out = self;
     return STATUS_OK;
 }
@@ -109,6 +112,7 @@ static enum status begin_run(struct segment_merge *self, struct segment_set *set
         count += set->pieces[i].count;
     }
     set->run.number = (*next_number)++;
+    set->run.through = self->through;
     return run_writer_create(self->disk, self->cluster, &set->run, count, &self->writer);
 }
 

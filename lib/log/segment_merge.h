@@ -32,7 +32,8 @@ enum segment_merge_progress {
     MERGE_END,  /* nothing is left */
 };
 
-MUST_USE enum status segment_merge_create(struct disk *disk, uint64_t cluster,
+/* `through`: all batches are below that offset of the log; 0: not told. */
+MUST_USE enum status segment_merge_create(struct disk *disk, uint64_t cluster, uint64_t through,
                                           struct segment_merge **out);
 
 /* A file under way is removed. */

@@ -17,6 +17,7 @@ enum { MAGIC_BYTES = 8, PAGE_LINES = 64, LINE_BYTES = 64, MAX_SHARD_BITS = 32 };
 
 static const uint8_t magic[MAGIC_BYTES] = {'O', 'R', 'B', 'S', 'N', 'P', 0, SNAPSHOT_VERSION};
 static const char prefix[] = "snap-";
+static const char imprint_prefix[] = "imprint-";
 
 /* Without padding of the compiler's: copied as it is. */
 struct header {
@@ -36,7 +37,7 @@ struct header {
     uint32_t nshards;
     uint32_t ngroups;
     uint64_t tables_sum;
-    uint64_t zero[2];
+    struct snapshot_life life;
     uint64_t checksum;
 };
 
@@ -55,6 +56,16 @@ void snapshot_name(uint64_t number, char name[DISK_NAME_BYTES])
 bool snapshot_name_parse(const char *name, uint64_t *number)
 {
     return file_name_parse(prefix, name, number);
+}
+
+void imprint_name(uint64_t number, char name[DISK_NAME_BYTES])
+{
+    file_name_put(imprint_prefix, number, name);
+}
+
+bool imprint_name_parse(const char *name, uint64_t *number)
+{
+    return file_name_parse(imprint_prefix, name, number);
 }
 
 uint64_t snapshot_shard_pages(uint64_t lines)
@@ -129,6 +140,7 @@ void snapshot_header_put(uint8_t bytes[SNAPSHOT_HEADER_BYTES], uint64_t cluster,
         .nshards = shape->nshards,
         .ngroups = shape->ngroups,
         .tables_sum = tables_sum,
+        .life = shape->life,
     };
 
     memcpy(header.magic, magic, MAGIC_BYTES);
@@ -143,7 +155,8 @@ static bool is_named(const struct header *header, uint64_t cluster,
     return header->cluster == cluster && header->number == id->number &&
            header->filter_id == id->filter_id && header->slice == id->slice &&
            header->keyset == id->keyset && header->generation == id->generation &&
-           header->from <= id->from && header->end == id->end;
+           header->from <= id->from && header->end == id->end && header->life.incarnation == 0 &&
+           header->life.boot == 0;
 }
 
 static bool makes_sense(const struct header *header)
@@ -152,34 +165,73 @@ static bool makes_sense(const struct header *header)
                                        : header->lines % PAGE_LINES == 0) &&
            header->lines < UINT64_C(1) << 48 && header->shard_bits <= MAX_SHARD_BITS &&
            (header->z == 1 || header->z == 2) && header->nshards <= SNAPSHOT_MAX_SHARDS &&
-           header->ngroups <= SNAPSHOT_MAX_SHARDS && header->zero[0] == 0 && header->zero[1] == 0;
+           header->ngroups <= SNAPSHOT_MAX_SHARDS;
 }
 
 /* The checksum first: a changed bit must not be taken for another version. */
+static enum status open_header(const uint8_t bytes[SNAPSHOT_HEADER_BYTES], struct header *header)
+{
+    memcpy(header, bytes, sizeof *header);
+    if (header->checksum != checksum(header) ||
+        memcmp(header->magic, magic, MAGIC_BYTES - 1) != 0) {
+        return STATUS_MALFORMED;
+    }
+    return header->magic[MAGIC_BYTES - 1] == SNAPSHOT_VERSION ? STATUS_OK : STATUS_VERSION;
+}
+
+static struct snapshot_shape shape_of(const struct header *header)
+{
+    return (struct snapshot_shape){
+        .geometry = {.seed = header->seed,
+                     .lines = header->lines,
+                     .z = header->z,
+                     .shard_bits = header->shard_bits},
+        .nshards = header->nshards,
+        .ngroups = header->ngroups,
+        .life = header->life,
+    };
+}
+
 enum status snapshot_header_get(const uint8_t bytes[SNAPSHOT_HEADER_BYTES], uint64_t cluster,
                                 const struct record_snapshot *id, struct snapshot_shape *shape,
                                 uint64_t *tables_sum)
 {
     struct header header;
+    enum status status = open_header(bytes, &header);
 
-    memcpy(&header, bytes, sizeof header);
-    if (header.checksum != checksum(&header) || memcmp(header.magic, magic, MAGIC_BYTES - 1) != 0) {
-        return STATUS_MALFORMED;
-    }
-    if (header.magic[MAGIC_BYTES - 1] != SNAPSHOT_VERSION) {
-        return STATUS_VERSION;
+    if (status != STATUS_OK) {
+        return status;
     }
     if (!is_named(&header, cluster, id) || !makes_sense(&header)) {
         return STATUS_MALFORMED;
     }
-    *shape = (struct snapshot_shape){
-        .geometry = {.seed = header.seed,
-                     .lines = header.lines,
-                     .z = header.z,
-                     .shard_bits = header.shard_bits},
-        .nshards = header.nshards,
-        .ngroups = header.ngroups,
-    };
+    *shape = shape_of(&header);
+    *tables_sum = header.tables_sum;
+    return STATUS_OK;
+}
+
+enum status imprint_header_get(const uint8_t bytes[SNAPSHOT_HEADER_BYTES], uint64_t cluster,
+                               uint64_t number, struct record_snapshot *id,
+                               struct snapshot_shape *shape, uint64_t *tables_sum)
+{
+    struct header header;
+    enum status status = open_header(bytes, &header);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (header.cluster != cluster || header.number != number || header.life.incarnation == 0 ||
+        header.from > header.end || !makes_sense(&header)) {
+        return STATUS_MALFORMED;
+    }
+    *id = (struct record_snapshot){.number = header.number,
+                                   .filter_id = header.filter_id,
+                                   .slice = header.slice,
+                                   .keyset = header.keyset,
+                                   .generation = header.generation,
+                                   .from = header.from,
+                                   .end = header.end};
+    *shape = shape_of(&header);
     *tables_sum = header.tables_sum;
     return STATUS_OK;
 }
@@ -240,7 +292,7 @@ enum status snapshot_writer_create(struct disk *disk, uint64_t cluster,
     self->cluster = cluster;
     self->id = *id;
     self->shape = *shape;
-    snapshot_name(id->number, self->name);
+    (shape->life.incarnation != 0 ? imprint_name : snapshot_name)(id->number, self->name);
     status = make_tables(self, shape);
     if (status == STATUS_OK) {
         status = disk->create(disk->context, self->name, snapshot_bytes(shape), &self->file);
@@ -407,8 +459,9 @@ static bool fits(const struct snapshot_shape *shape, uint64_t size)
            snapshot_bytes(shape) <= size;
 }
 
+/* `imprint`: what it is, is not known, only its number: put into *imprint. */
 static enum status read_start(struct snapshot_reader *self, uint64_t size, uint64_t cluster,
-                              const struct record_snapshot *id)
+                              const struct record_snapshot *id, struct record_snapshot *imprint)
 {
     uint8_t header[SNAPSHOT_HEADER_BYTES];
     uint64_t sum = 0;
@@ -416,7 +469,9 @@ static enum status read_start(struct snapshot_reader *self, uint64_t size, uint6
                                               : read_at(self, 0, header, sizeof header);
 
     if (status == STATUS_OK) {
-        status = snapshot_header_get(header, cluster, id, &self->shape, &sum);
+        status = imprint != NULL
+                     ? imprint_header_get(header, cluster, id->number, imprint, &self->shape, &sum)
+                     : snapshot_header_get(header, cluster, id, &self->shape, &sum);
     }
     if (status == STATUS_OK) {
         status = fits(&self->shape, size) ? read_tables(self, sum) : STATUS_MALFORMED;
@@ -424,8 +479,9 @@ static enum status read_start(struct snapshot_reader *self, uint64_t size, uint6
     return status;
 }
 
-enum status snapshot_reader_create(struct disk *disk, uint64_t cluster,
-                                   const struct record_snapshot *id, struct snapshot_reader **out)
+static enum status open_reader(struct disk *disk, uint64_t cluster,
+                               const struct record_snapshot *id, struct record_snapshot *imprint,
+                               struct snapshot_reader **out)
 {
     struct snapshot_reader *self = heap_zalloc(1, sizeof *self);
     char name[DISK_NAME_BYTES];
@@ -436,19 +492,33 @@ enum status snapshot_reader_create(struct disk *disk, uint64_t cluster,
         return STATUS_NOMEM;
     }
     self->disk = disk;
-    snapshot_name(id->number, name);
+    (imprint != NULL ? imprint_name : snapshot_name)(id->number, name);
     status = disk->open(disk->context, name, &self->file, &size);
     if (status != STATUS_OK) {
         heap_free(self);
         return status;
     }
-    status = read_start(self, size, cluster, id);
+    status = read_start(self, size, cluster, id, imprint);
     if (status != STATUS_OK) {
         snapshot_reader_destroy(&self);
         return status;
     }
     *out = self;
     return STATUS_OK;
+}
+
+enum status snapshot_reader_create(struct disk *disk, uint64_t cluster,
+                                   const struct record_snapshot *id, struct snapshot_reader **out)
+{
+    return open_reader(disk, cluster, id, NULL, out);
+}
+
+enum status imprint_reader_create(struct disk *disk, uint64_t cluster, uint64_t number,
+                                  struct record_snapshot *id, struct snapshot_reader **out)
+{
+    const struct record_snapshot wanted = {.number = number};
+
+    return open_reader(disk, cluster, &wanted, id, out);
 }
 
 void snapshot_reader_destroy(struct snapshot_reader **reader)

@@ -11,7 +11,7 @@
  *   80  u64  end      batches from there on are in none of them, nor in the count of keys
  *   88  u32  shards, u32 slot groups
  *   96  u64  checksum of what follows the pages
- *  104  u64  0, u64 0
+ *  104  u64  incarnation, u64 boot: of who took an imprint, below; 0 in a snapshot
  *  120  u64  checksum  XXH3-64, seed 0, of bytes 0 to 120
  *  128  pages of 4,096 bytes: shard by shard, as the list of shards has them; of a shard of less
  *       than 64 lines all that it has is one page
@@ -21,6 +21,10 @@
  *
  * A snapshot is written once, synced, and only then named by a record of the log; a file that none
  * names is a leftover, to be removed before its number is used.
+ *
+ * An imprint, "imprint-<16 hex digits>", is the same of a filter with key log, whose truth is in
+ * runs and the log: no record names it, and it says by itself whose life it is of. One that is lost
+ * only makes a start take longer.
  *
  * Errors:  STATUS_IO, STATUS_NOMEM, STATUS_NO_SPACE, STATUS_EXISTS, STATUS_NOT_FOUND,
  *          STATUS_VERSION; STATUS_MALFORMED: a file that was cut or changed, or another snapshot
@@ -51,16 +55,25 @@ struct snapshot_group {
     uint64_t keys;
 };
 
+/* Of an imprint: who took it. Zeros: it is a snapshot. */
+struct snapshot_life {
+    uint64_t incarnation;
+    uint64_t boot;
+};
+
 struct snapshot_shape {
     struct snapshot_geometry geometry;
     uint32_t nshards;
     uint32_t ngroups;
     const uint32_t *shards; /* ascending */
     const struct snapshot_group *groups;
+    struct snapshot_life life;
 };
 
 void snapshot_name(uint64_t number, char name[DISK_NAME_BYTES]);
 bool snapshot_name_parse(const char *name, uint64_t *number);
+void imprint_name(uint64_t number, char name[DISK_NAME_BYTES]);
+bool imprint_name_parse(const char *name, uint64_t *number);
 
 /* Pages of so many lines a shard has, and the size of each; of all shards. */
 uint64_t snapshot_shard_pages(uint64_t lines);
@@ -103,6 +116,11 @@ MUST_USE enum status snapshot_reader_create(struct disk *disk, uint64_t cluster,
                                             const struct record_snapshot *id,
                                             struct snapshot_reader **out);
 void snapshot_reader_destroy(struct snapshot_reader **reader);
+
+/* The imprint of that number: *id is what it says of itself. */
+MUST_USE enum status imprint_reader_create(struct disk *disk, uint64_t cluster, uint64_t number,
+                                           struct record_snapshot *id,
+                                           struct snapshot_reader **out);
 
 /* Borrowed from the reader. */
 const struct snapshot_shape *snapshot_reader_shape(const struct snapshot_reader *self);

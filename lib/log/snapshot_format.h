@@ -22,6 +22,12 @@ void snapshot_header_put(uint8_t bytes[SNAPSHOT_HEADER_BYTES], uint64_t cluster,
                          const struct record_snapshot *id, const struct snapshot_shape *shape,
                          uint64_t tables_sum);
 
+/* Is it the header of the imprint of that number? Else as below. */
+MUST_USE enum status imprint_header_get(const uint8_t bytes[SNAPSHOT_HEADER_BYTES],
+                                        uint64_t cluster, uint64_t number,
+                                        struct record_snapshot *id, struct snapshot_shape *shape,
+                                        uint64_t *tables_sum);
+
 /* Is it the header of that very snapshot? Gives the shape without its lists; its numbers may still
  * be more than the file has. */
 MUST_USE enum status snapshot_header_get(const uint8_t bytes[SNAPSHOT_HEADER_BYTES],

@@ -68,6 +68,11 @@
     X(runs, "files", "sorted runs (a gauge)")                                                   \
     X(snapshot_bytes, "bytes", "files of snapshots of arrays (a gauge)")                        \
     X(snapshots_total, "files", "snapshots of arrays written")                                  \
+    X(imprint_bytes, "bytes", "files of imprints of arrays, which a start reads (a gauge)")     \
+    X(imprints_total, "files", "imprints of arrays written")                                    \
+    X(imprints_read_total, "files", "imprints that arrays were read back from")                 \
+    X(imprints_refused_total, "files",                                                          \
+      "imprints that were of no use: not finished, damaged, or of other arrays")                \
     X(unmerged_bytes, "bytes", "of the log, in no sorted run yet (a gauge)")                    \
     X(replicas, "groups", "slot groups here (a gauge)")                                         \
     X(replicas_full, "groups", "slot groups here that count for quorums (a gauge)")             \

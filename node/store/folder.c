@@ -1,6 +1,7 @@
 /* The files of a node's folder as they are found at start. */
 #include "base/heap.h"
 #include "base/log.h"
+#include "base/mutant.h"
 #include "log/file_name.h"
 #include "log/log_segment.h"
 #include "log/segment_file.h"
@@ -15,7 +16,7 @@ static bool is_ours(const char *name)
     uint64_t number;
 
     return segment_name_parse(name, &number) || run_name_parse(name, &number) ||
-           snapshot_name_parse(name, &number);
+           snapshot_name_parse(name, &number) || imprint_name_parse(name, &number);
 }
 
 /* What was left out would be taken for lost, or never be removed. */
@@ -252,6 +253,7 @@ enum status storage_folder_try_runs(struct storage_recovery *self)
         enum status status = run_reader_create(config->disk, cluster_id_tag(&self->cluster),
                                                &self->runs[i], &reader);
 
+        self->runs[i].through = status == STATUS_OK ? run_reader_through(reader) : 0;
         run_reader_destroy(&reader);
         run_name(self->runs[i].number, name);
         if (status == STATUS_OK) {
@@ -312,6 +314,142 @@ enum status storage_folder_try_snapshots(struct storage_recovery *self)
         array->counts.end = 0;
     }
     return STATUS_OK;
+}
+
+/* ---- imprints ---- */
+
+/* Where the log of the process that took it ended, as this log goes on from it; 0: it does not. */
+static uint64_t end_of_boot(const struct storage_recovery *self, const struct snapshot_life *life)
+{
+    const struct record_identity *last = &self->last;
+    const struct log_survey *survey = &self->survey;
+
+    if (life->incarnation != last->incarnation || survey->count == 0) {
+        return 0;
+    }
+    if (life->boot == last->boot) {
+        return survey->extents[survey->count - 1].end;
+    }
+    for (uint32_t i = 0; i < last->nbefore + last->nformer && i < RECORD_MAX_BOOTS; i++) {
+        if (last->before[i] == life->boot) {
+            return last->ends[i];
+        }
+    }
+    return 0;
+}
+
+/* All bits of its pages are of batches below its end: if that is in this log, they are. */
+static const char *why_not(const struct storage_recovery *self, const struct record_snapshot *id,
+                           const struct snapshot_life *life)
+{
+    uint64_t end = end_of_boot(self, life);
+
+    if (MUTANT(IMPRINT_AHEAD_OF_LOG)) {
+        return NULL;
+    }
+    if (end == 0) {
+        return "it is not of this log, or of a life too long ago";
+    }
+    return id->end > end ? "it has what is not in the log" : NULL;
+}
+
+/* *kept: it is in the list. */
+static enum status try_imprint(struct storage_recovery *self, uint64_t number, const char *name,
+                               bool *kept)
+{
+    const struct storage_config *config = &self->storage->config;
+    struct snapshot_reader *reader = NULL;
+    struct record_snapshot id;
+    const char *why = "the node begins another life";
+    uint64_t bytes = 0;
+    enum status status = imprint_reader_create(config->disk, cluster_id_tag(&self->cluster), number,
+                                               &id, &reader);
+
+    if (status == STATUS_OK) {
+        bytes = snapshot_bytes(snapshot_reader_shape(reader));
+        why = storage_recovery_judge(self) == AMNESIA_NONE
+                  ? why_not(self, &id, &snapshot_reader_shape(reader)->life)
+                  : why;
+    } else {
+        why = "it was not finished, or was changed";
+    }
+    snapshot_reader_destroy(&reader);
+    *kept = why == NULL && config->imprint_bytes > 0;
+    if (*kept) {
+        return storage_imprints_put(&self->imprints, &id, bytes) ? STATUS_OK : STATUS_NOMEM;
+    }
+    if (why != NULL) {
+        log_line(LOG_INFO, "%s is not used and goes: %s", name, why);
+        self->imprints.refused++;
+    }
+    return status == STATUS_NOMEM ? status : STATUS_OK;
+}
+
+/* Of two of a set the newer one: a crash has come before the older one was removed. */
+static void leave_newest(struct storage_imprints *all)
+{
+    struct storage_imprint *last = &all->items[all->count - 1];
+
+    for (size_t i = 0; i + 1 < all->count; i++) {
+        struct record_snapshot *one = &all->items[i].id;
+
+        if (one->filter_id == last->id.filter_id && one->slice == last->id.slice &&
+            one->keyset == last->id.keyset) {
+            /* Names ascend, and numbers with them. */
+            all->items[i] = *last;
+            all->count--;
+            return;
+        }
+    }
+}
+
+static bool is_chosen(const struct storage_imprints *all, uint64_t number)
+{
+    bool chosen = false;
+
+    for (size_t i = 0; i < all->count; i++) {
+        chosen = chosen || all->items[i].id.number == number;
+    }
+    return chosen;
+}
+
+static enum status remove_others(const struct storage_recovery *self)
+{
+    const struct disk *disk = self->storage->config.disk;
+    enum status status = STATUS_OK;
+    bool removed = false;
+
+    for (size_t i = 0; i < self->nnames && status == STATUS_OK; i++) {
+        uint64_t number;
+
+        if (imprint_name_parse(self->names[i], &number) && !is_chosen(&self->imprints, number)) {
+            status = disk->remove(disk->context, self->names[i]);
+            removed = true;
+        }
+    }
+    return status == STATUS_OK && removed ? disk->sync_folder(disk->context) : status;
+}
+
+enum status storage_folder_choose_imprints(struct storage_recovery *self)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; i < self->nnames && status == STATUS_OK; i++) {
+        uint64_t number;
+        bool kept;
+
+        if (!imprint_name_parse(self->names[i], &number)) {
+            continue;
+        }
+        if (number > self->highest_snapshot && number < FILE_NUMBER_MAX) {
+            self->highest_snapshot = number;
+        }
+        status = try_imprint(self, number, self->names[i], &kept);
+        if (status == STATUS_OK && kept) {
+            leave_newest(&self->imprints);
+        }
+    }
+    return status == STATUS_OK ? remove_others(self) : status;
 }
 
 /* ---- room ---- */

@@ -1,4 +1,4 @@
-/* Reading a snapshot back, slice by slice on the background lane. */
+/* Reading a snapshot or an imprint back, slice by slice on the background lane. */
 #include "base/heap.h"
 #include "base/log.h"
 #include "node/store/private.h"
@@ -8,6 +8,7 @@ struct load_job {
     struct storage *storage;
     struct storage_load *load; /* NULL: nobody waits any more */
     struct record_snapshot snapshot;
+    bool imprint;
     struct snapshot_reader *reader;
     bool busy;
     enum status status;
@@ -25,15 +26,22 @@ void storage_load_destroy(struct storage *self)
     }
 }
 
+static enum status open_file(struct load_job *self)
+{
+    const struct storage_config *config = &self->storage->config;
+    struct record_snapshot id;
+
+    return self->imprint ? imprint_reader_create(config->disk, cluster_id_tag(&config->cluster),
+                                                 self->snapshot.number, &id, &self->reader)
+                         : snapshot_reader_create(config->disk, cluster_id_tag(&config->cluster),
+                                                  &self->snapshot, &self->reader);
+}
+
 static enum status read_slice(struct load_job *self)
 {
     const struct storage_config *config = &self->storage->config;
-    enum status status = STATUS_OK;
+    enum status status = self->reader == NULL ? open_file(self) : STATUS_OK;
 
-    if (self->reader == NULL) {
-        status = snapshot_reader_create(config->disk, cluster_id_tag(&config->cluster),
-                                        &self->snapshot, &self->reader);
-    }
     if (status == STATUS_OK) {
         status = snapshot_reader_next(self->reader, self->pages,
                                       config->steps->most[STEP_LOAD_PAGES], &self->npages);
@@ -63,7 +71,7 @@ static void run(struct job *job)
 
     self->status = read_slice(self);
     if (self->status == STATUS_MALFORMED || self->status == STATUS_NOT_FOUND) {
-        self->status = set_aside(self, self->status);
+        self->status = self->imprint ? STATUS_STALE : set_aside(self, self->status);
     }
 }
 
@@ -116,9 +124,12 @@ static void tell(struct load_job *self, uint64_t now_us)
     }
     /* The job is over before whoever asked hears of it, as he may begin another one. */
     storage->load = NULL;
-    if (self->status == STATUS_STALE) {
+    if (self->status == STATUS_STALE && self->imprint) {
+        storage_imprint_refuse(storage, &self->snapshot, "it can't be read, or was changed");
+    } else if (self->status == STATUS_STALE) {
         take_damage(storage, now_us, &self->snapshot);
     }
+    storage->imprints.read += self->imprint && all;
     load->done(load, now_us, self->status);
     snapshot_reader_destroy(&self->reader);
     heap_free(self);
@@ -138,9 +149,11 @@ static void done(struct job *job, uint64_t now_us)
 
 static enum status begin(struct storage *self, struct storage_load *load)
 {
-    const struct storage_array *array = storage_arrays_find(&self->arrays, &load->set);
+    struct record_snapshot snapshot = {0};
+    bool found = load->imprint ? storage_imprint(self, &load->set, &snapshot)
+                               : storage_array(self, &load->set, &snapshot);
 
-    if (array == NULL || array->counts.number == 0) {
+    if (!found || snapshot.number == 0) {
         return STATUS_NOT_FOUND;
     }
     self->load = heap_zalloc(1, sizeof *self->load);
@@ -149,7 +162,8 @@ static enum status begin(struct storage *self, struct storage_load *load)
     }
     self->load->storage = self;
     self->load->load = load;
-    self->load->snapshot = array->counts;
+    self->load->snapshot = snapshot;
+    self->load->imprint = load->imprint;
     self->load->job = (struct job){.run = run, .done = done};
     return STATUS_OK;
 }
@@ -175,6 +189,10 @@ void storage_load_refuse(struct storage *self, const struct storage_load *load, 
 {
     char name[DISK_NAME_BYTES];
 
+    if (load->imprint) {
+        storage_imprint_refuse(self, &load->snapshot, "it is of another array than this one");
+        return;
+    }
     snapshot_name(load->snapshot.number, name);
     log_line(LOG_ERROR, "%s, which the log names, is of another array: it counts no longer", name);
     take_damage(self, now_us, &load->snapshot);

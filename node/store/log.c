@@ -135,6 +135,9 @@ enum status storage_identify(struct storage *self, const struct record_identity 
     const struct record_identity before = self->identity;
     enum status status;
 
+    if (identity->incarnation != before.incarnation) {
+        storage_imprints_forget(self);
+    }
     self->identity = *identity; /* A checkpoint that comes first repeats it, which is as good. */
     log_writer_set_incarnation(self->writer, identity->incarnation);
     status = append_identity(self, 0);

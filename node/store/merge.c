@@ -2,6 +2,7 @@
 #include "node/store/merge.h"
 
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "log/segment_file.h"
 
 #include <assert.h>
@@ -80,7 +81,8 @@ static enum status open_segment(struct storage_merge *self)
                                            self->segment.end, &self->reader);
 
     return status == STATUS_OK
-               ? segment_merge_create(config->disk, cluster_id_tag(&config->cluster), &self->sort)
+               ? segment_merge_create(config->disk, cluster_id_tag(&config->cluster), self->merged,
+                                      &self->sort)
                : status;
 }
 
@@ -108,6 +110,20 @@ static enum status run_segment(struct storage_merge *self)
     return status;
 }
 
+/* What is in one of them is in what they become. */
+static uint64_t through_of_all(const struct storage_merge *self)
+{
+    uint64_t through = self->chosen[0].through;
+
+    for (size_t i = 1; i < self->nchosen && through != 0; i++) {
+        uint64_t other = self->chosen[i].through;
+        bool takes = MUTANT(IMPRINT_FORGETS_LATER) ? other < through : other > through;
+
+        through = other == 0 || takes ? other : through;
+    }
+    return through;
+}
+
 /* The file never gets shorter, so no more is reserved than it will need at least. */
 static enum status open_runs(struct storage_merge *self)
 {
@@ -132,6 +148,7 @@ static enum status open_runs(struct storage_merge *self)
 
         into.number = self->next_run++;
         into.count = 0;
+        into.through = through_of_all(self);
         status = run_writer_create(config->disk, cluster_id_tag(&config->cluster), &into, least,
                                    &self->writer);
     }

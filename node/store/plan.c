@@ -41,7 +41,7 @@ static bool begin_segment(struct storage *storage)
 
 /* ---- runs into runs ---- */
 
-static int by_set(const void *a, const void *b)
+int storage_runs_by_set(const void *a, const void *b)
 {
     const struct record_run *one = a;
     const struct record_run *other = b;
@@ -68,10 +68,10 @@ static size_t choose_runs(struct storage *storage, size_t least,
         return 0;
     }
     memcpy(runs, storage->runs, storage->nruns * sizeof *runs);
-    qsort(runs, storage->nruns, sizeof *runs, by_set);
+    qsort(runs, storage->nruns, sizeof *runs, storage_runs_by_set);
     for (size_t i = 0; i < storage->nruns && count == 0; i = end) {
         end = i + 1;
-        while (end < storage->nruns && by_set(&runs[i], &runs[end]) == 0) {
+        while (end < storage->nruns && storage_runs_by_set(&runs[i], &runs[end]) == 0) {
             end++;
         }
         count = end - i >= least ? run_merge_plan(runs + i, end - i, places) : 0;

@@ -47,6 +47,28 @@ struct storage_arrays {
     size_t capacity;
 };
 
+/* A copy of an array of a filter with key log, which a start may read in place of runs. */
+struct storage_imprint {
+    struct record_snapshot id;
+    uint64_t bytes; /* of the file */
+};
+
+struct storage_imprints {
+    struct storage_imprint *items; /* one a set */
+    size_t count;
+    size_t capacity;
+    uint64_t *old; /* numbers of files that are to go */
+    size_t nold;
+    size_t old_capacity;
+    bool looked;      /* which one is due: none, and no run has come since */
+    uint64_t next_us; /* it is not looked before */
+    uint64_t rest_us; /* before, none is taken for little */
+    bool lacks_room;  /* said */
+    uint64_t written; /* by this process */
+    uint64_t read;
+    uint64_t refused;
+};
+
 struct storage {
     struct storage_config config;
     uint32_t tag; /* in the names of what is set aside */
@@ -90,6 +112,7 @@ struct storage {
     uint64_t bare_dropped; /* segments */
     uint64_t next_snapshot_us;
     struct storage_snapshot *snapshot; /* under way */
+    struct storage_imprints imprints;
     struct load_job *load;
     uint64_t next_merge_us;
     uint64_t next_drop_us; /* when dropped filters are looked for */
@@ -146,6 +169,9 @@ MUST_USE enum status storage_log_runs(struct storage *self);
 /* No room now, in the log or in memory: may be tried again. */
 bool storage_may_wait(enum status status);
 
+/* For qsort(): those of a set side by side; plan.c. */
+int storage_runs_by_set(const void *a, const void *b);
+
 /* The set of runs, edited as a manifest says; false: no memory. */
 MUST_USE bool storage_runs_apply(struct record_run **runs, size_t *nruns, size_t *capacity,
                                  const struct record_manifest *manifest);
@@ -196,6 +222,35 @@ MUST_USE enum status storage_edit_array(struct storage *self,
 /* snapshot.c */
 void storage_snapshot_work(struct storage *self, uint64_t now_us);
 void storage_snapshot_destroy(struct storage_snapshot **snapshot);
+
+/* imprints.c */
+
+/* Is one due, and of what? */
+bool storage_imprint_due(struct storage *self, uint64_t now_us, struct storage_set *set,
+                         struct storage_image *image);
+MUST_USE bool storage_imprints_put(struct storage_imprints *self, const struct record_snapshot *id,
+                                   uint64_t bytes);
+
+/* It is durable, and replaces the one before. */
+void storage_imprint_taken(struct storage *self, uint64_t now_us, const struct record_snapshot *id,
+                           uint64_t bytes);
+
+/* That very one can't be used: said, and its file goes. */
+void storage_imprint_refuse(struct storage *self, const struct record_snapshot *id,
+                            const char *why);
+
+/* All go: what they are of is another life's. */
+void storage_imprints_forget(struct storage *self);
+
+/* Those of sets that are no more go. */
+void storage_imprints_keep(struct storage *self);
+
+/* All go, as adds and runs need their room; none is taken for a while. */
+void storage_imprints_make_room(struct storage *self, uint64_t now_us);
+
+/* One was not taken for want of room. */
+void storage_imprints_lack_room(struct storage *self, uint64_t bytes);
+void storage_imprints_fini(struct storage_imprints *self);
 
 /* load.c */
 void storage_load_destroy(struct storage *self);

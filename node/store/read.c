@@ -414,7 +414,7 @@ static enum status take_runs(struct read_job *self, const struct storage *storag
     for (size_t i = 0; i < storage->nruns; i++) {
         const struct record_run *one = &storage->runs[i];
 
-        if (storage_set_has(&self->set, one)) {
+        if (storage_set_has(&self->set, one) && !run_is_below(one, self->read->beyond)) {
             self->runs[self->nruns++] = *one;
         }
     }

@@ -164,13 +164,16 @@ static void run(struct job *job)
         self->status = storage_folder_clear(self);
     }
     if (self->status == STATUS_OK) {
+        self->status = storage_folder_choose_imprints(self);
+    }
+    if (self->status == STATUS_OK) {
         self->status = storage_folder_make_room(self);
     }
 }
 
 /* ---- back with the actor ---- */
 
-static enum amnesia judge(const struct storage_recovery *self)
+enum amnesia storage_recovery_judge(const struct storage_recovery *self)
 {
     if (self->survey.state == LOG_CORRUPT || self->nlost > 0 || self->nlost_snapshots > 0 ||
         self->log_gone) {
@@ -215,6 +218,19 @@ static void take_over_arrays(struct storage *storage, struct storage_recovery *s
     }
 }
 
+/* Whatever was found is in the arrays before anything of this boot is copied of them. */
+static void take_over_imprints(struct storage *storage, struct storage_recovery *self)
+{
+    for (size_t i = 0; i < storage->nruns; i++) {
+        struct record_run *run = &storage->runs[i];
+
+        run->through = run_is_below(run, storage->begin_first) ? run->through
+                                                               : storage->begin_first;
+    }
+    storage->imprints = self->imprints;
+    self->imprints = (struct storage_imprints){0};
+}
+
 /* The new log goes on where the readable one ends. */
 static void take_over(struct storage *storage, struct storage_recovery *self)
 {
@@ -250,6 +266,7 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     storage->merged = storage->merged < storage->begin_first ? storage->merged
                                                              : storage->begin_first;
     take_over_arrays(storage, self);
+    take_over_imprints(storage, self);
     /* What no run has is behind what all have, and the log goes on behind both. */
     assert(storage->merged <= storage->begin_first);
     storage->evidence = self->evidence;
@@ -357,7 +374,7 @@ static void done(struct job *job, uint64_t now_us)
     storage->config.cluster = self->cluster;
     if (status == STATUS_OK) {
         say(self);
-        amnesia = judge(self);
+        amnesia = storage_recovery_judge(self);
         take_over(storage, self);
         status = tell(storage, self);
     } else {
@@ -398,6 +415,7 @@ void storage_recovery_destroy(struct storage_recovery **recovery)
     heap_free(self->fresh);
     heap_free(self->lost);
     storage_arrays_fini(&self->arrays);
+    storage_imprints_fini(&self->imprints);
     storage_sets_fini(&self->sets);
     heap_free(self->names);
     heap_free(self->evidence);

@@ -42,6 +42,7 @@ struct storage_recovery {
     size_t fresh_capacity;
     struct storage_arrays arrays;
     uint64_t highest_snapshot;
+    struct storage_imprints imprints;
     size_t nlost_snapshots;   /* that the log names and can't be read; no longer in `arrays` */
     struct storage_sets sets; /* that have batches in the log */
     uint64_t highest_run;
@@ -67,6 +68,13 @@ MUST_USE enum status storage_folder_list(struct storage_recovery *self);
 MUST_USE enum status storage_folder_try_runs(struct storage_recovery *self);
 
 MUST_USE enum status storage_folder_try_snapshots(struct storage_recovery *self);
+/* Which imprints may be read in place of runs? All others go. Last of all, as what was lost must be
+ * known. */
+MUST_USE enum status storage_folder_choose_imprints(struct storage_recovery *self);
+
+/* Is all there that was acknowledged? recover.c */
+enum amnesia storage_recovery_judge(const struct storage_recovery *self);
+
 /* A new incarnation began its log and went no further: what it cut off was damaged, and nothing of
  * that is seen any more. */
 bool storage_begun_only(const struct storage_recovery *self);

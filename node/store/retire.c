@@ -188,8 +188,10 @@ static bool begin_remove_file(struct storage *storage)
     struct storage_merge *self;
     bool run = choose_trash(storage);
     bool snapshot = storage->nold_durably > 0;
+    bool imprint = storage->imprints.nold > 0;
 
-    if (!run && !snapshot && (storage->grows || !log_writer_has_spare(storage->writer))) {
+    if (!run && !snapshot && !imprint &&
+        (storage->grows || !log_writer_has_spare(storage->writer))) {
         return false;
     }
     self = storage_merge_begin(storage, TASK_REMOVE);
@@ -203,6 +205,8 @@ static bool begin_remove_file(struct storage *storage)
         snapshot_name(storage->old_snapshots[--storage->nold_durably], self->name);
         storage->old_snapshots[storage->nold_durably] =
             storage->old_snapshots[--storage->nold_snapshots];
+    } else if (imprint) {
+        imprint_name(storage->imprints.old[--storage->imprints.nold], self->name);
     } else {
         (void)log_writer_take_spare(storage->writer);
         (void)snprintf(self->name, sizeof self->name, SEGMENT_SPARE);
@@ -253,6 +257,7 @@ static void drop_unwanted(struct storage *storage, uint64_t now_us)
     storage_sets_keep(&storage->sets, storage_end(storage), storage->config.wanted,
                       storage->config.context);
     drop_arrays(storage);
+    storage_imprints_keep(storage);
     for (size_t i = 0; i < storage->nruns && change.nremoved < RUN_MERGE_MAX; i++) {
         const struct record_run *run = &storage->runs[i];
 
@@ -281,6 +286,10 @@ void storage_retire_look(struct storage *storage, uint64_t now_us)
     mark_age(storage, now_us);
     mark_expansion(storage, now_us);
     drop_unwanted(storage, now_us);
+    if (storage->config.imprint_bytes > 0 &&
+        (storage->lacks_room || !has_room(storage, SCARCE_SEGMENTS))) {
+        storage_imprints_make_room(storage, now_us);
+    }
 }
 
 /* While merging has no pause, there is no other moment at which it is seen. */

@@ -107,6 +107,7 @@ static void apply(struct storage *self, const struct storage_edit *edit)
     }
     self->merged = edit->merged;
     self->runs_changed = true;
+    self->imprints.looked = false;
 }
 
 enum status storage_edit_runs(struct storage *self, const struct storage_edit *edit)

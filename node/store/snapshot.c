@@ -1,7 +1,10 @@
-/* Taking a snapshot of the array of a filter without key log, so that the log can be cut.
+/* Taking a snapshot of the array of a filter without key log, so that the log can be cut; or an
+ * imprint of one with key log, so that a start need not make it from runs.
  *
  *   a slice of pages is copied by the actor -> checksums, written on the lane -> the next slice ...
- *   -> synced, its name too -> the log is durable through what was copied last -> logged
+ *   -> the log is durable through what was copied last -> the rest of the file, synced, its name
+ * too
+ *   -> logged; an imprint: remembered
  *
  * Between two slices adds go on. What is in the log below where the snapshot began is in its pages,
  * and what comes later is replayed; setting a bit twice does no harm.
@@ -9,6 +12,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/mutant.h"
+#include "node/store/key_tally.h"
 #include "node/store/private.h"
 
 #include <assert.h>
@@ -29,8 +33,14 @@ struct storage_snapshot {
     struct snapshot_shape shape;
     uint32_t *shards;
     struct snapshot_group *groups;
-    uint64_t next; /* page to be copied */
-    bool last;     /* all have been */
+    bool imprint;
+    struct key_tally tally;     /* imprint: of the keys in its pages */
+    uint32_t *group_at;         /* ... by shard in the file: the place of its group in `groups` */
+    struct snapshot_group *now; /* ... of the groups, as they are when looked at */
+    uint64_t next;              /* page to be copied */
+    bool last;                  /* all have been */
+    bool waits;                 /* the lane has them, and the log is not durable through them */
+    bool ends;                  /* it is: the lane writes the rest */
     bool abandoned;
     bool written;  /* the lane's word, */
     bool finished; /* and the actor has it */
@@ -50,6 +60,9 @@ void storage_snapshot_destroy(struct storage_snapshot **snapshot)
         return;
     }
     snapshot_writer_destroy(&self->writer);
+    key_tally_fini(&self->tally);
+    heap_free(self->group_at);
+    heap_free(self->now);
     heap_free(self->shards);
     heap_free(self->groups);
     heap_free(self);
@@ -57,13 +70,20 @@ void storage_snapshot_destroy(struct storage_snapshot **snapshot)
 
 /* ---- on the lane ---- */
 
+/* An imprint leaves room for the next one, which is written before it goes. */
+static uint64_t needed_bytes(const struct storage_snapshot *self)
+{
+    uint64_t bytes = snapshot_bytes(&self->shape);
+
+    return self->imprint ? 2 * bytes : bytes;
+}
+
 static enum status begin_file(struct storage_snapshot *self)
 {
     const struct storage_config *config = &self->storage->config;
     enum status status = config->disk->room(config->disk->context, &self->room_bytes);
 
-    if (status == STATUS_OK &&
-        self->room_bytes < config->reserve_bytes + snapshot_bytes(&self->shape)) {
+    if (status == STATUS_OK && self->room_bytes < config->reserve_bytes + needed_bytes(self)) {
         status = STATUS_NO_SPACE;
     }
     return status == STATUS_OK
@@ -76,10 +96,10 @@ static enum status write_slice(struct storage_snapshot *self)
 {
     enum status status = self->writer == NULL ? begin_file(self) : STATUS_OK;
 
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK && !self->ends) {
         status = snapshot_writer_add(self->writer, self->pages, self->npages);
     }
-    if (status == STATUS_OK && self->last) {
+    if (status == STATUS_OK && self->ends) {
         status = snapshot_writer_finish(self->writer, self->id.end, self->groups);
         self->written = status == STATUS_OK;
     }
@@ -103,10 +123,32 @@ static bool look(const struct storage_snapshot *self, struct storage_image *imag
 {
     const struct storage_config *config = &self->storage->config;
 
-    if (MUTANT(SNAPSHOT_ANY_HOSTING) && self->finished) {
+    if (MUTANT(SNAPSHOT_ANY_HOSTING) && self->last) {
         return true;
     }
-    return config->image(config->context, &self->set, image) && image->hosting == self->hosting;
+    return config->image(config->context, &self->set, image) && image->hosting == self->hosting &&
+           image->generation == self->id.generation;
+}
+
+/* What came since the slice before. */
+static void note_keys(struct storage_snapshot *self)
+{
+    const struct storage_config *config = &self->storage->config;
+
+    config->image_groups(config->context, &self->set, self->now);
+    for (uint32_t i = 0; i < self->shape.ngroups; i++) {
+        key_tally_note(&self->tally, i, self->now[i].keys);
+    }
+}
+
+static void take_counts(struct storage_snapshot *self)
+{
+    const struct storage_config *config = &self->storage->config;
+
+    config->image_groups(config->context, &self->set, self->groups);
+    for (uint32_t i = 0; self->imprint && i < self->shape.ngroups; i++) {
+        self->groups[i].keys = self->tally.groups[i].keys;
+    }
 }
 
 static void copy_slice(struct storage_snapshot *self, const struct storage_image *image)
@@ -117,18 +159,24 @@ static void copy_slice(struct storage_snapshot *self, const struct storage_image
     uint32_t most = self->storage->config.steps->most[STEP_SNAPSHOT_PAGES];
 
     assert(!self->last && !self->written);
+    if (self->imprint) {
+        note_keys(self);
+    }
     self->npages = left < most ? (size_t)left : most;
     for (size_t i = 0; i < self->npages; i++, self->next++) {
         const uint8_t *shard = image->shards[self->shards[self->next / pages_a_shard]];
 
         memcpy(self->pages + i * page_bytes, shard + self->next % pages_a_shard * page_bytes,
                page_bytes);
+        if (self->imprint) {
+            key_tally_copied(&self->tally, self->group_at[self->next / pages_a_shard]);
+        }
     }
     self->last = self->npages == left;
     if (self->last) {
         /* Whatever is in the last page is below: the snapshot counts once that is durable. */
         self->id.end = storage_end(self->storage);
-        self->storage->config.image_groups(self->storage->config.context, &self->set, self->groups);
+        take_counts(self);
     }
 }
 
@@ -147,6 +195,9 @@ static void go_on(struct storage_snapshot *self)
 
 static void give_up(struct storage *storage, uint64_t now_us, enum status status)
 {
+    if (storage->snapshot->imprint && status == STATUS_NO_SPACE) {
+        storage_imprints_lack_room(storage, snapshot_bytes(&storage->snapshot->shape));
+    }
     if (status == STATUS_STALE || storage_may_wait(status)) {
         storage->next_snapshot_us = now_us + PAUSE_US;
     } else {
@@ -164,47 +215,80 @@ static void done(struct job *job, uint64_t now_us)
         storage_snapshot_destroy(&storage->snapshot);
     } else if (self->status != STATUS_OK) {
         give_up(storage, now_us, self->status);
-    } else if (!self->written) {
+    } else if (!self->last) {
         steps_again(storage->config.steps, STEP_SNAPSHOT_PAGES);
         go_on(self);
-    } else {
-        self->finished = true;
+    } else if (!self->written) {
+        self->waits = true;
         storage_want_sync(storage); /* Of what was in the array when the last page was copied. */
         storage_snapshot_work(storage, now_us);
+    } else {
+        self->finished = true;
+        storage_snapshot_work(storage, now_us);
     }
+}
+
+/* Only now: were it whole before, and the power failed, it would have bits that no record has. */
+static void end_file(struct storage_snapshot *self)
+{
+    const struct effects *effects = self->storage->config.effects;
+
+    self->waits = false;
+    self->ends = true;
+    effects->submit(effects->context, JOB_BACKGROUND, &self->job);
+}
+
+/* False: the log has no room for its record now. */
+static bool publish_snapshot(struct storage *storage, const struct storage_snapshot *self)
+{
+    enum status status = storage_edit_array(storage, &self->id);
+
+    if (status == STATUS_OK) {
+        storage_arrays_find(&storage->arrays, &self->set)->bytes = snapshot_bytes(&self->shape);
+        storage->snapshots_written++;
+    } else if (!storage_may_wait(status)) {
+        storage_fail(storage, status, "a snapshot can't be logged");
+    }
+    return status == STATUS_OK || !storage_may_wait(status);
+}
+
+/* Is what was begun still what it was begun of? */
+static bool counts(const struct storage *storage, const struct storage_snapshot *self)
+{
+    struct storage_image image;
+
+    return look(self, &image) &&
+           (self->imprint ? self->shape.life.incarnation == storage->identity.incarnation
+                          : storage_arrays_find(&storage->arrays, &self->set) != NULL);
 }
 
 /* It counts from now on; false: not yet. */
 static bool publish(struct storage *storage, uint64_t now_us)
 {
     struct storage_snapshot *self = storage->snapshot;
-    struct storage_image image;
-    struct storage_array *array;
-    enum status status;
+    bool durable = storage_synced(storage) >= self->id.end || MUTANT(IMPRINT_AHEAD_OF_LOG);
 
-    if (!self->finished || storage_synced(storage) < self->id.end) {
+    if ((!self->waits && !self->finished) || !durable) {
         return false;
     }
-    assert(self->written && self->writer == NULL); /* The lane is done with it. */
     /* Dropped; or a slot group came back meanwhile, and its bits are where this one would cut them
-     * off: what was read back is not logged again. The next start removes the file. */
-    if (storage_arrays_find(&storage->arrays, &self->set) == NULL || !look(self, &image)) {
+     * off: what was read back is not logged again. What is finished the next start removes. */
+    if (!counts(storage, self)) {
         give_up(storage, now_us, STATUS_STALE);
         return true;
     }
-    status = storage_edit_array(storage, &self->id);
-    if (status == STATUS_OK) {
-        array = storage_arrays_find(&storage->arrays, &self->set);
-        array->bytes = snapshot_bytes(&self->shape);
-        storage->snapshots_written++;
-    } else if (!storage_may_wait(status)) {
-        storage_fail(storage, status, "a snapshot can't be logged");
+    if (self->waits) {
+        end_file(self);
+        return false;
     }
-    if (status == STATUS_OK || !storage_may_wait(status)) {
-        storage_snapshot_destroy(&storage->snapshot);
-        return true;
+    assert(self->written && self->writer == NULL); /* The lane is done with it. */
+    if (self->imprint) {
+        storage_imprint_taken(storage, now_us, &self->id, snapshot_bytes(&self->shape));
+    } else if (!publish_snapshot(storage, self)) {
+        return false;
     }
-    return false;
+    storage_snapshot_destroy(&storage->snapshot);
+    return true;
 }
 
 /* ---- which one ---- */
@@ -257,6 +341,8 @@ static bool fill_shape(struct storage_snapshot *self, const struct storage_image
         }
     }
     self->shape = (struct snapshot_shape){
+        .life = {.incarnation = self->imprint ? self->storage->identity.incarnation : 0,
+                 .boot = self->imprint ? self->storage->identity.boot : 0},
         .geometry = image->geometry,
         .nshards = count,
         .ngroups = image->ngroups,
@@ -266,23 +352,51 @@ static bool fill_shape(struct storage_snapshot *self, const struct storage_image
     return true;
 }
 
-static void begin(struct storage *storage, uint64_t now_us, const struct storage_array *array,
-                  const struct storage_image *image)
+/* Which group has which pages. */
+static bool fill_tally(struct storage_snapshot *self, const struct storage_image *image)
+{
+    uint64_t pages_a_shard = snapshot_shard_pages(image->geometry.lines);
+
+    self->now = heap_zalloc((size_t)image->ngroups + 1, sizeof *self->now);
+    self->group_at = heap_zalloc((size_t)image->nhosted + 1, sizeof *self->group_at);
+    if (self->now == NULL || self->group_at == NULL ||
+        key_tally_init(&self->tally, image->ngroups) != STATUS_OK) {
+        return false;
+    }
+    note_keys(self);
+    for (uint32_t i = 0; i < self->shape.nshards; i++) {
+        uint32_t group = image->group_of_shard[self->shards[i]];
+
+        while (self->now[self->group_at[i]].group != group) {
+            self->group_at[i]++;
+            assert(self->group_at[i] < image->ngroups); /* A hosted shard's group is hosted. */
+        }
+        key_tally_expect(&self->tally, self->group_at[i], pages_a_shard);
+    }
+    return true;
+}
+
+static void begin(struct storage *storage, uint64_t now_us, const struct record_snapshot *of,
+                  bool imprint, const struct storage_image *image)
 {
     struct storage_snapshot *self = heap_zalloc(1, sizeof *self);
 
     assert(storage->snapshot == NULL); /* One at a time: its file takes as much as it cuts off. */
+    if (self == NULL) {
+        storage->next_snapshot_us = now_us + PAUSE_US;
+        return;
+    }
     storage->snapshot = self;
-    if (self == NULL || !fill_shape(self, image)) {
+    self->storage = storage;
+    self->set = (struct storage_set){
+        .filter_id = of->filter_id, .slice = of->slice, .keyset = of->keyset};
+    self->imprint = imprint;
+    if (!fill_shape(self, image) || (imprint && !fill_tally(self, image))) {
         give_up(storage, now_us, STATUS_NOMEM);
         return;
     }
-    self->storage = storage;
-    self->set = (struct storage_set){.filter_id = array->counts.filter_id,
-                                     .slice = array->counts.slice,
-                                     .keyset = array->counts.keyset};
     self->hosting = image->hosting;
-    self->id = array->counts;
+    self->id = *of;
     self->id.number = storage->next_snapshot++;
     self->id.generation = image->generation;
     self->id.from = storage_end(storage);
@@ -294,6 +408,7 @@ void storage_snapshot_work(struct storage *self, uint64_t now_us)
 {
     const struct storage_array *array;
     struct storage_image image;
+    struct storage_set set;
 
     if (self->failed || (self->snapshot != NULL && !publish(self, now_us)) ||
         now_us < self->next_snapshot_us) {
@@ -301,6 +416,11 @@ void storage_snapshot_work(struct storage *self, uint64_t now_us)
     }
     array = self->failed ? NULL : choose(self, &image);
     if (array != NULL) {
-        begin(self, now_us, array, &image);
+        begin(self, now_us, &array->counts, false, &image);
+    } else if (!self->failed && storage_imprint_due(self, now_us, &set, &image)) {
+        const struct record_snapshot id = {
+            .filter_id = set.filter_id, .slice = set.slice, .keyset = set.keyset};
+
+        begin(self, now_us, &id, true, &image);
     }
 }

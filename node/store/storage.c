@@ -77,6 +77,7 @@ void storage_destroy(struct storage **storage)
     heap_free(self->runs);
     storage_arrays_fini(&self->arrays);
     heap_free(self->old_snapshots);
+    storage_imprints_fini(&self->imprints);
     storage_sets_fini(&self->sets);
     batch_ring_fini(&self->batch_ring);
     heap_free(self->trash);
@@ -137,6 +138,12 @@ struct storage_usage storage_usage(const struct storage *self)
     for (size_t i = 0; i < self->arrays.count; i++) {
         usage.snapshot_bytes += self->arrays.items[i].bytes;
     }
+    for (size_t i = 0; i < self->imprints.count; i++) {
+        usage.imprint_bytes += self->imprints.items[i].bytes;
+    }
+    usage.imprints = self->imprints.written;
+    usage.imprints_read = self->imprints.read;
+    usage.imprints_refused = self->imprints.refused;
     usage.snapshots = self->snapshots_written;
     usage.bare_dropped = self->bare_dropped;
     usage.unmerged_bytes = storage_end(self) - self->merged;

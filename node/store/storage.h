@@ -49,6 +49,7 @@ struct storage_image {
     uint32_t nshards;       /* of the filter */
     uint32_t nhosted;       /* of them here */
     uint32_t ngroups;       /* here */
+    const uint16_t *group_of_shard;
 };
 
 /* Why the data found can't be trusted to be all that was acknowledged. */
@@ -72,6 +73,8 @@ struct storage_config {
     uint64_t retain_us;     /* ... and all of so long, while there is room; 0: none for its age */
     uint64_t hold_bytes;    /* ... and of what storage_hold() names; 0: none for that */
     uint64_t reserve_bytes; /* of the disk that background work leaves free */
+    uint64_t imprint_bytes; /* imprints are taken of arrays of so many bytes or more; 0: of none */
+    bool imprint_eager;     /* whenever a run has something that they lack: for tests */
     struct steps *steps;    /* borrowed */
 
     void *context;
@@ -86,8 +89,9 @@ struct storage_config {
                       const struct record_identity *last);
     /* Append documents, fences, cursors: see log_writer.h. */
     enum status (*checkpoint)(void *context);
-    /* For snapshots. False: the set's array is not here now, or does not cover the log yet; else it
-     * may be read until the call returns that asked. */
+    /* For snapshots and imprints. False: the set's array is not here now, does not cover the log
+     * yet, or has bits that no imprint may have; else it may be read until the call returns that
+     * asked. */
     bool (*image)(void *context, const struct storage_set *set, struct storage_image *out);
     /* image()'s ngroups of them, ascending, with their keys. */
     void (*image_groups)(void *context, const struct storage_set *set, struct snapshot_group *out);
@@ -181,8 +185,9 @@ struct storage_read {
     bool lines; /* ... and lines of it */
     bool every; /* ... or batches of all sets that have runs, whatever `set` is */
     const struct storage_own *own; /* ... or these; stays as it is until done(). NULL: no */
-    uint64_t from;                 /* runs: the lowest fingerprint wanted; log: an offset */
-    uint64_t to; /* log: stop there, or at the end of what is written; runs: highest wanted */
+    uint64_t beyond; /* runs: not those that have nothing from that offset of the log on; 0: all */
+    uint64_t from;   /* runs: the lowest fingerprint wanted; log: an offset */
+    uint64_t to;     /* log: stop there, or at the end of what is written; runs: highest wanted */
     size_t
         room; /* of fingerprints wanted at most; more only of one batch, or page, that is larger */
 
@@ -214,13 +219,17 @@ struct storage_read {
  * comes. */
 MUST_USE enum status storage_read(struct storage *self, struct storage_read *read);
 
-/* ---- reading back the array of a filter without key log ---- */
+/* ---- reading back an array from a copy of it ---- */
 
-/* Its pages, slice by slice, then the log from `from` on. */
+/* Of a filter without key log its snapshot: pages, slice by slice, then the log from `from` on. Of
+ * one with key log an imprint: then the runs that are not below its `from`, and the log from where
+ * these end. */
 struct storage_load {
     struct storage_set set;
+    bool imprint;
     void *context;
-    /* OK. STALE: the snapshot can't be read; it is set aside, and `damaged` was told. IO, NOMEM. */
+    /* OK. STALE: the snapshot can't be read; it is set aside, and `damaged` was told. Or the
+     * imprint can't, and is there no longer: that is all. IO, NOMEM. */
     void (*done)(struct storage_load *self, uint64_t now_us, enum status status);
 
     /* The answer, valid during done(). */
@@ -237,13 +246,18 @@ struct storage_load {
 bool storage_array(const struct storage *self, const struct storage_set *set,
                    struct record_snapshot *out);
 
+/* The set's imprint; false: there is none. */
+bool storage_imprint(const struct storage *self, const struct storage_set *set,
+                     struct record_snapshot *out);
+
 /* Begin, or go on after done(); one load at a time. done() comes later, unless stopped or storage
  * is destroyed first. STATUS_NOT_FOUND (no snapshot), STATUS_OVERLOADED, STATUS_NOMEM: done() never
  * comes. */
 MUST_USE enum status storage_load(struct storage *self, struct storage_load *load);
 void storage_load_stop(struct storage *self, struct storage_load *load);
 
-/* In done(): the snapshot is not of this array. It counts no longer, and `damaged` is told. */
+/* In done(): the snapshot is not of this array. It counts no longer, and `damaged` is told; an
+ * imprint only goes. */
 void storage_load_refuse(struct storage *self, const struct storage_load *load, uint64_t now_us);
 
 /* Which batches the log holds, but for their fingerprints: as a read of the log, at once and
@@ -278,8 +292,12 @@ struct storage_usage {
     uint64_t run_bytes;
     uint64_t run_keys;
     uint64_t snapshot_bytes;
-    uint64_t snapshots;    /* written by this process */
-    uint64_t bare_dropped; /* segments that held nothing but state, by this process */
+    uint64_t snapshots; /* written by this process */
+    uint64_t imprint_bytes;
+    uint64_t imprints;         /* written by this process, */
+    uint64_t imprints_read;    /* ... read back, */
+    uint64_t imprints_refused; /* ... found to be of no use */
+    uint64_t bare_dropped;     /* segments that held nothing but state, by this process */
     uint64_t unmerged_bytes;
     uint64_t room_bytes; /* left on the disk when last looked */
     uint32_t nruns;

@@ -45,7 +45,7 @@ static struct segment_merge *make(void)
 {
     struct segment_merge *merge = NULL;
 
-    cr_assert_eq(segment_merge_create(disk, CLUSTER, &merge), STATUS_OK);
+    cr_assert_eq(segment_merge_create(disk, CLUSTER, 0, &merge), STATUS_OK);
     return merge;
 }
 
@@ -372,7 +372,7 @@ static enum status whole(const uint64_t *all, size_t count)
 {
     struct segment_merge *merge = NULL;
     struct record_batch batch = batch_of(1, 1, 1, all, (uint32_t)count);
-    enum status status = segment_merge_create(disk, CLUSTER, &merge);
+    enum status status = segment_merge_create(disk, CLUSTER, 0, &merge);
     struct record_run runs[MAX_RUNS];
     uint64_t next_number = 1;
     size_t nruns = 0;
