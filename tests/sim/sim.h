@@ -51,6 +51,7 @@ enum sim_stream {
     SIM_STREAM_REPORTS,
     SIM_STREAM_VOUCH,
     SIM_STREAM_USERS,
+    SIM_STREAM_IMPRINTS,
     SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
 };
@@ -91,6 +92,7 @@ struct sim_settings {
     uint64_t retain_us;
     uint64_t site_retain_bytes;
     uint64_t reserve_bytes;
+    uint64_t imprint_bytes;
     uint64_t gossip_delay_us;
     uint64_t gossip_rate;
     uint64_t scrub_interval_us;

@@ -155,12 +155,13 @@ static bool flip_in(struct sim_disk *self, const struct memory_name_entry *entry
     return true;
 }
 
-/* Few seeds have one, and it is one file among many segments. */
+/* A snapshot or an imprint. Few seeds have one, and it is one file among many segments. */
 static size_t find_snapshot(const struct memory_names *names)
 {
     size_t at = 0;
 
-    while (at < names->count && strncmp(names->entries[at].name, "snap-", 5) != 0) {
+    while (at < names->count && strncmp(names->entries[at].name, "snap-", 5) != 0 &&
+           strncmp(names->entries[at].name, "imprint-", 8) != 0) {
         at++;
     }
     return at;

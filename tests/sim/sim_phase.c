@@ -3,6 +3,7 @@
 
 #include "node/array/expansion_layers.h"
 #include "node/private.h"
+#include "node/store/private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_faults.h"
 
@@ -85,6 +86,18 @@ static void follow_incarnation(struct sim_process *process)
     process->set_aside = process->disk->set_aside;
 }
 
+/* No phase of the table: seeds with snapshots only are what they were before there were imprints.
+ */
+static bool begins_imprint(struct sim_process *process)
+{
+    bool takes = process->sim->settings.imprint_bytes > 0 && process->node->storage != NULL &&
+                 process->node->storage->snapshot != NULL;
+    bool begins = takes && !process->takes_imprint;
+
+    process->takes_imprint = takes;
+    return begins;
+}
+
 void sim_phase_follow(struct sim_process *process)
 {
     uint32_t before = process->phases;
@@ -103,6 +116,9 @@ void sim_phase_follow(struct sim_process *process)
         if (fresh != 0) {
             sim_fault_tempt(process->sim,
                             (fresh & (bit(SIM_PHASE_MERGE) | bit(SIM_PHASE_ROLL))) != 0);
+        }
+        if (begins_imprint(process)) {
+            sim_fault_tempt(process->sim, true);
         }
     }
 }

@@ -69,6 +69,7 @@ struct sim_process {
     uint64_t set_aside;              /* files with flipped bits, when that life began */
     uint32_t served;                 /* the newest generation that had a FULL replica */
     uint32_t phases;                 /* a bit each: see sim_phase.h */
+    bool takes_imprint;              /* an array is being copied, where imprints are taken */
     uint64_t bound[SIM_MAX_NAMES];   /* a node's, by name: the filter that it takes for live, */
     uint32_t keysets[SIM_MAX_NAMES]; /* ... and the keyset of it that checks read there */
     struct sim_link links[SIM_MAX_LINKS];

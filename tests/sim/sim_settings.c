@@ -14,6 +14,7 @@ enum {
     SYNC_PERMILLE = 900,     /* filters of those that are acknowledged once synced */
     PAGED_PERMILLE = 500,    /* seeds whose nodes report page by page */
     BITS_PERMILLE = 250,     /* ... that keep bits only */
+    IMPRINTS_PERMILLE = 400, /* seeds whose nodes take imprints, of all arrays */
     SMALL_STEP = 4,
     KEYS_A_PAGE = 8,
 };
@@ -287,6 +288,14 @@ static void draw_durability(struct sim *sim)
     }
 }
 
+static void draw_imprints(struct sim *sim)
+{
+    struct sim_random random;
+
+    sim_random_init(&random, sim->seed, SIM_STREAM_IMPRINTS);
+    sim->settings.imprint_bytes = sim_random_chance(&random, IMPRINTS_PERMILLE);
+}
+
 /* So small that loops over a few pages and keys take several. A message takes some 100 us, a job
  * perhaps longer: of keys there are more than of pages and lines. */
 static void draw_steps(struct sim *sim)
@@ -339,4 +348,5 @@ void sim_scenario_draw(struct sim *sim)
     sim_accept_draw(sim);
     sim_users_draw(sim);
     draw_steps(sim);
+    draw_imprints(sim);
 }

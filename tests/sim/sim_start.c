@@ -42,6 +42,9 @@ static void give_disk(const struct sim_process *process, struct node_config *con
         config->retain_us = settings->retain_us;
         config->site_retain_bytes = settings->site_retain_bytes;
         config->reserve_bytes = settings->reserve_bytes;
+        config->imprint_bytes = settings->imprint_bytes;
+        config->imprint_eager =
+            true; /* Filters of some hundred keys have runs of less than their arrays. */
         config->gossip_delay_us = settings->gossip_delay_us;
         config->gossip_rate = settings->gossip_rate;
         config->catch_up_wait_us = 600000;
