@@ -58,7 +58,7 @@ struct node_config {
     uint64_t reserve_bytes;      /* of the disk, that background work leaves free */
     uint64_t imprint_bytes;      /* arrays of so many are copied to the disk, for a quick start; 0:
                                     none */
-    bool imprint_eager;          /* ... whenever they lack anything: for tests */
+    bool imprint_eager;          /* ... however little is in runs: for tests */
     uint64_t gossip_delay_us;    /* how old adds get before peers are told of them; 0: 1 s */
     uint64_t catch_up_wait_us;   /* for others that do not answer, after a process that did not end
                                     in order; 0: it counts without asking them */

@@ -181,9 +181,10 @@ static uint64_t left_bytes(const struct record_run *runs, size_t count,
 static uint64_t bearable_bytes(const struct storage *self, const struct storage_imprint *imprint,
                                uint64_t array_bytes, bool rests)
 {
-    uint64_t bytes = imprint == NULL ? array_bytes : array_bytes / (rests ? REST_PART : BUSY_PART);
-
-    return self->config.imprint_eager ? 0 : bytes;
+    if (imprint == NULL) {
+        return self->config.imprint_eager ? 0 : array_bytes;
+    }
+    return array_bytes / (rests ? REST_PART : BUSY_PART);
 }
 
 /* `runs`: all of one set. *later: it may be due soon, without anything having changed. */

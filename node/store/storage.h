@@ -74,7 +74,7 @@ struct storage_config {
     uint64_t hold_bytes;    /* ... and of what storage_hold() names; 0: none for that */
     uint64_t reserve_bytes; /* of the disk that background work leaves free */
     uint64_t imprint_bytes; /* imprints are taken of arrays of so many bytes or more; 0: of none */
-    bool imprint_eager;     /* whenever a run has something that they lack: for tests */
+    bool imprint_eager;     /* the first one however little there is in runs: for tests */
     struct steps *steps;    /* borrowed */
 
     void *context;
