@@ -365,3 +365,73 @@ Test(run, fingerprints_that_do_not_ascend_are_refused_though_the_checksums_match
     heap_free(file);
     heap_free(read);
 }
+
+/* ---- up to where its batches go ---- */
+
+static uint64_t through_of(const struct record_run *run)
+{
+    struct run_reader *reader = NULL;
+    uint64_t through;
+
+    cr_assert_eq(run_reader_create(&disk, CLUSTER, run, &reader), STATUS_OK);
+    through = run_reader_through(reader);
+    run_reader_destroy(&reader);
+    return through;
+}
+
+static struct record_run write_through(uint64_t through, uint64_t expected)
+{
+    struct record_run run = sample;
+    struct run_writer *writer = NULL;
+
+    run.through = through;
+    cr_assert_eq(run_writer_create(&disk, CLUSTER, &run, expected, &writer), STATUS_OK);
+    cr_assert_eq(run_writer_add(writer, numbers, MANY), STATUS_OK);
+    cr_assert_eq(run_writer_finish(writer, &run), STATUS_OK);
+    run_writer_destroy(&writer);
+    cr_assert_eq(run.through, through);
+    return run;
+}
+
+Test(run, it_says_below_which_offset_of_the_log_its_batches_are)
+{
+    static const uint64_t expected[] = {0, MANY, 2 * MANY};
+
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        struct record_run run = write_through(123456, expected[i]);
+
+        cr_assert_eq(through_of(&run), 123456);
+        cr_assert(run_is_below(&run, 123456));
+        cr_assert_not(run_is_below(&run, 123455));
+        assert_holds(&run, numbers, MANY);
+        remove_run(&run);
+    }
+}
+
+Test(run, one_that_does_not_say_so_is_below_nothing)
+{
+    struct record_run run = write_good(numbers, MANY);
+
+    cr_assert_eq(through_of(&run), 0);
+    cr_assert_not(run_is_below(&run, UINT64_MAX));
+}
+
+/* As an older release leaves it, or a flipped bit: no damage of the run. */
+Test(run, what_it_says_may_be_missing_or_changed)
+{
+    struct record_run run = write_through(123456, 0);
+    size_t size = bytes_of(&run).size;
+    uint8_t *copy = copy_of(&run, 0);
+
+    cr_assert_eq(size, run_bytes(MANY) + 16);
+    put_bytes(&run, copy, size - 1);
+    cr_assert_eq(through_of(&run), 0);
+    for (size_t at = size - 16; at < size; at++) {
+        copy[at] ^= 1;
+        put_bytes(&run, copy, size);
+        cr_assert_eq(through_of(&run), 0);
+        assert_holds(&run, numbers, MANY);
+        copy[at] ^= 1;
+    }
+    heap_free(copy);
+}

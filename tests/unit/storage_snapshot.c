@@ -344,3 +344,70 @@ Test(storage_snapshot, every_read_and_allocation_may_fail)
         cr_assert_eq(heap_live(), live);
     }
 }
+
+/* ---- imprints ---- */
+
+static enum status open_imprint(uint64_t number, uint64_t cluster, struct record_snapshot *read)
+{
+    struct snapshot_reader *reader = NULL;
+    enum status status = imprint_reader_create(&disk, cluster, number, read, &reader);
+
+    if (status == STATUS_OK) {
+        cr_assert_eq(snapshot_reader_shape(reader)->life.incarnation, 11);
+        cr_assert_eq(snapshot_reader_shape(reader)->life.boot, 12);
+    }
+    snapshot_reader_destroy(&reader);
+    return status;
+}
+
+static void write_imprint(void)
+{
+    struct snapshot_shape imprint = shape;
+    struct snapshot_writer *writer = NULL;
+
+    imprint.life = (struct snapshot_life){.incarnation = 11, .boot = 12};
+    cr_assert_eq(snapshot_writer_create(&disk, CLUSTER, &id, &imprint, &writer), STATUS_OK);
+    cr_assert_eq(snapshot_writer_add(writer, pages, NPAGES), STATUS_OK);
+    cr_assert_eq(snapshot_writer_finish(writer, id.end, groups), STATUS_OK);
+    snapshot_writer_destroy(&writer);
+}
+
+Test(storage_snapshot, an_imprint_says_itself_what_it_is_of)
+{
+    struct record_snapshot read;
+    char imprint[DISK_NAME_BYTES];
+    uint64_t number;
+
+    write_imprint();
+    imprint_name(id.number, imprint);
+    cr_assert(imprint_name_parse(imprint, &number));
+    cr_assert_eq(number, id.number);
+    cr_assert_not(snapshot_name_parse(imprint, &number));
+    cr_assert_eq(open_imprint(id.number, CLUSTER, &read), STATUS_OK);
+    cr_assert_eq(read.filter_id, id.filter_id);
+    cr_assert_eq(read.slice, id.slice);
+    cr_assert_eq(read.keyset, id.keyset);
+    cr_assert_eq(read.generation, id.generation);
+    cr_assert_eq(read.from, id.from);
+    cr_assert_eq(read.end, id.end);
+    cr_assert_eq(open_imprint(id.number, CLUSTER + 1, &read), STATUS_MALFORMED);
+    cr_assert_eq(open_imprint(id.number + 1, CLUSTER, &read), STATUS_NOT_FOUND);
+    cr_assert_eq(disk.rename(disk.context, imprint, "imprint-0000000000000777"), STATUS_OK);
+    cr_assert_eq(open_imprint(0x777, CLUSTER, &read), STATUS_MALFORMED);
+}
+
+/* Neither is taken for the other, whatever it is called. */
+Test(storage_snapshot, an_imprint_is_no_snapshot)
+{
+    struct record_snapshot read;
+    char imprint[DISK_NAME_BYTES];
+
+    write_imprint();
+    imprint_name(id.number, imprint);
+    cr_assert_eq(disk.rename(disk.context, imprint, name), STATUS_OK);
+    cr_assert_eq(read_as(&id, CLUSTER), STATUS_MALFORMED);
+    cr_assert_eq(disk.remove(disk.context, name), STATUS_OK);
+    cr_assert_eq(write_it(), STATUS_OK);
+    cr_assert_eq(disk.rename(disk.context, name, imprint), STATUS_OK);
+    cr_assert_eq(open_imprint(id.number, CLUSTER, &read), STATUS_MALFORMED);
+}
