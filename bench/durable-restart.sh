@@ -1,6 +1,6 @@
 #!/bin/bash
 # Run by a playground of one node for durability.sh and large.sh: how fast it is filled, what many keys take on disk when all is merged,
-# and how long the node takes to come back with them after kill -9.
+# and how long the node takes to come back with them after kill -9: by an imprint of its array, and from sorted runs.
 #   bench/durable-restart.sh ORBLOOM BUILD ROWS-FILE WORK-DIRECTORY ROUNDS KEYS
 set -u
 
@@ -13,6 +13,8 @@ WATCHED="replicas_full replayed_keys_total"
 . "$(dirname "$0")/node-again.sh"
 
 LEAST_ON_DISK=50000000 # Keys; of fewer the log, which never shrinks below its files, says nothing.
+
+LEAST_IMPRINT=20000000 # Keys; the arrays of fewer are smaller than imprint_size.
 
 keys_text=$(grouped "$keys")
 
@@ -38,28 +40,88 @@ on_disk() {
     fi
 }
 
-restart() {
-    local note pace caches
-    node_kill
+imprints() {
+    find "$ORBLOOM_DIR/node-1/data" -name 'imprint-*' | sort
+}
+
+# await_imprint: until there is one, and no other one has come for a while; false: there is none.
+await_imprint() {
+    local before="" now same=0 tries=240
+    while [ "$same" -lt 8 ] && [ "$tries" -gt 0 ]; do
+        now="$(imprints) $(counter imprints_total node-1)"
+        if [ "$now" = "$before" ] && [ -n "$(imprints)" ]; then same=$((same + 1)); else same=0; fi
+        before=$now tries=$((tries - 1))
+        wait_for sleep 0.5
+    done
+    [ "$same" -ge 8 ]
+}
+
+# read_array: the same disk reads the array's bytes and nothing is done with them; `array_s` is how
+# long that takes. While no node runs.
+read_array() {
+    local begin
+    drop_caches >/dev/null
+    begin=$EPOCHREALTIME
+    dd if="$(imprints | tail -n 1)" of=/dev/null bs=4M status=none
+    array_s=$(value "e - b" e="$EPOCHREALTIME" b="$begin")
+}
+
+# again NAME: killed before; started on cold caches, `took` until it is FULL.
+again() {
     caches=$(drop_caches)
     node_start
-    note="$keys_text keys, $caches"
     if ! node_await_full; then
-        failed "restart until FULL" "not FULL after $LIMIT_S s: $(tail -n 1 "$work/$node.log")"
+        failed "$1" "not FULL after $LIMIT_S s: $(tail -n 1 "$work/$node.log")"
         return 1
     fi
-    figure "restart until FULL" "$took" s "$note"
-    pace=$(node_pace 3)
-    if [ -n "$pace" ]; then
-        figure "fingerprints replayed" "$pace" /s "$note"
-    else
-        not_run "fingerprints replayed" "it took less than 20 ms"
-    fi
+}
+
+look_for_keys() {
     load durable restarted --op check --filter big --size "$keys" --filled --keys 1000000 \
         --batch 1000 --in-flight 64
 }
 
-"$orbloom" create big --timeout 60s --capacity $((keys + keys / 20)) --fpr 1% --replicas 1 >/dev/null ||
+# As it is: by an imprint, where the array is large enough for one.
+as_it_is() {
+    local array_s= bytes
+    bytes=$(bytes_of imprint-)
+    node_kill
+    [ "$bytes" -eq 0 ] || read_array
+    again "restart until FULL" || return 1
+    figure "restart until FULL" "$took" s "$keys_text keys, imprints of $((bytes / 1048576)) MiB, $caches"
+    if [ "$bytes" -gt 0 ]; then
+        figure "reading the array's bytes" "$array_s" s "$((bytes / 1048576)) MiB by dd from the same disk, $caches"
+        figure "restart beside reading the array" "$(value "a / b" a="$took" b="$array_s")" x \
+            "to be at most 1.3; $(grouped "$(counter replayed_keys_total node-1)") keys were read besides"
+    fi
+    look_for_keys
+}
+
+# All keys are read, as without imprints.
+from_runs() {
+    local pace
+    node_kill
+    imprints | xargs -r rm
+    again "restart from runs until FULL" || return 1
+    figure "restart from runs until FULL" "$took" s "$keys_text keys, no imprint, $caches"
+    pace=$(node_pace 3)
+    if [ -n "$pace" ]; then
+        figure "fingerprints replayed" "$pace" /s "$keys_text keys, no imprint, $caches"
+    else
+        not_run "fingerprints replayed" "it took less than 20 ms"
+    fi
+    look_for_keys
+}
+
+restart() {
+    local caches
+    if [ "$keys" -ge "$LEAST_IMPRINT" ] && ! await_imprint; then
+        failed "restart beside reading the array" "there is no imprint"
+    fi
+    as_it_is && from_runs
+}
+
+"$orbloom" create big --timeout 60s --capacity $((keys + keys / 20)) --fpr 1% --replicas 1 --when-full refuse >/dev/null ||
     { failed "restart until FULL" "the filter can't be made"; exit 0; }
 echo "bench: filling a node with $keys_text keys (${SECONDS} s)" >&2
 begin=$EPOCHREALTIME
