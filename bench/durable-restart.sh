@@ -44,16 +44,19 @@ imprints() {
     find "$ORBLOOM_DIR/node-1/data" -name 'imprint-*' | sort
 }
 
-# await_imprint: until there is one, and no other one has come for a while; false: there is none.
+# await_imprint: until one is there, and none comes any more: at rest one is taken every A / 16 MB/s at
+# most. False: there is none.
 await_imprint() {
-    local before="" now same=0 tries=240
-    while [ "$same" -lt 8 ] && [ "$tries" -gt 0 ]; do
-        now="$(imprints) $(counter imprints_total node-1)"
-        if [ "$now" = "$before" ] && [ -n "$(imprints)" ]; then same=$((same + 1)); else same=0; fi
+    local before="" now same=0 tries=1000 wait_s=0
+    while [ "$tries" -gt 0 ] && { [ "$same" -le "$wait_s" ] || [ -z "$before" ]; }; do
+        now=$(imprints)
+        if [ "$now" = "$before" ]; then same=$((same + 1)); else same=0; fi
         before=$now tries=$((tries - 1))
-        wait_for sleep 0.5
+        wait_s=$((15 + $(bytes_of imprint-) / 16000000))
+        wait_for sleep 1
+        [ -n "$now" ] || [ "$tries" -gt 880 ] || return 1
     done
-    [ "$same" -ge 8 ]
+    [ -n "$before" ]
 }
 
 # read_array: the same disk reads the array's bytes and nothing is done with them; `array_s` is how

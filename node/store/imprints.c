@@ -13,7 +13,7 @@ enum {
     LOOK_US = 200000,       /* between two looks */
     NO_ROOM_US = 600000000, /* after imprints had to make room */
     BUSY_PART = 2,          /* of the array's bytes: in runs besides it while the log grows, */
-    REST_BYTES_A_US = 8,    /* of imprints taken for little: some MB/s on average */
+    REST_BYTES_A_US = 16,   /* of imprints taken for little: some MB/s on average */
     REST_PART = 16,         /* ... and at rest */
 };
 

@@ -1,4 +1,5 @@
-/* Reading a snapshot or an imprint back, slice by slice on the background lane. */
+/* Reading a snapshot or an imprint back, slice by slice on the background lane: the next one is
+ * read while whoever asked looks at the one before. */
 #include "base/heap.h"
 #include "base/log.h"
 #include "node/store/private.h"
@@ -10,11 +11,14 @@ struct load_job {
     struct record_snapshot snapshot;
     bool imprint;
     struct snapshot_reader *reader;
-    bool busy;
+    bool busy;  /* the lane has it */
+    bool asked; /* whoever asked waits for the slice that is read, or has been */
+    bool ready; /* it has been */
     enum status status;
     uint64_t first;
     size_t npages;
-    uint8_t pages[STEPS_LOAD_PAGES * SNAPSHOT_PAGE_BYTES];
+    unsigned slot; /* that is read into; the other one is being looked at */
+    uint8_t pages[2][STEPS_LOAD_PAGES * SNAPSHOT_PAGE_BYTES];
 };
 
 void storage_load_destroy(struct storage *self)
@@ -43,7 +47,7 @@ static enum status read_slice(struct load_job *self)
     enum status status = self->reader == NULL ? open_file(self) : STATUS_OK;
 
     if (status == STATUS_OK) {
-        status = snapshot_reader_next(self->reader, self->pages,
+        status = snapshot_reader_next(self->reader, self->pages[self->slot],
                                       config->steps->most[STEP_LOAD_PAGES], &self->npages);
     }
     return status;
@@ -69,6 +73,9 @@ static void run(struct job *job)
 {
     struct load_job *self = (struct load_job *)job;
 
+    if (self->ready) {
+        return;
+    }
     self->status = read_slice(self);
     if (self->status == STATUS_MALFORMED || self->status == STATUS_NOT_FOUND) {
         self->status = self->imprint ? STATUS_STALE : set_aside(self, self->status);
@@ -101,6 +108,14 @@ static void take_damage(struct storage *storage, uint64_t now_us,
     }
 }
 
+static void submit(struct load_job *self)
+{
+    const struct effects *effects = self->storage->config.effects;
+
+    self->busy = true;
+    effects->submit(effects->context, JOB_BACKGROUND, &self->job);
+}
+
 static void tell(struct load_job *self, uint64_t now_us)
 {
     struct storage *storage = self->storage;
@@ -110,7 +125,7 @@ static void tell(struct load_job *self, uint64_t now_us)
     if (self->status == STATUS_OK) {
         load->shape = snapshot_reader_shape(self->reader);
         load->snapshot = self->snapshot;
-        load->pages = self->pages;
+        load->pages = self->pages[self->slot];
         load->npages = self->npages;
         load->first = self->first;
         self->first += self->npages;
@@ -119,6 +134,8 @@ static void tell(struct load_job *self, uint64_t now_us)
     }
     if (self->status == STATUS_OK && !all) {
         steps_again(storage->config.steps, STEP_LOAD_PAGES);
+        self->slot ^= 1;
+        submit(self);
         load->done(load, now_us, STATUS_OK);
         return;
     }
@@ -140,9 +157,11 @@ static void done(struct job *job, uint64_t now_us)
     struct load_job *self = (struct load_job *)job;
 
     self->busy = false;
+    self->ready = true;
     if (self->load == NULL) {
         storage_load_destroy(self->storage);
-    } else {
+    } else if (self->asked) {
+        self->asked = self->ready = false;
         tell(self, now_us);
     }
 }
@@ -174,13 +193,14 @@ enum status storage_load(struct storage *self, struct storage_load *load)
 
     if (self->load == NULL) {
         status = begin(self, load);
-    } else if (self->load->load != load || self->load->busy) {
+    } else if (self->load->load != load || self->load->asked) {
         status = STATUS_OVERLOADED;
     }
     if (status == STATUS_OK) {
-        self->load->busy = true;
-        self->config.effects->submit(self->config.effects->context, JOB_BACKGROUND,
-                                     &self->load->job);
+        self->load->asked = true;
+        if (!self->load->busy) {
+            submit(self->load); /* To be read, or told: never from within this call. */
+        }
     }
     return status;
 }
