@@ -17,14 +17,22 @@ static struct resume_state sample(void)
                                  .lines = UINT64_MAX};
 }
 
-/* Criterion runs each test in a process of its own: the buffer goes with it. */
+static struct buffer kept;
+
+static void forget(void)
+{
+    buffer_fini(&kept);
+}
+
+TestSuite(resume_state, .fini = forget);
+
+/* Good until the next call. */
 static struct span text_of(const struct resume_state *state)
 {
-    static struct buffer text;
-
-    buffer_init(&text, RESUME_STATE_MAX_BYTES);
-    cr_assert_eq(resume_state_write(state, &text), STATUS_OK);
-    return buffer_span(&text);
+    buffer_fini(&kept);
+    buffer_init(&kept, RESUME_STATE_MAX_BYTES);
+    cr_assert_eq(resume_state_write(state, &kept), STATUS_OK);
+    return buffer_span(&kept);
 }
 
 static void expect_read(struct resume_state now, struct span text, enum resume_verdict verdict)
