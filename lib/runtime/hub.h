@@ -42,6 +42,7 @@ struct hub_options {
     /* Instead, in the loop's thread: of SIGTERM, SIGINT and SIGHUP. NULL: SIGHUP is not watched. */
     void (*on_signal)(void *context, int number);
     void *signal_context;
+    bool on_usr1; /* ... and of SIGUSR1, which ends the process otherwise */
 
     const struct hub_curve *curve; /* NULL: all sockets are plain */
     unsigned io_threads;           /* of libzmq; 0: one */

@@ -25,7 +25,7 @@ enum {
     HUB_MAX_WATCHES = 64,
     HUB_ENDPOINT_BYTES = ADDRESS_BYTES,
     HUB_ADDRESS_BYTES = 64,
-    HUB_NSIGNALS = 3,
+    HUB_NSIGNALS = 4,
     HUB_KNOWN_PEERS = 256, /* a power of two */
     HUB_KEY_TEXT_BYTES = 41,
 };

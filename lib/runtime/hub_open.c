@@ -23,10 +23,12 @@ static void on_signal(uv_signal_t *signal, int number)
     }
 }
 
-static bool watch_signals(struct hub *hub)
+static bool watch_signals(struct hub *hub, bool usr1)
 {
-    static const int numbers[HUB_NSIGNALS] = {SIGTERM, SIGINT, SIGHUP};
-    size_t count = hub->on_signal != NULL ? HUB_NSIGNALS : HUB_NSIGNALS - 1;
+    static const int numbers[HUB_NSIGNALS] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+    size_t count = hub->on_signal == NULL ? HUB_NSIGNALS - 2
+                   : usr1                 ? HUB_NSIGNALS
+                                          : HUB_NSIGNALS - 1;
 
     for (size_t i = 0; i < count; i++) {
         hub->signals[i].data = hub;
@@ -155,7 +157,8 @@ enum status hub_create(const struct hub_options *options, struct hub **out)
     }
     self->on_signal = options->on_signal;
     self->signal_context = options->signal_context;
-    if ((options->stop_on_signals || options->on_signal != NULL) && !watch_signals(self)) {
+    if ((options->stop_on_signals || options->on_signal != NULL) &&
+        !watch_signals(self, options->on_usr1)) {
         log_line(LOG_ERROR, "cannot watch for signals: %s", strerror(errno));
         goto fail;
     }

@@ -141,7 +141,7 @@ static void on_read(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
 
 void hub_stream_read(struct hub_stream *stream, bool wanted)
 {
-    if (wanted == stream->reading || (wanted && stream->closing)) {
+    if (wanted == stream->reading || (wanted && stream->closing) || stream->failure != 0) {
         return;
     }
     stream->reading = wanted;
@@ -314,6 +314,80 @@ void hub_stream_send_raw(struct hub_stream *stream, struct span bytes)
     }
 }
 
+/* ---- those that this process makes ---- */
+
+static struct hub_stream *make(struct hub_streams *streams)
+{
+    struct hub_stream *stream = heap_zalloc(1, sizeof *stream);
+
+    if (stream != NULL) {
+        stream->streams = streams;
+        buffer_init(&stream->leaving, MOST_UNSENT);
+        buffer_init(&stream->waiting, MOST_UNSENT);
+    }
+    return stream;
+}
+
+static void keep(struct hub_stream *stream)
+{
+    stream->uv.handle.data = stream;
+    TAILQ_INSERT_TAIL(&stream->streams->list, stream, entry);
+}
+
+static void tune(struct hub_stream *stream)
+{
+    if (stream->uv.handle.type == UV_TCP) {
+        (void)uv_tcp_nodelay(&stream->uv.tcp, 1);
+        (void)uv_tcp_keepalive(&stream->uv.tcp, 1, KEEPALIVE_S);
+    }
+}
+
+static void on_connected(uv_connect_t *connect, int error)
+{
+    struct hub_stream *stream = connect->data;
+    const struct stream_handler *handler = &stream->streams->handler;
+
+    stream->failure = error;
+    if (error != 0) {
+        hub_stream_drop(stream);
+        return;
+    }
+    tune(stream);
+    hub_stream_read(stream, true);
+    if (handler->connected != NULL) {
+        stream->streams->hub->streamed = true;
+        handler->connected(handler->context, hub_now_us(), stream->owner);
+    }
+}
+
+struct hub_stream *hub_streams_connect(struct hub_streams *streams,
+                                       const struct sockaddr_storage *address, void *owner)
+{
+    struct hub_stream *stream = make(streams);
+
+    if (stream == NULL || uv_tcp_init(&streams->hub->loop, &stream->uv.tcp) != 0) {
+        heap_free(stream);
+        return NULL;
+    }
+    stream->owner = owner;
+    stream->connect.data = stream;
+    stream->failure = UV_ECANCELED;
+    streams->count++;
+    keep(stream);
+    if (uv_tcp_connect(&stream->connect, &stream->uv.tcp, (const struct sockaddr *)address,
+                       on_connected) != 0) {
+        stream->owner = NULL;
+        hub_stream_drop(stream);
+        return NULL;
+    }
+    return stream;
+}
+
+const char *hub_stream_failure(const struct hub_stream *stream)
+{
+    return stream->failure != 0 ? uv_strerror(stream->failure) : "";
+}
+
 /* ---- those that connect ---- */
 
 void hub_stream_name_peer(const struct hub_stream *stream, char text[STREAM_PEER_BYTES])
@@ -389,28 +463,16 @@ void hub_stream_greet(struct hub_stream *stream)
     }
 }
 
-static void tune(struct hub_stream *stream)
-{
-    if (stream->uv.handle.type == UV_TCP) {
-        (void)uv_tcp_nodelay(&stream->uv.tcp, 1);
-        (void)uv_tcp_keepalive(&stream->uv.tcp, 1, KEEPALIVE_S);
-    }
-}
-
 /* False: no memory. */
 static bool take(struct hub_streams *streams, uv_stream_t *listener, bool secure)
 {
-    struct hub_stream *stream = heap_zalloc(1, sizeof *stream);
+    struct hub_stream *stream = make(streams);
 
     if (stream == NULL || !open_like(streams, listener, stream)) {
         heap_free(stream);
         return false;
     }
-    stream->streams = streams;
-    stream->uv.handle.data = stream;
-    buffer_init(&stream->leaving, MOST_UNSENT);
-    buffer_init(&stream->waiting, MOST_UNSENT);
-    TAILQ_INSERT_TAIL(&streams->list, stream, entry);
+    keep(stream);
     if (uv_accept(listener, &stream->uv.stream) != 0) {
         streams->count++;
         hub_stream_drop(stream);

@@ -1,6 +1,6 @@
 /* hub_streams.h - byte streams on a hub's loop: connections that clients make by TCP, by a
  * unix-domain socket, or by TLS; of the last the handler hears when the handshake is over, and in
- * plain bytes.
+ * plain bytes. And those that this process makes, by TCP.
  *
  * Whatever has arrived is handed over in the loop's thread between two turns of the actor, which so
  * sees what several connections brought together. What is sent leaves at once as far as the
@@ -26,6 +26,7 @@
 #include "runtime/tls/source.h"
 
 #include <stdint.h>
+#include <sys/socket.h>
 
 struct hub_streams;
 struct hub_stream;
@@ -39,6 +40,9 @@ struct stream_handler {
     void (*bytes)(void *context, uint64_t now_us, void *owner, struct span bytes);
     void (*drained)(void *context, uint64_t now_us, void *owner);
     void (*closed)(void *context, void *owner);
+
+    /* A stream of hub_streams_connect() is there. NULL: nobody cares. */
+    void (*connected)(void *context, uint64_t now_us, void *owner);
 
     /* A handshake has ended so, for one who was not opened() yet. Only with TLS. */
     void (*shaken)(void *context, enum tls_outcome outcome);
@@ -61,6 +65,15 @@ MUST_USE enum status hub_streams_open(struct hub *hub, const struct hub_streams_
 
 /* All connections are closed, what has not left is lost; closed() is called for each. */
 void hub_streams_close(struct hub_streams **streams);
+
+/* Connect to a server, which is the `owner`'s stream. What is sent before it is there waits; one
+ * that can't be reached is closed. NULL: no memory, no descriptor; closed() is not called then. */
+struct hub_stream *hub_streams_connect(struct hub_streams *streams,
+                                       const struct sockaddr_storage *address, void *owner);
+
+/* Why a stream is closed that was connected to a server: "connection refused"; "" where the server
+ * was there. */
+const char *hub_stream_failure(const struct hub_stream *stream);
 
 /* Nobody can connect any more, and others may listen there; connections stay. */
 void hub_streams_stop_listening(struct hub_streams *streams);

@@ -37,9 +37,11 @@ struct hub_stream {
     union stream_handle uv;
     void *owner;
     bool reading;
-    bool closing;   /* once all has left */
-    bool lingering; /* all has left, and what still comes is thrown away */
-    bool stirred;   /* ... something came lately */
+    bool closing;         /* once all has left */
+    bool lingering;       /* all has left, and what still comes is thrown away */
+    bool stirred;         /* ... something came lately */
+    uv_connect_t connect; /* of one that this process makes */
+    int failure;          /* ... libuv's error */
     uv_write_t write;
     struct buffer leaving; /* while `writing` */
     bool writing;
