@@ -262,9 +262,9 @@ $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
 $(BUILD)/bin/orbloom-%: LINK_LIBS = $(SERVER_LIBS)
 $(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(SERVER_LIBS) $(call libs,sqlite3 libcurl jansson)
 
-$(BUILD)/bin/orbloom: $(call objects,cli/main.c $(SRC_cli)) $(call archives,backup site) $(CLIENT)
+$(BUILD)/bin/orbloom: $(call objects,cli/main.c $(SRC_cli)) $(call archives,resp backup site) $(CLIENT)
 	$(link)
-$(BUILD)/bin/orbloom: LINK_LIBS = $(DAEMON_LIBS) $(call libs,hiredis)
+$(BUILD)/bin/orbloom: LINK_LIBS = $(DAEMON_LIBS) $(call libs,hiredis libssl libcrypto)
 
 EXAMPLES := $(patsubst client/examples/%.c,$(BUILD)/examples/%,$(SRC_example))
 $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/obj/client/examples/%.o $(LIBORBLOOM)

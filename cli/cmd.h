@@ -43,6 +43,7 @@ const struct command *cmd_rebuild(void);
 const struct command *cmd_rename(void);
 const struct command *cmd_restore(void);
 const struct command *cmd_setup(void);
+const struct command *cmd_shadow(void);
 const struct command *cmd_shard(void);
 const struct command *cmd_site(void);
 const struct command *cmd_stats(void);

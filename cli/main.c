@@ -9,11 +9,11 @@
 typedef const struct command *(*command_fn)(void);
 
 static const command_fn commands[] = {
-    cmd_playground, cmd_setup,  cmd_create,           cmd_add,     cmd_check,  cmd_dedup,
-    cmd_info,       cmd_status, cmd_expand,           cmd_rebuild, cmd_rename, cmd_expire,
-    cmd_drop,       cmd_node,   cmd_rebalance,        cmd_shard,   cmd_plan,   cmd_bench,
-    cmd_stats,      cmd_doctor, cmd_keygen,           cmd_map,     cmd_key,    cmd_upgrade,
-    cmd_user,       cmd_site,   cmd_playground_child,
+    cmd_playground, cmd_setup,  cmd_create,    cmd_add,     cmd_check,  cmd_dedup,
+    cmd_info,       cmd_status, cmd_expand,    cmd_rebuild, cmd_rename, cmd_expire,
+    cmd_drop,       cmd_node,   cmd_rebalance, cmd_shard,   cmd_plan,   cmd_bench,
+    cmd_stats,      cmd_doctor, cmd_keygen,    cmd_map,     cmd_key,    cmd_upgrade,
+    cmd_user,       cmd_site,   cmd_backup,    cmd_restore, cmd_shadow, cmd_playground_child,
 };
 
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };

@@ -118,12 +118,13 @@ BEGIN {
     room("cli/commands", "house show users doctor backup")
     room("cli/bench", "house")
     room("cli/playground", "house")
+    room("cli/shadow", "house")
 
     # A system header and the files that may include it, as patterns of paths.
     owner["zmq"] = "^lib/runtime/"
     owner["libconfig"] = "^lib/runtime/"
     owner["uv"] = "^(lib/runtime/|cli/playground/)"
-    owner["signal"] = "^(lib/runtime/|cli/playground/|cli/commands/interrupt[.]c$)"
+    owner["signal"] = "^(lib/runtime/|cli/playground/|cli/commands/interrupt[.]c$|cli/shadow/proxy[.]c$)"
     owner["time"] = "^(lib/runtime/|lib/base/log[.]c$|cli/bench/process_usage[.]c$)"
     owner["protobuf-c"] = "^proto/"
     owner["sodium"] = "^lib/((filter|map|backup|runtime)/|base/password[.]c$)"

@@ -1,0 +1,255 @@
+/* One list: answered next | sent | to be sent. */
+#include "cli/shadow/mirror.h"
+
+#include "base/heap.h"
+#include "cli/shadow/answers.h"
+
+#include <assert.h>
+
+enum {
+    SENT_MOST = 1024, /* commands that are sent and not answered */
+    SENT_BYTES_MOST = 16 << 20,
+    REPLY_BYTES_MOST = 4 << 20,
+    ATTEMPTS_MOST = 3,
+};
+
+struct shadow_deed *shadow_deed_create(const struct shadow_command *command, struct span request)
+{
+    struct shadow_deed *self = heap_alloc(1, sizeof *self + request.size);
+
+    if (self == NULL) {
+        return NULL;
+    }
+    self->kind = command->kind;
+    self->database = command->database;
+    self->nkeys = command->nkeys;
+    self->size = request.size;
+    if (request.size > 0) {
+        memcpy(self->request, request.data, request.size);
+    }
+    return self;
+}
+
+void shadow_deed_destroy(struct shadow_deed **deed)
+{
+    heap_free(*deed);
+    *deed = NULL;
+}
+
+static size_t bytes_of(const struct mirror_item *item)
+{
+    return sizeof *item + sizeof *item->deed + item->deed->nkeys + item->deed->size;
+}
+
+void mirror_init(struct mirror *self, const struct mirror_port *port, size_t max_bytes,
+                 struct span greeting)
+{
+    *self = (struct mirror){.port = *port, .max_bytes = max_bytes, .greeting = greeting};
+    TAILQ_INIT(&self->items);
+    TAILQ_INIT(&self->later);
+    framer_init(&self->framer, false);
+    buffer_init(&self->reply, REPLY_BYTES_MOST);
+}
+
+bool mirror_ready(const struct mirror *self)
+{
+    return self->connected && self->greeted;
+}
+
+/* Take the oldest one out of the list. */
+static struct mirror_item *take_first(struct mirror *self)
+{
+    struct mirror_item *item = TAILQ_FIRST(&self->items);
+
+    if (item == self->next) {
+        self->next = TAILQ_NEXT(item, entry);
+    } else {
+        self->sent--;
+        self->sent_bytes -= item->deed->size;
+    }
+    TAILQ_REMOVE(&self->items, item, entry);
+    return item;
+}
+
+/* The oldest one has its answer, or never will. */
+static void settle(struct mirror *self, struct span reply)
+{
+    struct mirror_item *item = take_first(self);
+
+    self->count--;
+    self->bytes -= bytes_of(item);
+    self->port.answered(self->port.context, item, reply);
+    shadow_deed_destroy(&item->deed);
+    heap_free(item);
+}
+
+/* What was put off comes behind all else. */
+static void append_later(struct mirror *self)
+{
+    struct mirror_item *first = TAILQ_FIRST(&self->later);
+
+    TAILQ_CONCAT(&self->items, &self->later, entry);
+    self->next = self->next != NULL ? self->next : first;
+}
+
+void mirror_fini(struct mirror *self)
+{
+    append_later(self);
+    while (!TAILQ_EMPTY(&self->items)) {
+        settle(self, span_of(NULL, 0));
+    }
+    buffer_fini(&self->reply);
+}
+
+static void pump(struct mirror *self)
+{
+    while (mirror_ready(self) && self->next != NULL && self->sent < SENT_MOST &&
+           self->sent_bytes < SENT_BYTES_MOST) {
+        struct mirror_item *item = self->next;
+
+        self->next = TAILQ_NEXT(item, entry);
+        self->sent++;
+        self->sent_bytes += item->deed->size;
+        self->port.send(self->port.context, span_of(item->deed->request, item->deed->size));
+    }
+}
+
+void mirror_again(struct mirror *self)
+{
+    append_later(self);
+    pump(self);
+}
+
+static struct mirror_item *make_item(struct mirror *self, struct shadow_deed *deed, struct span old,
+                                     uint64_t now_us)
+{
+    struct mirror_item *item = heap_zalloc(1, sizeof *item + deed->nkeys);
+
+    if (item == NULL) {
+        return NULL;
+    }
+    item->deed = deed;
+    item->since_us = now_us;
+    shadow_answers_read(old, item->old, deed->nkeys);
+    if (self->bytes + bytes_of(item) > self->max_bytes) {
+        heap_free(item);
+        return NULL;
+    }
+    return item;
+}
+
+struct mirror_item *mirror_put(struct mirror *self, struct shadow_deed **deed, struct span old,
+                               uint64_t now_us)
+{
+    struct mirror_item *item = make_item(self, *deed, old, now_us);
+
+    if (item == NULL) {
+        shadow_deed_destroy(deed);
+        return NULL;
+    }
+    *deed = NULL;
+    TAILQ_INSERT_TAIL(&self->items, item, entry);
+    self->count++;
+    self->bytes += bytes_of(item);
+    self->next = self->next != NULL ? self->next : item;
+    pump(self);
+    return item;
+}
+
+void mirror_connected(struct mirror *self)
+{
+    assert(!self->connected && self->sent == 0);
+
+    self->connected = true;
+    self->greeted = self->greeting.size == 0;
+    framer_init(&self->framer, false);
+    buffer_clear(&self->reply);
+    if (!self->greeted) {
+        self->port.send(self->port.context, self->greeting);
+    }
+    pump(self);
+}
+
+void mirror_disconnected(struct mirror *self)
+{
+    struct mirror_item *first = TAILQ_FIRST(&self->items);
+    bool was_sent = self->sent > 0;
+
+    self->connected = false;
+    self->sent = 0;
+    self->sent_bytes = 0;
+    self->next = first;
+    if (was_sent && ++first->attempts >= ATTEMPTS_MOST) {
+        settle(self, span_of(NULL, 0));
+    }
+}
+
+/* An error that may be none a moment later; of an array, any. */
+static bool is_for_now(struct span reply)
+{
+    static const char *const errors[] = {
+        "-UNAVAILABLE", "-NOT_READY", "-STALE",   "-NEED_DOC", "-OVERLOADED",
+        "-DEADLINE",    "-NAME_BUSY", "-LOADING", "-TRYAGAIN", "-ERR max number of clients",
+    };
+    struct span rest = reply;
+    struct span value = reply;
+
+    if (reply.data[0] == '*') {
+        rest = framer_elements(reply);
+    }
+    while (framer_split(&rest, &value)) {
+        for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+            size_t size = strlen(errors[i]);
+
+            if (value.size > size && memcmp(value.data, errors[i], size) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A reply is whole. */
+static bool take_reply(struct mirror *self)
+{
+    struct span reply = buffer_span(&self->reply);
+
+    if (!self->greeted) {
+        self->greeted = !shadow_is_error(reply);
+        return self->greeted;
+    }
+    if (self->sent == 0) {
+        return false; /* Nobody has asked. */
+    }
+    if (TAILQ_FIRST(&self->items)->deed->kind != SHADOW_CHECK && is_for_now(reply)) {
+        struct mirror_item *item = take_first(self);
+
+        TAILQ_INSERT_TAIL(&self->later, item, entry);
+        return true;
+    }
+    settle(self, reply);
+    return true;
+}
+
+bool mirror_bytes(struct mirror *self, struct span bytes)
+{
+    enum framer_verdict verdict;
+
+    while (bytes.size > 0) {
+        size_t size = framer_take(&self->framer, bytes, &verdict);
+
+        if (verdict == FRAMER_BROKEN ||
+            buffer_append(&self->reply, span_of(bytes.data, size)) != STATUS_OK) {
+            return false;
+        }
+        bytes = span_of(bytes.data + size, bytes.size - size);
+        if (verdict == FRAMER_VALUE) {
+            if (!take_reply(self)) {
+                return false;
+            }
+            buffer_clear(&self->reply);
+        }
+    }
+    pump(self);
+    return true;
+}
