@@ -240,8 +240,6 @@ Test(etcd, a_cluster_shows_etcd_its_certificate, .timeout = 240)
     stop_all();
 }
 
-/* ---- etcd is silent ---- */
-
 static void start_coordinator_again(unsigned i)
 {
     char listen[ENDPOINT_BYTES];
@@ -249,6 +247,88 @@ static void start_coordinator_again(unsigned i)
     (void)snprintf(listen, sizeof listen, "%.*s", ENDPOINT_BYTES - 1, endpoints[i]);
     start_coordinator(i, listen);
 }
+
+static void kill_coordinator(unsigned i)
+{
+    cr_assert_eq(kill(coordinators[i].pid, SIGKILL), 0);
+    command_finish(&coordinators[i], LIMIT_MS);
+    command_forget(&coordinators[i]);
+}
+
+/* ---- etcd is full ---- */
+
+enum { JUNK_BYTES = 3000, QUOTA_PUTS = 1000 };
+
+/* Another program's key, again and again: until it takes no more, each value is kept. */
+static void fill_etcd(void)
+{
+    char json[JUNK_BYTES + 64];
+    int puts = 0;
+
+    /* Noughts are base64, too. */
+    (void)snprintf(json, sizeof json, "{\"key\":\"anVuaw==\",\"value\":\"%0*d\"}", JUNK_BYTES, 0);
+    while (strstr(etcd_post(&etcd, "/v3/kv/put", json), "database space exceeded") == NULL) {
+        cr_assert_lt(++puts, QUOTA_PUTS, "etcd takes all");
+    }
+}
+
+/* The number behind the name in an answer of etcd's. */
+static unsigned long long number_of(const char *answer, const char *name)
+{
+    const char *number = strstr(answer, name);
+
+    cr_assert_not_null(number, "%s", answer);
+    return strtoull(number + strlen(name), NULL, 10);
+}
+
+/* What docs/store.md says, by etcd's gateway. */
+static void mend_etcd(void)
+{
+    const char *answer = etcd_post(&etcd, "/v3/kv/range", "{\"key\":\"anVuaw==\"}");
+    unsigned long long member = number_of(answer, "\"member_id\":\"");
+    char json[128];
+
+    (void)snprintf(json, sizeof json, "{\"physical\":true,\"revision\":\"%llu\"}",
+                   number_of(answer, "\"revision\":\""));
+    (void)etcd_post(&etcd, "/v3/kv/compaction", json);
+    (void)etcd_post(&etcd, "/v3/maintenance/defragment", "{}");
+    (void)snprintf(json, sizeof json,
+                   "{\"memberID\":\"%llu\",\"action\":\"DEACTIVATE\",\"alarm\":\"NOSPACE\"}",
+                   member);
+    (void)etcd_post(&etcd, "/v3/maintenance/alarm", json);
+}
+
+/* Changes are refused with the cause and what helps, and go on once that was done; adds and checks
+ * know nothing of it, nor does a coordinator that starts meanwhile. */
+Test(etcd, a_full_etcd_refuses_changes_alone, .timeout = 240)
+{
+    char said[256] = "";
+
+    etcd_make(&etcd);
+    etcd.quota_bytes = "600000";
+    etcd_start(&etcd);
+    start_with_etcd();
+    ask_coordinator(0);
+    expect_create("urls");
+    fill_etcd();
+    cr_assert_not(try_create("more", said));
+    cr_assert_not_null(strstr(said, "IO: the store can't be written: etcdserver: mvcc: database "
+                                    "space exceeded; compact and defragment etcd"),
+                       "%s", said);
+    expect_service("while full\n");
+    kill_coordinator(1);
+    start_coordinator_again(1);
+    ask_coordinator(1);
+    expect_filter("urls");
+    cr_assert_not(try_create("more", said));
+    mend_etcd();
+    expect_create("more");
+    ask_coordinator(0);
+    expect_create("later");
+    stop_all();
+}
+
+/* ---- etcd is silent ---- */
 
 static void expect_told(const char *said, const char *const arguments[])
 {
@@ -290,13 +370,6 @@ Test(etcd, a_silent_etcd_holds_up_changes_alone, .timeout = 240)
 }
 
 /* ---- coordinators are killed ---- */
-
-static void kill_coordinator(unsigned i)
-{
-    cr_assert_eq(kill(coordinators[i].pid, SIGKILL), 0);
-    command_finish(&coordinators[i], LIMIT_MS);
-    command_forget(&coordinators[i]);
-}
 
 /* Each may be killed at any time; the other one goes on, and it comes back to the same. */
 Test(etcd, coordinators_come_and_go, .timeout = 240)

@@ -105,6 +105,9 @@ static void become_etcd(const struct etcd *self, pid_t parent)
         set_file("ETCD_TRUSTED_CA_FILE", self, "ca.pem");
         (void)setenv("ETCD_CLIENT_CERT_AUTH", "true", 1);
     }
+    if (self->quota_bytes != NULL) {
+        (void)setenv("ETCD_QUOTA_BACKEND_BYTES", self->quota_bytes, 1);
+    }
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     descriptor = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (getppid() == parent && descriptor >= 0 && dup2(descriptor, 1) == 1 &&

@@ -19,7 +19,8 @@ struct etcd {
     char endpoint[64]; /* "http://127.0.0.1:PORT" */
     uint16_t tls_port; /* 0: it has no certificate */
     char tls_endpoint[64];
-    pid_t pid; /* 0: it does not run */
+    const char *quota_bytes; /* from the next start on; NULL: etcd's own */
+    pid_t pid;               /* 0: it does not run */
 };
 
 /* Make folder and choose ports, without starting it: nobody listens there. */
