@@ -222,7 +222,7 @@ CLIENT_LIBS  = $(call libs,libzmq libuv libprotobuf-c libsodium libxxhash)
 
 $(BUILD)/obj/liborbloom.o: $(CLIENT) client/orbloom.map
 	@echo "LD $@"
-	$(Q)$(CC) -r -nostdlib -o $@ $(addprefix -Wl$(comma)--undefined=,$(API)) \
+	$(Q)$(CC) -r -nostdlib $(call taken,-flinker-output=nolto-rel) -o $@ $(addprefix -Wl$(comma)--undefined=,$(API)) \
 	    -Wl,--start-group $(CLIENT) -Wl,--end-group
 	$(Q)$(OBJCOPY) --localize-hidden $@
 

@@ -9,12 +9,11 @@ PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 DATADIR      ?= $(PREFIX)/share
 MANDIR       ?= $(DATADIR)/man
 DOCDIR       ?= $(DATADIR)/doc/orbloom
+EXAMPLEDIR   ?= $(DOCDIR)/examples
 BASHDIR      ?= $(DATADIR)/bash-completion/completions
 ZSHDIR       ?= $(DATADIR)/zsh/site-functions
 PYTHON       ?= /usr/bin/python3
 PYTHONDIR    ?= $(PREFIX)/lib/python3/dist-packages
-
-EXAMPLEDIR   ?= $(DOCDIR)/examples
 
 # Folders below PREFIX follow it in the .pc file, so that --define-prefix can move the tree.
 under_prefix  = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
@@ -97,12 +96,12 @@ install-python: $(PYTHON_FFI) ## Install it, below PYTHONDIR=PREFIX/lib/python3/
 	printf 'Metadata-Version: 2.1\nName: orbloom\nVersion: %s\nRequires-Dist: cffi (>=1.15)\n' $(VERSION) \
 	    > $(DESTDIR)$(PYTHONDIR)/$(PYTHON_INFO)/METADATA
 
-# By what an installation elsewhere has put there, so that there is one list.
-uninstall: ## Remove what `make install` with the same folders has put there
-	@dir=$$(mktemp -d) && $(MAKE) -s install DESTDIR=$$dir && (cd $$dir && find . ! -type d) | \
-	    while read -r file; do rm -f $(DESTDIR)/$$file; done; rm -rf $$dir
-	@! test -d $(DESTDIR)$(DOCDIR) || find $(DESTDIR)$(DOCDIR) -depth -type d -empty -delete
-
+# By what an installation elsewhere has put there, so that there is one list; then folders that are ours.
+OUR_FOLDERS = $(addprefix $(DESTDIR),$(DOCDIR) $(PYTHONDIR)/orbloom $(PYTHONDIR)/$(PYTHON_INFO))
+uninstall: ## Remove what `make install` with the same folders has put there, and the Python package
+	@dir=$$(mktemp -d) && $(MAKE) -s install $(if $(wildcard $(PYTHON_FFI)),install-python) DESTDIR=$$dir && \
+	    (cd $$dir && find . ! -type d) | while read -r file; do rm -f $(DESTDIR)/$$file; done; rm -rf $$dir
+	@for folder in $(OUR_FOLDERS); do ! test -d $$folder || find $$folder -depth -type d -empty -delete; done
 
 # The ABI that users of the library rely on; what tools/check-library.sh compares with.
 ABI := tests/abi/$(SONAME).abi
