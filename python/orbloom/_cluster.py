@@ -85,13 +85,14 @@ def _answers(codes: Any) -> List[Answer]:
 
 
 class _Keys:
-    """A batch as the library takes it; must outlive the call."""
+    """A batch as the library takes it; must outlive the call. Other threads may go on with `keys` meanwhile."""
 
     __slots__ = ("blob", "lengths", "count")
 
     def __init__(self, keys: Sequence[bytes]) -> None:
-        self.blob = b"".join(keys)
-        self.lengths = array("I", map(len, keys))
+        held = tuple(keys)
+        self.blob = b"".join(held)
+        self.lengths = array("I", map(len, held))
         self.count = len(self.lengths)
         if sum(self.lengths) != len(self.blob):
             raise TypeError("keys are bytes")
@@ -193,6 +194,7 @@ class Cluster:
     def dedup(self, filter: str, keys: Sequence[bytes]) -> List[bytes]:
         """Add a batch, and return the keys that were not there before, in order; also those of which that is not sure, as
         twice is better than never. Of equal ones in the batch the first."""
+        keys = tuple(keys)
         answers = self.add(filter, keys)
         return [key for key, answer in zip(keys, answers) if answer is not Answer.PRESENT]
 

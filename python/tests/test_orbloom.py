@@ -86,6 +86,11 @@ class Batches(Clustered):
         self.assertEqual(self.cluster.dedup(self.filter, keys), [b"a", b"b", b"c"])
         self.assertEqual(self.cluster.dedup(self.filter, keys), [])
 
+    def test_keys_may_come_from_anywhere(self):
+        self.assertEqual(self.cluster.add(self.filter, (key for key in (b"a", b"b"))), [Answer.NEW] * 2)
+        self.assertEqual(self.cluster.dedup(self.filter, iter([b"b", b"c"])), [b"c"])
+        self.assertEqual(self.cluster.check(self.filter, {b"a", b"b", b"c"}), [Answer.PRESENT] * 3)
+
     def test_one_key_has_a_truth(self):
         self.assertFalse(self.cluster.add_key(self.filter, b"one"))
         self.assertTrue(self.cluster.check_key(self.filter, b"one"))
