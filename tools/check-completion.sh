@@ -41,7 +41,10 @@ orbloom user create |!keys.txt
 orbloom user create x --role |client monitor admin
 orbloom key add |keys.txt
 orbloom map |backup restore
+orbloom backup seen |keys.txt
+orbloom backup --all |keys.txt verify
 orbloom help |dedup
+orbloom plan --table |!keys.txt
 orbloom playground --dir |kept !keys.txt
 orbloom-node --dur|!--only
 orbloom-node --log_level |error debug

@@ -1,9 +1,9 @@
-#!/bin/sh
+#!/bin/bash
 # Make the shells' completion: tools/completion/make.sh BIN OUT
 #
 # OUT/orbloom for bash and OUT/_orbloom for zsh: the file here with the shell's name, and in it, where "@ROWS@" stands, a case for each command and daemon, of the very tables that make --help (rows.awk says which).
 # What a cluster holds, such as names of filters, is not asked for.
-set -eu
+set -euo pipefail
 
 bin=$1
 out=$2

@@ -26,8 +26,8 @@ END {
     head("orbloom-" command, 1, tolower(substr(summary, 1, 1)) substr(summary, 2))
     n = split(words, form, / [|] /)
     for (i = 1; i <= (n > 0 ? n : 1); i++) {
-        lines = lines (i > 1 ? ".br\n" : "") "\\fBorbloom " roff(command) "\\fR " synopsis(form[i]) \
-            (options != "" ? " [\\fIOPTIONS\\fR]" : "") "\n"
+        lines = lines (i > 1 ? ".br\n" : "") "\\fBorbloom " roff(command) "\\fR" \
+            (form[i] != "" ? " " synopsis(form[i]) : "") (options != "" ? " [\\fIOPTIONS\\fR]" : "") "\n"
     }
     section("SYNOPSIS", lines)
     section("DESCRIPTION", described)

@@ -1,9 +1,9 @@
-#!/bin/sh
+#!/bin/bash
 # Make the man pages: tools/man/make.sh BIN VERSION OUT
 #
 # Of the very tables that make --help, as the programs in BIN print them, and of the words in the .roff files
 # here: orbloom.1, a page for each command, and one for each daemon.
-set -eu
+set -euo pipefail
 
 bin=$1
 version=$2

@@ -77,10 +77,10 @@ function terms(first, last, out, at, term, text) {
     return out
 }
 
-# A line begins a paragraph of its own where it begins with "Topic: " or a flag, or where its first word
-# would have had room before it.
+# A line begins a paragraph of its own where it begins with "Topic: " or a flag after the end of a sentence, or where
+# its first word would have had room before it.
 function begins(text, before) {
-    return text ~ /^([A-Z][a-z]+( [a-z]+)?: |--)/ || length(before) + index(text " ", " ") < 72
+    return (text ~ /^([A-Z][a-z]+( [a-z]+)?: |--)/ && before ~ /[.:]$/) || length(before) + index(text " ", " ") < 72
 }
 
 function prose(first, last, out, at) {
@@ -98,7 +98,7 @@ function prose(first, last, out, at) {
 function sort_notes(at, last) {
     for (at = 1; at <= notes; at = last + 2) {
         last = ends_at(at)
-        if (note[at] ~ /^Examples:$/) {
+        if (note[at] ~ /^Examples?:$/) {
             examples = examples verbatim(at + 1, last)
         } else if (sub(/^Example: /, "  ", note[at])) {
             examples = examples verbatim(at, last)
