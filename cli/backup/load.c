@@ -142,7 +142,7 @@ void load_close(struct load *self)
 {
     progress_end(&self->progress);
     for (size_t i = 0; i < LOAD_JOBS; i++) {
-        while (self->jobs[i].used && !self->jobs[i].done) {
+        while (self->jobs[i].used && !self->jobs[i].done && !self->jobs[i].again) {
             channel_run(self->channel, WAIT_US);
         }
         buffer_fini(&self->jobs[i].bytes);
@@ -210,10 +210,15 @@ static void settle(struct load *self)
     }
 }
 
+/* What came while the filter grew, as the backup was made, is more than it was begun for. */
 static void on_loaded(void *context, const struct session_result *result)
 {
     struct load_job *job = context;
 
+    job->again = result->status == STATUS_FULL && hub_now_us() < job->until_us;
+    if (job->again) {
+        return;
+    }
     job->done = true;
     if (result->status != STATUS_OK) {
         fail(job->load, result->status, result->message);
@@ -231,6 +236,7 @@ static void send_chunk(struct load *self, struct load_job *job)
     enum status status = session_ask(channel_session(self->channel), hub_now_us(), self->timeout_us,
                                      &frame, on_loaded, job);
 
+    job->again = false;
     if (status != STATUS_OK) {
         job->done = true;
         fail(self, status, status_meaning(status));
@@ -247,10 +253,20 @@ static struct load_job *free_job(struct load *self)
     return NULL;
 }
 
+static void send_again(struct load *self)
+{
+    for (size_t i = 0; i < LOAD_JOBS; i++) {
+        if (self->jobs[i].used && self->jobs[i].again) {
+            send_chunk(self, &self->jobs[i]);
+        }
+    }
+}
+
 /* A load that stands still for the coordinator's load_timeout is given up, so it is moved on. */
 static void turn(struct load *self, uint64_t wait_us)
 {
     channel_run(self->channel, wait_us);
+    send_again(self);
     if (self->status == STATUS_OK) {
         settle(self);
         if (!self->moving && self->there != DUMP_END && self->there > self->moved &&
@@ -296,6 +312,7 @@ enum status load_chunk(struct load *self, const struct backup_chunk *chunk)
     }
     job->used = true;
     job->done = false;
+    job->until_us = hub_now_us() + self->timeout_us;
     job->number = self->begun++;
     job->to = chunk->to;
     job->keys = chunk->count;

@@ -24,6 +24,8 @@ struct load_job {
     struct load *load;
     bool used;
     bool done;
+    bool again; /* the filter has to grow first */
+    uint64_t until_us;
     uint64_t number; /* of the chunk */
     uint64_t to;
     uint64_t keys;

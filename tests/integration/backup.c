@@ -1,6 +1,6 @@
 /* Backups through real processes: what was acknowledged before one began is in it, whatever is
  * killed meanwhile; what was interrupted goes on; of what is torn or bent nothing is made. */
-#include "backup/record.h"
+#include "tests/support/backup_samples.h"
 #include "tests/support/playground.h"
 
 #include <criterion/criterion.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 120, KEYS = 300000, PATH_BYTES = 128, SCRIPT_BYTES = 1024 };
+enum { LIMIT_S = 120, KEYS = 300000, PATH_BYTES = 128, SCRIPT_BYTES = 1024, GROWN_KEYS = 20000 };
 
 #define PASSPHRASE "correct horse battery staple\n"
 
@@ -440,6 +440,61 @@ Test(backup, of_a_bent_file_nothing_is_made)
     command_run(&command, span_text(""), "orbloom", "backup", "seen", "/nowhere/x", NULL);
     command_expect_errors(&command, 1, "choose a folder");
     free(bytes);
+    stop();
+}
+
+/* ---- more keys than it was made for ---- */
+
+static void put_head_and_filter(struct backup_writer *writer, struct backup_key *key)
+{
+    struct backup_head head = backup_sample_head(BACKUP_SEAL_PASSPHRASE);
+    struct backup_filter filter = backup_sample_filter("grown");
+    const struct hash_secret secret = {{7}};
+    const uint8_t nonce[SEAL_NONCE_BYTES] = {8};
+
+    head.memory_kib = 8192;
+    cr_assert_eq(backup_key_derive(span_of(PASSPHRASE, strlen(PASSPHRASE) - 1), &head, key),
+                 STATUS_OK);
+    filter.acks = 0;
+    backup_secret_seal(key, filter.source, &secret, nonce, filter.sealed);
+    cr_assert_eq(backup_writer_begin(writer, &head, key), STATUS_OK);
+    cr_assert_eq(backup_put_filter(writer, &filter), STATUS_OK);
+}
+
+/* As of one that has grown between its header and its last page. */
+static void write_grown(const char *path)
+{
+    static uint64_t keys[GROWN_KEYS];
+    const struct backup_chunk chunk = {DUMP_FIRST, DUMP_END, keys, GROWN_KEYS};
+    struct backup_writer writer;
+    struct backup_key key;
+
+    for (uint64_t i = 0; i < GROWN_KEYS; i++) {
+        keys[i] = i * (UINT64_MAX / GROWN_KEYS);
+    }
+    put_head_and_filter(&writer, &key);
+    cr_assert_eq(backup_put_chunk(&writer, &chunk), STATUS_OK);
+    cr_assert_eq(backup_put_filter_end(&writer), STATUS_OK);
+    cr_assert_eq(backup_put_end(&writer), STATUS_OK);
+    write_file(path, writer.out.data, writer.out.size);
+    backup_writer_fini(&writer);
+}
+
+Test(backup, what_has_outgrown_its_capacity_grows_while_it_is_restored)
+{
+    char path[PATH_BYTES];
+    char secret[PATH_BYTES];
+    struct command command;
+
+    start();
+    write_grown(path_of("grown.orb", path));
+    write_file(path_of("secret", secret), PASSPHRASE, strlen(PASSPHRASE));
+    PLAYGROUND_DO("", "restore", path, "--passphrase-file", secret);
+    command_run(&command, span_text(""), "orbloom", "info", "grown", NULL);
+    command_expect_exit(&command, 0);
+    cr_assert_not_null(strstr(command.output, "keys          about"), "%s", command.output);
+    cr_assert_null(strstr(command.output, "capacity      1,000 keys"), "%s", command.output);
+    command_forget(&command);
     stop();
 }
 
