@@ -93,6 +93,30 @@ static void expect_fails(const char *text, const char *const *words)
 
 #define FAILS(text, ...) expect_fails((text), (const char *const[]){__VA_ARGS__, NULL})
 
+/* It ends like this, and says all that; NULL: nothing more. */
+static void expect_end(struct command *command, int status, const char *text)
+{
+    command_finish(command, COMMAND_LIMIT_MS);
+    command_expect_exit(command, status);
+    if (text != NULL) {
+        cr_assert(strstr(command->errors, text) != NULL || strstr(command->output, text) != NULL,
+                  "\"%s\" is not in: %s%s", text, command->output, command->errors);
+    }
+    command_forget(command);
+}
+
+/* It begins anew. */
+static void back_up_anew(const char *filter, const char *path, const char *within)
+{
+    struct command command;
+
+    command_run(&command, span_text(""), "orbloom", "backup", filter, path, "--resume-within",
+                within, NULL);
+    command_expect_exit(&command, 0);
+    cr_assert_null(strstr(command.errors, "goes on"), "%s", command.errors);
+    command_forget(&command);
+}
+
 static void start(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);
@@ -168,10 +192,8 @@ Test(backup, nothing_is_lost_under_load_while_a_node_is_killed)
     cr_assert_geq(size_of(path), 100000, "it began");
     playground_kill(&playground, "node-2");
     open_gate(gate);
-    command_finish(&backup, COMMAND_LIMIT_MS);
-    command_expect_exit(&backup, 0);
-    command_finish(&load, COMMAND_LIMIT_MS);
-    command_expect_exit(&load, 0);
+    expect_end(&backup, 0, NULL);
+    expect_end(&load, 0, NULL);
     PLAYGROUND_DO("", "backup", "verify", path);
     playground_restart(&playground, "node-2");
     PLAYGROUND_DO("", "restore", path, "--as", "again");
@@ -240,14 +262,14 @@ Test(backup, a_full_disk_leaves_what_is_whole_and_it_goes_on_from_there)
     (void)snprintf(script, sizeof script,
                    "trap '' XFSZ; ulimit -f 1500; exec \"$ORBLOOM\" backup seen '%s'", path);
     start_shell(&command, script);
-    command_finish(&command, COMMAND_LIMIT_MS);
-    command_expect_errors(&command, 1, "goes on with that once there is room");
+    expect_end(&command, 1, "goes on with that once there is room");
     cr_assert_eq(size_of(path), -1, "it is not called whole");
     cr_assert_gt(size_of(part), 500000);
     add_keys("seen", "late", 1000);
 
     command_run(&command, span_text(""), "orbloom", "backup", "seen", path, NULL);
     command_expect_errors(&command, 0, "goes on with what was begun");
+    command_forget(&command);
     cr_assert_eq(size_of(part), -1);
     PLAYGROUND_DO("", "backup", "verify", path);
     PLAYGROUND_DO("", "restore", path, "--as", "again");
@@ -255,16 +277,11 @@ Test(backup, a_full_disk_leaves_what_is_whole_and_it_goes_on_from_there)
 
     /* Of another filter, or too old, it begins anew. */
     start_shell(&command, script);
-    command_finish(&command, COMMAND_LIMIT_MS);
-    command_run(&command, span_text(""), "orbloom", "backup", "again", path, NULL);
-    command_expect_exit(&command, 0);
-    cr_assert_null(strstr(command.errors, "goes on"), "%s", command.errors);
+    expect_end(&command, 1, NULL);
+    back_up_anew("again", path, "6h");
     start_shell(&command, script);
-    command_finish(&command, COMMAND_LIMIT_MS);
-    command_run(&command, span_text(""), "orbloom", "backup", "seen", path, "--resume-within",
-                "1ms", NULL);
-    command_expect_exit(&command, 0);
-    cr_assert_null(strstr(command.errors, "goes on"), "%s", command.errors);
+    expect_end(&command, 1, NULL);
+    back_up_anew("seen", path, "1ms");
     stop();
 }
 
@@ -280,12 +297,12 @@ Test(backup, a_restore_that_ends_halfway_serves_nobody_and_goes_on)
     (void)snprintf(script, sizeof script,
                    "head -c 1000000 '%s' | \"$ORBLOOM\" restore - --as again", path);
     start_shell(&command, script);
-    command_finish(&command, COMMAND_LIMIT_MS);
-    command_expect_errors(&command, 1, "cut short");
+    expect_end(&command, 1, "cut short");
     command_run(&command, span_text("old-1\nnobody\n"), "orbloom", "check", "again", "--timeout",
                 "1s", NULL);
     command_expect_errors(&command, 1, "being loaded");
     cr_assert_null(strstr(command.output, "absent"), "%s", command.output);
+    command_forget(&command);
 
     PLAYGROUND_DO("", "restore", path, "--as", "again");
     expect_all("again", "old", KEYS);
@@ -335,6 +352,7 @@ Test(backup, a_restore_that_is_killed_goes_on)
     open_gate(gate);
     command_finish(&command, COMMAND_LIMIT_MS);
     cr_assert_neq(command.exit_status, 0);
+    command_forget(&command);
     PLAYGROUND_DO("", "restore", path, "--as", "again");
     expect_all("again", "old", KEYS);
     stop();
@@ -362,9 +380,7 @@ static void run_daily(int status)
     struct command command;
 
     start_shell(&command, "sleep 1; exec deploy/systemd/orbloom-backup.sh");
-    command_finish(&command, COMMAND_LIMIT_MS);
-    command_expect_exit(&command, status);
-    command_forget(&command);
+    expect_end(&command, status, NULL);
 }
 
 Test(backup, each_day_some_are_kept_and_the_drill_restores_one)
@@ -397,13 +413,10 @@ Test(backup, each_day_some_are_kept_and_the_drill_restores_one)
                    "exec tools/restore-drill.sh $(ls '%s'/*.orb | tail -n 1) seen '%s'", folder,
                    known);
     start_shell(&command, script);
-    command_finish(&command, COMMAND_LIMIT_MS);
-    command_expect_exit(&command, 0);
-    cr_assert_not_null(strstr(command.output, "is good"), "%s", command.output);
+    expect_end(&command, 0, "is good");
     write_file(known, "never added\n", 12);
     start_shell(&command, script);
-    command_finish(&command, COMMAND_LIMIT_MS);
-    command_expect_errors(&command, 1, "keys are absent, the first one: never added");
+    expect_end(&command, 1, "keys are absent, the first one: never added");
     free(text);
     stop();
 }
@@ -439,6 +452,7 @@ Test(backup, of_a_bent_file_nothing_is_made)
     FAILS("is not written over", "backup", "seen", path);
     command_run(&command, span_text(""), "orbloom", "backup", "seen", "/nowhere/x", NULL);
     command_expect_errors(&command, 1, "choose a folder");
+    command_forget(&command);
     free(bytes);
     stop();
 }
@@ -517,6 +531,7 @@ Test(backup, each_kind_of_filter_works_or_is_named)
     command_run(&command, span_text(""), "orbloom", "backup", "--all", path, NULL);
     command_expect_errors(&command, 1, "left out win: ");
     cr_assert_not_null(strstr(command.errors, "left out bits: "));
+    command_forget(&command);
     PLAYGROUND_DO("", "backup", "--all", path, "--except", "win,bits");
     FAILS("--only", "restore", path, "--as", "x");
     PLAYGROUND_DO("", "restore", path, "--as", "nothing", "--only", "empty");
