@@ -109,6 +109,9 @@ static inline void fake_keep(struct fake *fake, uint32_t link, const struct fram
                        frame->body.admin_request.successor);
     } else if (frame->kind == FRAME_INFO_REQUEST) {
         (void)snprintf(sent->name, sizeof sent->name, "%s", frame->body.info_request.filter);
+    } else if (frame->kind == FRAME_DUMP_REQUEST) {
+        sent->timeout_ms = frame->body.dump_request.timeout_ms;
+        (void)snprintf(sent->name, sizeof sent->name, "%s", frame->body.dump_request.filter);
     }
 }
 

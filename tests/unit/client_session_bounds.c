@@ -228,6 +228,47 @@ Test(session_bounds, questions_find_their_addressee)
     fake_end(fake);
 }
 
+/* A dump's page and a chunk go to routers, which are to answer soon, however long one waits in all.
+ */
+Test(session_bounds, pages_of_dumps_are_asked_of_routers_and_again)
+{
+    struct fake *fake = fake_start(1);
+    struct fake_outcome outcome = {0};
+    struct frame question = {.kind = FRAME_DUMP_REQUEST,
+                             .body.dump_request = {.filter = "y", .iterator = 1}};
+    struct frame answer = {.kind = FRAME_DUMP_REPLY,
+                           .body.dump_reply = {.status = STATUS_UNAVAILABLE, .message = "few"}};
+    struct frame added = {.kind = FRAME_CLIENT_REPLY,
+                          .body.client_reply = {.status = STATUS_FULL, .message = "full"}};
+
+    cr_assert_eq(
+        session_ask(fake->session, fake->now_us, 60000 * MS, &question, fake_done, &outcome),
+        STATUS_OK);
+    cr_assert_str_eq(fake->endpoints[fake->sent[0].link - 1], "tcp://r1:1");
+    cr_assert_leq(fake->sent[0].timeout_ms, 5000);
+    cr_assert_str_eq(fake->sent[0].name, "y");
+    answer.correlation = fake->sent[0].correlation;
+    fake_answer_frame(fake, fake->sent[0].link, &answer);
+    cr_assert_eq(outcome.calls, 0, "that passes");
+    fake_pass(fake, 10 * MS);
+    answer.correlation = fake->sent[1].correlation;
+    answer.body.dump_reply.status = STATUS_OK;
+    fake_answer_frame(fake, fake->sent[1].link, &answer);
+    cr_assert_eq(outcome.kind, FRAME_DUMP_REPLY);
+    cr_assert_eq(outcome.status, STATUS_OK);
+
+    question = (struct frame){.kind = FRAME_LOAD_REQUEST,
+                              .body.load_request = {.filter = "y", .chunk = span_text("c")}};
+    cr_assert_eq(
+        session_ask(fake->session, fake->now_us, 60000 * MS, &question, fake_done, &outcome),
+        STATUS_OK);
+    added.correlation = fake->sent[2].correlation;
+    fake_answer_frame(fake, fake->sent[2].link, &added);
+    cr_assert_eq(outcome.calls, 2);
+    cr_assert_eq(outcome.status, STATUS_FULL);
+    fake_end(fake);
+}
+
 /* What the caller passed may be gone when it is asked again. */
 Test(session_bounds, questions_keep_their_texts)
 {

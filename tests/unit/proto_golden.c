@@ -319,3 +319,34 @@ Test(golden, info_reply_with_probes)
     assert_golden(&frame, "08011101000000000000009a0318221609070000000000000010011802300"
                           "3f001ac02f80103");
 }
+
+Test(golden, dump_request)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_DUMP_REQUEST};
+
+    frame.body.dump_request = (struct dump_request){
+        .filter = "u", .iterator = 2, .timeout_ms = 3, .seal_as = 4, .series = 5};
+    assert_golden(&frame, "0801110100000000000000c203190a01751002180321040000000000000029050"
+                          "0000000000000");
+}
+
+Test(golden, dump_reply)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_DUMP_REPLY};
+
+    frame.body.dump_reply = (struct dump_reply){.status = STATUS_OK,
+                                                .message = "",
+                                                .next = 2,
+                                                .page = span_text("pp"),
+                                                .sealed = span_text("s")};
+    assert_golden(&frame, "0801110100000000000000ca03091802220270702a0173");
+}
+
+Test(golden, load_request)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_LOAD_REQUEST};
+
+    frame.body.load_request = (struct load_request){
+        .filter = "u", .filter_id = 2, .timeout_ms = 3, .chunk = span_text("cc")};
+    assert_golden(&frame, "0801110100000000000000d203120a0175110200000000000000180322026363");
+}
