@@ -1,5 +1,5 @@
-/* snapshot SEED COUNT: COUNT snapshots made from SEED, each bent in some way, through
- * snapshot_reader.
+/* snapshot SEED COUNT: COUNT snapshots and imprints made from SEED, each bent in some way, through
+ * snapshot_reader, as either.
  *
  * An input is a byte, 1: checksums are put right before it is tried; then the file.
  *
@@ -30,7 +30,7 @@ static const struct record_snapshot id = {.number = NUMBER,
 
 /* ---- inputs ---- */
 
-static struct memory_disk *write_one(uint64_t *random)
+static struct memory_disk *write_one(uint64_t *random, bool imprint)
 {
     static const uint32_t shards[MOST_SHARDS] = {0, 2, 3};
     static const struct snapshot_group groups[2] = {{.group = 1, .keys = 10}, {.group = 4}};
@@ -44,6 +44,7 @@ static struct memory_disk *write_one(uint64_t *random)
         .ngroups = (uint32_t)random_below(random, 3),
         .shards = shards,
         .groups = groups,
+        .life = {.incarnation = imprint, .boot = imprint ? random_below(random, 3) : 0},
     };
     static uint8_t page[SNAPSHOT_PAGE_BYTES];
     struct memory_disk *memory = memory_disk_create();
@@ -65,7 +66,8 @@ static struct memory_disk *write_one(uint64_t *random)
 static void make(void *context, uint64_t seed, struct buffer *input)
 {
     uint64_t random = seed;
-    struct memory_disk *memory = write_one(&random);
+    bool imprint = random_below(&random, 2) == 1;
+    struct memory_disk *memory = write_one(&random, imprint);
     char name[DISK_NAME_BYTES];
     struct span written;
     uint8_t *bytes;
@@ -73,7 +75,7 @@ static void make(void *context, uint64_t seed, struct buffer *input)
     uint8_t sealed;
 
     (void)context;
-    snapshot_name(NUMBER, name);
+    (imprint ? imprint_name : snapshot_name)(NUMBER, name);
     written = memory_disk_bytes(memory, name);
     bytes = fuzz_copy(written);
     size = written.size;
@@ -162,14 +164,31 @@ static bool read_all(struct snapshot_reader *reader, struct span file)
     return total == snapshot_npages(shape) && shards_ascend(shape);
 }
 
-static bool try_input(void *context, struct span input)
+static bool try_as(bool imprint, struct span file)
 {
     struct memory_disk *memory = memory_disk_create();
     struct snapshot_reader *reader = NULL;
+    struct record_snapshot found;
     char name[DISK_NAME_BYTES];
+    enum status status;
+    bool pass;
+
+    (imprint ? imprint_name : snapshot_name)(NUMBER, name);
+    memory_disk_put(memory, name, file);
+    status = imprint
+                 ? imprint_reader_create(memory_disk_seam(memory), CLUSTER, NUMBER, &found, &reader)
+                 : snapshot_reader_create(memory_disk_seam(memory), CLUSTER, &id, &reader);
+    pass = status == STATUS_OK ? read_all(reader, file) : documented(status);
+    snapshot_reader_destroy(&reader);
+    pass = pass && memory_disk_open_files(memory) == 0;
+    memory_disk_destroy(&memory);
+    return pass;
+}
+
+static bool try_input(void *context, struct span input)
+{
     uint8_t sealed;
     uint8_t *copy;
-    enum status status;
     bool pass;
 
     (void)context;
@@ -178,13 +197,7 @@ static bool try_input(void *context, struct span input)
     if ((sealed & 1) != 0) {
         seal(copy, input.size);
     }
-    snapshot_name(NUMBER, name);
-    memory_disk_put(memory, name, span_of(copy, input.size));
-    status = snapshot_reader_create(memory_disk_seam(memory), CLUSTER, &id, &reader);
-    pass = status == STATUS_OK ? read_all(reader, span_of(copy, input.size)) : documented(status);
-    snapshot_reader_destroy(&reader);
-    pass = pass && memory_disk_open_files(memory) == 0;
-    memory_disk_destroy(&memory);
+    pass = try_as(false, span_of(copy, input.size)) && try_as(true, span_of(copy, input.size));
     free(copy);
     return pass;
 }
