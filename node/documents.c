@@ -252,6 +252,10 @@ static bool build(struct node *self, struct document_entry *entry, uint64_t slic
         return false;
     }
     for (struct arrays *set = hosted->set; set != NULL && !more; set = set->next) {
+        if (node_replay_builds(self, entry, set)) {
+            loads = true;
+            continue;
+        }
         more = arrays_build(set, &entry->document, slice_bytes);
         if (!more && !set->loaded) {
             loads = true;

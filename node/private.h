@@ -273,6 +273,10 @@ void node_drop_held(struct node *self);
 /* replay.c: false when nothing is to be read back now. */
 bool node_replay_begin(struct node *self, struct document_entry *entry, struct arrays *set);
 
+/* Is it filled from an imprint, or will be from now on? That takes its memory as it goes: zeroing
+ * it before would only take longer. */
+bool node_replay_builds(struct node *self, struct document_entry *entry, struct arrays *set);
+
 /* What the log has besides runs, for all sets that have read theirs. */
 void node_replay_begin_rest(struct node *self);
 

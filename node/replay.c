@@ -20,6 +20,11 @@ static bool suits(const struct arrays *set, const struct storage_load *load)
            geometry.shard_bits == other->shard_bits;
 }
 
+static bool layer_has(const struct arrays *set, uint32_t shard)
+{
+    return shard < set->nshards && arrays_base(set)->shards[shard] != NULL;
+}
+
 /* An imprint is of the very shards that are here: a part of an array is of no use. */
 static bool suits_all(const struct arrays *set, const struct snapshot_shape *shape)
 {
@@ -27,7 +32,7 @@ static bool suits_all(const struct arrays *set, const struct snapshot_shape *sha
     bool all = layer->nhosted == shape->nshards;
 
     for (uint32_t i = 0; all && i < shape->nshards; i++) {
-        all = shape->shards[i] < set->nshards && layer->shards[shape->shards[i]] != NULL;
+        all = layer_has(set, shape->shards[i]);
     }
     return all || MUTANT(IMPRINT_ANY_ARRAY);
 }
@@ -65,7 +70,9 @@ static bool replay_pages(struct arrays *set, const struct filter_document *docum
         uint64_t at = load->first + i;
         uint32_t shard = shape->shards[at / pages_a_shard];
 
-        if (wants_shard(set, document, shard)) {
+        if (load->imprint && layer_has(set, shard)) {
+            arrays_copy_page(set, shard, at % pages_a_shard, load->pages + i * page_bytes);
+        } else if (!load->imprint && wants_shard(set, document, shard)) {
             arrays_merge_page(set, document, shard, at % pages_a_shard,
                               load->pages + i * page_bytes);
         }
@@ -418,28 +425,36 @@ static void begin_array(struct node *self)
     }
 }
 
-/* An imprint, if there is one; then the runs that have more, and the log with all others. It has
- * nothing for groups that join those that are here. */
-static void begin_set(struct node *self, const struct arrays *set)
+/* It has nothing for groups that join those that are here. */
+static bool has_imprint(const struct node *self, const struct document_entry *entry,
+                        const struct arrays *set, struct record_snapshot *imprint)
+{
+    const struct storage_set stored = hosted_storage_set(&entry->document, set);
+
+    return self->storage != NULL && entry->document.keylog == KEYLOG_ON &&
+           !arrays_covers_any(set) && storage_imprint(self->storage, &stored, imprint);
+}
+
+/* Then the runs that have more, and the log with all others. */
+static void begin_imprint(struct node *self, const struct record_snapshot *imprint)
 {
     struct node_replay *replay = &self->replay;
-    struct record_snapshot imprint;
 
-    if (arrays_covers_any(set) || !storage_imprint(self->storage, &replay->read.set, &imprint)) {
-        ask(self);
-        return;
-    }
-    replay->read.beyond = imprint.from;
+    replay->read.beyond = imprint->from;
     replay->load = (struct storage_load){
         .set = replay->read.set, .imprint = true, .context = self, .done = on_pages};
     load(self);
 }
 
-bool node_replay_begin(struct node *self, struct document_entry *entry, struct arrays *set)
+static bool may_begin(const struct node *self)
 {
-    if (self->replay.active || self->life.recovering || self->life.failed || !arrays_built(set)) {
-        return false;
-    }
+    return !self->replay.active && !self->life.recovering && !self->life.failed;
+}
+
+static void begin(struct node *self, struct document_entry *entry, const struct arrays *set)
+{
+    struct record_snapshot imprint;
+
     self->replay = (struct node_replay){
         .active = true,
         .filter_id = entry->document.id,
@@ -456,8 +471,33 @@ bool node_replay_begin(struct node *self, struct document_entry *entry, struct a
     };
     if (entry->document.keylog == KEYLOG_OFF) {
         begin_array(self);
+    } else if (has_imprint(self, entry, set, &imprint)) {
+        begin_imprint(self, &imprint);
     } else {
-        begin_set(self, set);
+        ask(self);
     }
+}
+
+bool node_replay_begin(struct node *self, struct document_entry *entry, struct arrays *set)
+{
+    if (!may_begin(self) || !arrays_built(set)) {
+        return false;
+    }
+    begin(self, entry, set);
+    return true;
+}
+
+bool node_replay_builds(struct node *self, struct document_entry *entry, struct arrays *set)
+{
+    struct record_snapshot imprint;
+
+    if (self->replay.active && self->replay.hosting == set->hosting) {
+        return true;
+    }
+    if (!may_begin(self) || set->loaded || set->runs_read || set->chained ||
+        !has_imprint(self, entry, set, &imprint)) {
+        return false;
+    }
+    begin(self, entry, set);
     return true;
 }

@@ -138,6 +138,9 @@ void arrays_refill(struct arrays *self, const struct filter_document *document,
 void arrays_merge_page(struct arrays *self, const struct filter_document *document, uint32_t shard,
                        uint64_t page, const uint8_t *bytes);
 
+/* The same, and nothing is counted: whoever has the pages has the count, too. */
+void arrays_copy_page(struct arrays *self, uint32_t shard, uint64_t page, const uint8_t *bytes);
+
 /* Are all these bits of a page set by what is in the log? */
 bool arrays_has_page(const struct arrays *self, uint32_t shard, uint64_t page,
                      const uint8_t *bytes);

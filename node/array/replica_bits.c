@@ -119,6 +119,20 @@ void arrays_merge_page(struct arrays *self, const struct filter_document *docume
     }
 }
 
+void arrays_copy_page(struct arrays *self, uint32_t shard, uint64_t page, const uint8_t *bytes)
+{
+    const struct layer *layer = arrays_base(self);
+    size_t size_bytes = lines_page_bytes(layer->generation.geometry.lines);
+    uint64_t *into = (uint64_t *)(void *)(layer->shards[shard] + page * size_bytes);
+
+    for (size_t i = 0; i < size_bytes / sizeof *into; i++) {
+        uint64_t word;
+
+        memcpy(&word, bytes + i * sizeof word, sizeof word);
+        into[i] |= word;
+    }
+}
+
 bool arrays_has_page(const struct arrays *self, uint32_t shard, uint64_t page, const uint8_t *bytes)
 {
     const struct layer *layer = arrays_base(self);
