@@ -494,16 +494,29 @@ static enum status drop_extent(struct storage_recovery *self, size_t i)
     return status;
 }
 
+/* Nothing rests on it. */
+static enum status drop_imprint(struct storage_recovery *self)
+{
+    const struct disk *disk = self->storage->config.disk;
+    char name[DISK_NAME_BYTES];
+    enum status status;
+
+    imprint_name(self->imprints.items[--self->imprints.count].id.number, name);
+    log_line(LOG_WARN, "the disk of data_dir is full: %s goes, so this start takes longer", name);
+    status = disk->remove(disk->context, name);
+    return status == STATUS_OK ? disk->sync_folder(disk->context) : status;
+}
+
 enum status storage_folder_make_room(struct storage_recovery *self)
 {
     const struct storage_config *config = &self->storage->config;
     const struct disk *disk = config->disk;
     enum status status = disk->room(disk->context, &self->room_bytes);
-    size_t needless;
+    size_t needless = 0;
 
     while (status == STATUS_OK && self->room_bytes < config->segment_bytes &&
-           choose_needless(self, &needless)) {
-        status = drop_extent(self, needless);
+           (self->imprints.count > 0 || choose_needless(self, &needless))) {
+        status = self->imprints.count > 0 ? drop_imprint(self) : drop_extent(self, needless);
         if (status == STATUS_OK) {
             status = disk->room(disk->context, &self->room_bytes);
         }

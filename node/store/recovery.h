@@ -86,8 +86,8 @@ bool storage_folder_lost(const struct storage_recovery *self);
  * where storage_folder_lost(). */
 MUST_USE enum status storage_folder_clear(struct storage_recovery *self);
 
-/* Room for the segment that this start begins: where there is none, the oldest segments go that are
- * kept for other nodes only. STATUS_NO_SPACE: that was not enough. */
+/* Room for the segment that this start begins: where there is none, imprints go, then the oldest
+ * segments that are kept for other nodes only. STATUS_NO_SPACE: that was not enough. */
 MUST_USE enum status storage_folder_make_room(struct storage_recovery *self);
 
 /* Behind a bad place the log is not gone on with, but what later segments say of documents, fences

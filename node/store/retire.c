@@ -287,7 +287,8 @@ void storage_retire_look(struct storage *storage, uint64_t now_us)
     mark_expansion(storage, now_us);
     drop_unwanted(storage, now_us);
     if (storage->config.imprint_bytes > 0 &&
-        (storage->lacks_room || !has_room(storage, SCARCE_SEGMENTS))) {
+        (storage->lacks_room || !has_room(storage, SCARCE_SEGMENTS) ||
+         storage_room(storage, 1) == STATUS_NO_SPACE)) {
         storage_imprints_make_room(storage, now_us);
     }
 }

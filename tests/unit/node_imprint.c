@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT = 1000, POOL = 16000, LATER = 4000, OTHERS = 2000, LINES = 128 };
+enum { COUNT = 1000, POOL = 16000, LATER = 4000, OTHERS = 2000 };
 
 static struct node_stage stage;
 static struct filter_document document;
 static uint64_t keys[POOL + LATER + OTHERS];
-static uint64_t added; /* of the pool, then of LATER */
+static uint64_t lines = 128; /* of a shard */
+static uint64_t added;       /* of the pool, then of LATER */
 
 static void open_stage(uint64_t imprint_bytes)
 {
@@ -25,7 +26,7 @@ static void open_stage(uint64_t imprint_bytes)
     stage.config.steps[STEP_SNAPSHOT_PAGES] = 3;
     cr_assert_eq(node_stage_open(&stage), 0);
     node_stage_make_filter(&stage, 5, DURABILITY_SYNC, &document);
-    document.generations[0].geometry.lines = LINES;
+    document.generations[0].geometry.lines = lines;
     node_stage_hand(&stage, &document);
     node_stage_settle(&stage);
     sample_fingerprints(&document, 0, 1, POOL + LATER + OTHERS, keys);
@@ -492,6 +493,43 @@ Test(node_imprint, without_room_none_is_taken_and_adds_go_on)
     }
     node_stage_settle_long(&stage);
     cr_assert_eq(imprints(), 0);
+    cr_assert_eq(node_stage_files(&stage, "imprint-"), 0);
+    expect_keys();
+    close_stage();
+}
+
+/* ---- when the disk is full ---- */
+
+static void open_eager(void)
+{
+    lines = 1024;
+    open_stage(1);
+    stage.node->storage->config.imprint_eager = true;
+    add_until_imprint();
+}
+
+Test(node_imprint, it_goes_before_adds_lack_room)
+{
+    open_eager();
+    memory_disk_limit(stage.disk, 0);
+    for (uint32_t i = 0; i < 30; i++) { /* Several segments. */
+        enum status status = node_stage_add(&stage, &document, keys, COUNT);
+
+        cr_assert(status == STATUS_OK || status == STATUS_NO_SPACE);
+    }
+    node_stage_settle_long(&stage);
+    cr_assert_eq(node_stage_files(&stage, "imprint-"), 0);
+    cr_assert_eq(node_stage_add(&stage, &document, keys, COUNT), STATUS_OK, "its room is theirs");
+    expect_keys();
+    close_stage();
+}
+
+Test(node_imprint, it_goes_before_a_start_lacks_room)
+{
+    open_eager();
+    node_stage_end(&stage, STAGE_END_KILL);
+    memory_disk_limit(stage.disk, 0);
+    cr_assert_eq(node_stage_open(&stage), 0);
     cr_assert_eq(node_stage_files(&stage, "imprint-"), 0);
     expect_keys();
     close_stage();
