@@ -92,6 +92,19 @@ enum status etcd_read_record(struct store_etcd *self, const char *part, const ch
     return STATUS_OK;
 }
 
+enum status etcd_read_change(struct store_etcd *self, uint64_t *change)
+{
+    struct etcd_record record = {0};
+    json_t *answer = NULL;
+    enum status status = etcd_read_record(self, "change", "", false, &record, &answer);
+
+    if (status == STATUS_OK) {
+        *change = record.version;
+    }
+    json_decref(answer);
+    return status;
+}
+
 enum status etcd_read_value(struct store_etcd *self, const json_t *kv,
                             uint8_t name[ETCD_TOKEN_SIZE], struct buffer *value)
 {

@@ -39,19 +39,9 @@ static enum status get(void *context, const char *key, struct buffer *value, uin
 
 static enum status read_change(void *context, uint64_t *change)
 {
-    struct store_etcd *self = context;
-    struct etcd_record record = {0};
-    enum status status = ensure_checked(self);
-    json_t *answer = NULL;
+    enum status status = ensure_checked(context);
 
-    if (status == STATUS_OK) {
-        status = etcd_read_record(self, "change", "", false, &record, &answer);
-    }
-    if (status == STATUS_OK) {
-        *change = record.version;
-    }
-    json_decref(answer);
-    return status;
+    return status == STATUS_OK ? etcd_read_change(context, change) : status;
 }
 
 static enum status swap(void *context, const struct store_swap *swaps, size_t count,
@@ -98,6 +88,7 @@ static void destroy(struct store_etcd *self)
     }
     etcd_watch_stop(&self->watch);
     etcd_client_fini(&self->client);
+    recent_fini(&self->recent);
     explicit_bzero(self->config.password, sizeof self->config.password);
     heap_free(self);
 }
@@ -122,6 +113,7 @@ enum status store_etcd_open(const struct store_etcd_config *config, struct store
         return STATUS_NOMEM;
     }
     self->config = *config;
+    recent_init(&self->recent);
     self->store = (struct store){.self = self,
                                  .get = get,
                                  .swap = swap,

@@ -9,6 +9,7 @@
 #include "coordinator/store/etcd/client.h"
 #include "coordinator/store/etcd/etcd.h"
 #include "coordinator/store/etcd/message.h"
+#include "coordinator/store/etcd/recent.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ struct store_etcd {
     atomic_uint contacts;
     atomic_bool moved;
     struct etcd_watch *watch;
+    struct recent recent;
     struct log_limit damage;
 };
 
@@ -57,6 +59,9 @@ MUST_USE enum status etcd_ask(struct store_etcd *self, const char *path,
 /* One key, with its value or without it; *answer, which *record borrows from, is the caller's. */
 MUST_USE enum status etcd_read_record(struct store_etcd *self, const char *part, const char *key,
                                       bool with_value, struct etcd_record *record, json_t **answer);
+
+/* The change number. STATUS_IO, logged, as above. */
+MUST_USE enum status etcd_read_change(struct store_etcd *self, uint64_t *change);
 
 /* A record's value, in parts. STATUS_IO, logged, when it is none of ours. */
 MUST_USE enum status etcd_read_value(struct store_etcd *self, const json_t *kv,

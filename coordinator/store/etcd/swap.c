@@ -12,7 +12,8 @@ enum {
     DRAFT_VALUE_BYTES = STORE_MAX_VALUE_BYTES / 3 * 4 + 2 * KEY_BASE64_BYTES + 1024,
 };
 
-/* {"compare":[...],"success":[...]}: all expectations, then all writes. */
+/* {"compare":[...],"success":[...]}: all expectations, then which change was the last one, and all
+ * writes. */
 static void draft_swap(struct etcd_draft *draft, const struct store_etcd *self,
                        const struct store_swap *swaps, size_t count)
 {
@@ -27,7 +28,9 @@ static void draft_swap(struct etcd_draft *draft, const struct store_etcd *self,
         etcd_draft_number(draft, swaps[i].expected);
         etcd_draft_text(draft, "}");
     }
-    etcd_draft_text(draft, "],\"success\":[");
+    etcd_draft_text(draft, "],\"success\":[{\"request_range\":{\"keys_only\":true,\"key\":");
+    etcd_draft_key(draft, self, "change", "");
+    etcd_draft_text(draft, "}},");
     for (size_t i = 0; i < count; i++) {
         etcd_draft_text(draft, swaps[i].remove ? "{\"request_delete_range\":{\"key\":"
                                                : "{\"request_put\":{\"key\":");
@@ -109,6 +112,32 @@ static enum status read_outcome(struct store_etcd *self, const json_t *answer,
     return STATUS_OK;
 }
 
+/* The change before this one, as the transaction has found it; 0: there was none, or it is not
+ * told. */
+static uint64_t change_before(const json_t *answer)
+{
+    const json_t *first = json_array_get(json_object_get(answer, "responses"), 0);
+    const json_t *range = json_object_get(first, "response_range");
+    const json_t *kv = json_array_get(json_object_get(range, "kvs"), 0);
+    uint64_t before = 0;
+
+    return kv != NULL && etcd_read_number(kv, "mod_revision", &before) == STATUS_OK ? before : 0;
+}
+
+/* What was written is known, if it is known to have come right behind what was known before. */
+static void note(struct store_etcd *self, const json_t *answer, uint64_t change,
+                 const struct store_swap *swaps, size_t count)
+{
+    uint64_t before = json_is_true(json_object_get(answer, "succeeded")) ? change_before(answer)
+                                                                         : 0;
+
+    if (before != 0 && before < change) {
+        recent_note(&self->recent, before, change, swaps, count);
+    } else {
+        recent_forget(&self->recent);
+    }
+}
+
 static bool can_match(const struct store_swap *swaps, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -152,7 +181,10 @@ enum status etcd_swap(void *context, const struct store_swap *swaps, size_t coun
         status = read_outcome(self, answer, swaps, count, lost, &stamped);
     }
     if (status == STATUS_OK) {
+        note(self, answer, stamped, swaps, count);
         *change = stamped;
+    } else if (status != STATUS_CONFLICT) {
+        recent_forget(&self->recent);
     }
     json_decref(answer);
     etcd_draft_fini(&draft);
