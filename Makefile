@@ -35,6 +35,7 @@ endif
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson libssl libcrypto libmicrohttpd
 BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-python test-python deps clean help layers format format-check models
 BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-backup bench-durability bench-growth bench-large bench-many bench-resp bench-sites deps clean help layers format format-check models
+BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-durability bench-etcd bench-growth bench-large bench-many bench-resp bench-sites deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -449,6 +450,7 @@ ALONE_SUITE = --suite alone --check benchmark "tools/test-bench-run.sh $(REL)/be
     --check "benchmark of growth" "tools/test-bench-part.sh growth $(REL)" \
     --check "benchmark of RESP" "tools/test-bench-part.sh resp $(REL)" \
     --check "benchmark of many filters" "tools/test-bench-part.sh many $(REL)" \
+    --check "benchmark of etcd" "tools/test-bench-part.sh etcd $(REL)" \
     --check "benchmark of being watched" "tools/test-bench-part.sh operate $(REL)" --workers 2 \
     $(if $(TORTURE_SITES),$(ASAN_ENV) --check "torture of sites" "tools/test-torture-sites.sh $(ASAN)/tests/torture-sites") \
     $(if $(TORTURE),$(ASAN_ENV) --check torture "tools/test-torture.sh $(ASAN)/tests/torture") \
@@ -547,6 +549,9 @@ bench-resp: ## The part of it about Redis clients, beside Redis (BENCH=quick, RO
 bench-many: ## The part of it about many filters, and many that were dropped (BENCH=quick, MANY_ALIVE=, MANY_DROPPED=)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=many bench-run
+bench-etcd: ## The part of it about many filters in etcd; not part of bench (BENCH=quick, ETCD_FILTERS=)
+	@tools/install-deps.sh test
+	@$(MAKE) VARIANT=release PARTS=etcd bench-run
 bench-operate: ## The part of it about being watched: scrapes, the page, measured rates (BENCH=quick)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=operate bench-run

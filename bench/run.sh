@@ -9,9 +9,10 @@
 #   BENCH=quick   one round, fewer rows
 #   BENCH=tiny    fewer still: the runner's own test
 #   ROUNDS=N      instead of 5
-#   PARTS="kernel cluster durability growth resp curve many operate"   all of them, or some; "large" only when named
+#   PARTS="kernel cluster durability growth resp curve many operate"   all of them, or some; "large" and "etcd" only when named
 #   LARGE_KEYS=N          of the part large, instead of 1,150,000,000
 #   MANY_ALIVE=N MANY_DROPPED=N   filters of the part many
+#   ETCD_FILTERS=N        of the part etcd, instead of 10,000
 #   GROWTH_MIX_KEYS=N    of the filter whose generations are mixed, instead of 4,000,000
 #   REDISBLOOM_SO=FILE   also Redis' own Bloom filter, from this module
 #   REDIS_SERVER=FILE    instead of the redis-server found in PATH
@@ -36,20 +37,20 @@ choose_rows() {
     case $kind in
     full)
         rounds=${ROUNDS:-5}
-        cluster_minutes=$((3 + (rounds * 3 + 1) / 2)) durability_minutes=$((3 + (rounds < 3 ? rounds : 3) * 6)) growth_minutes=4 many_minutes=20 operate_minutes=4 large_minutes=30
+        cluster_minutes=$((3 + (rounds * 3 + 1) / 2)) durability_minutes=$((3 + (rounds < 3 ? rounds : 3) * 6)) growth_minutes=4 many_minutes=20 operate_minutes=4 large_minutes=30 etcd_minutes=5
         BENCH_BATCHES="1 16 64 256 1000 4096" BENCH_FLIGHTS="1 16 64"
         BENCH_SIZES="100000 1000000 100000000"
         kernel_sizes=120M,1M,1.2G kernel_flags=--rates
         ;;
     quick)
         rounds=${ROUNDS:-1}
-        cluster_minutes=$rounds durability_minutes=$((1 + (rounds < 3 ? rounds : 3) * 2)) growth_minutes=2 many_minutes=1 operate_minutes=2 large_minutes=2
+        cluster_minutes=$rounds durability_minutes=$((1 + (rounds < 3 ? rounds : 3) * 2)) growth_minutes=2 many_minutes=1 operate_minutes=2 large_minutes=2 etcd_minutes=1
         BENCH_BATCHES="1 1000 4096" BENCH_FLIGHTS="1 64" BENCH_SIZES=1000000
         kernel_sizes=120M,1M kernel_flags=
         ;;
     tiny)
         rounds=${ROUNDS:-1}
-        cluster_minutes=1 durability_minutes=1 growth_minutes=1 many_minutes=1 operate_minutes=1 large_minutes=1
+        cluster_minutes=1 durability_minutes=1 growth_minutes=1 many_minutes=1 operate_minutes=1 large_minutes=1 etcd_minutes=1
         BENCH_BATCHES="1 1000" BENCH_FLIGHTS=64 BENCH_SIZES="100000 1000000 100000000"
         kernel_sizes=1M kernel_flags=
         ;;
@@ -71,7 +72,8 @@ choose_rows() {
         many) minutes=$((minutes + many_minutes)) ;;
         operate) minutes=$((minutes + operate_minutes)) ;;
         large) minutes=$((minutes + large_minutes)) ;;
-        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability, growth, resp, curve, many, operate, large" ;;
+        etcd) minutes=$((minutes + etcd_minutes)) ;;
+        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability, growth, resp, curve, many, operate, large, etcd" ;;
         esac
     done
 }
@@ -184,6 +186,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/orbloom-bench-XXXXXX") || exit 1
 . "$here/operate.sh"
 # shellcheck source=bench/large.sh
 . "$here/large.sh"
+# shellcheck source=bench/etcd.sh
+. "$here/etcd.sh"
 trap stop EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
@@ -229,6 +233,9 @@ if has operate; then
 fi
 if has large; then
     run_large || status=1
+fi
+if has etcd; then
+    run_etcd || status=1
 fi
 {
     echo "duration: $((SECONDS - begin_s)) s"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # Does a part of the benchmark measure each of its figures, and leave nothing behind?
-#   tools/test-bench-part.sh growth|many|operate|resp BUILD-DIRECTORY
+#   tools/test-bench-part.sh etcd|growth|many|operate|resp BUILD-DIRECTORY
 # Everything is real, and as small as can be; no speed is judged, since machines differ.
 set -u
 
-usage="usage: tools/test-bench-part.sh growth|many|operate|resp BUILD-DIRECTORY"
+usage="usage: tools/test-bench-part.sh etcd|growth|many|operate|resp BUILD-DIRECTORY"
 part=${1:?$usage}
 build=$(cd "${2:?$usage}" && pwd) || exit 2
 runner=$(cd "$(dirname "$0")/../bench" && pwd)/run.sh
@@ -53,7 +53,7 @@ measured() {
 }
 
 case $part in
-growth | many | operate | resp) ;;
+etcd | growth | many | operate | resp) ;;
 *) echo "$usage" >&2; exit 2 ;;
 esac
 TMPDIR=$dir/tmp BENCH=tiny PARTS=$part "$runner" "$build" "$dir/report" >"$dir/output" 2>&1 </dev/null &
@@ -87,6 +87,9 @@ elif [ "$part" = many ]; then
         measured "idle coordinator, $name" "idle router, $name" "idle node-3, $name" \
             "memory of coordinator, $name" "memory of router, $name" "memory of node-3, $name"
     done
+elif [ "$part" = etcd ]; then
+    measured creates "size of the database" "restart of a coordinator" "restart until all are told" \
+        "time of a change" "bytes a change" "size after compaction"
 elif [ "$part" = operate ]; then
     for name in "rate at 50 %" "rate at 90 %" "rate at 100 %"; do
         measured "$name, by a client" "$name, by nodes"

@@ -12,7 +12,7 @@
  * record that is written meanwhile comes once more or later, with its new version: whoever goes
  * on from the last version that he has seen misses nothing. */
 
-enum { PAGE_MOST = 512 };
+enum { PAGE_MOST = 4096, PAGE_SHRINK = 8 };
 
 struct page {
     uint64_t after; /* the next page begins behind this version */
@@ -128,7 +128,8 @@ static enum status read_page(struct store_etcd *self, struct page *page, store_v
     status = etcd_ask(self, "/v3/kv/range", &draft, NULL, &answer);
     etcd_draft_fini(&draft);
     if (status == STATUS_TOO_LARGE && page->limit > ETCD_PAGE_LEAST) {
-        page->limit = ETCD_PAGE_LEAST;
+        page->limit /= PAGE_SHRINK;
+        page->limit = page->limit > ETCD_PAGE_LEAST ? page->limit : ETCD_PAGE_LEAST;
         return STATUS_OK;
     }
     if (status == STATUS_TOO_LARGE) {
