@@ -33,9 +33,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson libssl libcrypto libmicrohttpd
-BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-python test-python deps clean help layers format format-check models
-BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-backup bench-durability bench-growth bench-large bench-many bench-resp bench-sites deps clean help layers format format-check models
-BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-durability bench-etcd bench-growth bench-large bench-many bench-resp bench-sites deps clean help layers format format-check models
+BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-python test-python deps clean help layers format format-check models bench-backup bench-etcd
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
