@@ -257,6 +257,7 @@ static int read_state(struct resume *self, struct buffer *text)
 
 /* ---- on the way ---- */
 
+/* Of all files as they were at first: one that grows is refused in the end. */
 static uint64_t bytes_reached(const struct resume *self)
 {
     uint64_t bytes = self->state.at.offset;
@@ -264,7 +265,7 @@ static uint64_t bytes_reached(const struct resume *self)
     for (size_t i = 0; i < self->state.at.file; i++) {
         bytes += self->files[i].size;
     }
-    return bytes;
+    return bytes < self->bytes ? bytes : self->bytes;
 }
 
 static void show(struct resume *self, uint64_t now_us)
@@ -336,6 +337,13 @@ int resume_begin(struct resume *self)
                                         .nfiles = self->nnames};
     if (code == CMD_OK) {
         code = ask_filter(self, &self->state.filter);
+    }
+    if (code == CMD_OK && self->state.filter.high == 0 && self->state.filter.low == 0) {
+        code = cmd_fail(
+            STATUS_VERSION,
+            "%s is of a version that gave filters no uid: another one of its name could "
+            "not be told from it; add without --resume",
+            self->stream->filter);
     }
     if (code == CMD_OK) {
         buffer_init(&text, RESUME_STATE_MAX_BYTES);
