@@ -373,12 +373,16 @@ struct info_reply {
     size_t nreplicas;
 };
 
+/* Names that are no filter's id: a secret that is sealed under one is nobody's in a store. */
+#define DUMP_LEAST_NAME (UINT64_C(1) << 63)
+
 /* To a router: the page of a dump at that place; see map/dump.h. */
 struct dump_request {
     const char *filter;
     uint64_t iterator; /* 0: the header */
     uint32_t timeout_ms;
-    uint64_t seal_as; /* the hash secret is wanted sealed under this name; 0: in the clear */
+    uint64_t seal_as; /* the hash secret is wanted sealed under this name, of DUMP_LEAST_NAME or
+                         more; 0: in the clear */
     uint64_t series; /* random: pages with the same one may be as the filter was at any moment since
                         the first of them was asked for; 0: since this one is */
 };

@@ -108,6 +108,11 @@ static void serve_dump(struct router *self, uint64_t now_us, const struct peer *
         refuse(self, from, correlation, STATUS_UNAUTHENTIC, message);
         return;
     }
+    if (request->seal_as != 0 && request->seal_as < DUMP_LEAST_NAME) {
+        refuse(self, from, correlation, STATUS_INVALID,
+               "a secret is not sealed under what may be the id of another filter");
+        return;
+    }
     asker = heap_zalloc(1, sizeof *asker);
     if (asker == NULL) {
         refuse(self, from, correlation, STATUS_NOMEM, "the router is out of memory");

@@ -73,11 +73,13 @@ static void on_header(void *context, const struct session_result *result)
     }
 }
 
+/* A name that is no filter's; 0: there are no random bytes. */
 static uint64_t draw(void)
 {
     uint64_t random = 0;
 
-    return getrandom(&random, sizeof random, 0) == (ssize_t)sizeof random ? random : 0;
+    return getrandom(&random, sizeof random, 0) == (ssize_t)sizeof random ? random | DUMP_LEAST_NAME
+                                                                          : 0;
 }
 
 /* By the passphrase's key, or as the router has sealed it. */

@@ -8,8 +8,8 @@
 #   ORBLOOM_BACKUP_PASSPHRASE  a file: seal secrets with this passphrase, not with the cluster key
 #   ORBLOOM_ROUTER, ORBLOOM_COORDINATOR, ORBLOOM_CREDENTIAL   as for orbloom; an admin's credential
 #
-# Backups are DIR/TIME.map and DIR/TIME.orb. One of the filters that is interrupted is gone on with by the
-# next run. Nothing is forgotten by a run that fails. Exit: 0 all is there, else not.
+# Backups are DIR/TIME.map and DIR/TIME.orb. What is interrupted of the filters is gone on with by a run
+# within six hours. Nothing is forgotten by a run that fails. Exit: 0 all is there, else not.
 set -u
 
 dir=${ORBLOOM_BACKUP_DIR:-${STATE_DIRECTORY:-}}

@@ -65,6 +65,8 @@ static void note_told(struct router_stage *self, const struct fake_sent *sent)
         told->status = sent->frame.body.info_reply.status;
     } else if (sent->frame.kind == FRAME_DUMP_REPLY) {
         told->status = sent->frame.body.dump_reply.status;
+        (void)snprintf(told->message, sizeof told->message, "%s",
+                       sent->frame.body.dump_reply.message);
     }
 }
 

@@ -155,6 +155,22 @@ Test(router_rights, a_dump_takes_the_right_to_one)
     router_stage_fini(&stage);
 }
 
+/* With it somebody who may write to the store could put his filter's secret in its place. */
+Test(router_rights, no_secret_is_sealed_under_the_id_of_another_filter)
+{
+    struct frame frame = {.kind = FRAME_DUMP_REQUEST, .correlation = 7};
+
+    open_stage();
+    frame.body.dump_request = (struct dump_request){.filter = stage.document.content.name,
+                                                    .seal_as = DUMP_LEAST_NAME - 1};
+    send(ADMIN, &frame);
+    cr_assert_not_null(strstr(router_stage_told(&stage).message, "id of another filter"));
+    frame.body.dump_request.seal_as = DUMP_LEAST_NAME;
+    send(ADMIN, &frame);
+    cr_assert_not_null(strstr(router_stage_told(&stage).message, "key log"));
+    router_stage_fini(&stage);
+}
+
 Test(router_rights, what_is_brought_back_takes_the_right_to_make_filters)
 {
     struct frame frame = {.kind = FRAME_LOAD_REQUEST, .correlation = 7};
