@@ -51,6 +51,9 @@ struct disk {
     /* What is left on the disk. */
     enum status (*room)(void *context, uint64_t *bytes);
 
+    /* So much of it will be read soon: the system may begin to. NULL: that changes nothing. */
+    void (*ahead)(void *context, uint32_t file, uint64_t offset, uint64_t size);
+
     /* Sleep before something that failed is tried again, for the n-th time, from 1 on; NULL: tried
      * at once. */
     void (*pause)(void *context, unsigned n);

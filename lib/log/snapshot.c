@@ -409,7 +409,11 @@ struct snapshot_reader {
     struct snapshot_shape shape;
     uint64_t *tables; /* by words, so that the lists in it are aligned */
     uint64_t next;
+    uint64_t ahead; /* the disk was told of pages below this offset of the file */
 };
+
+/* So that the disk goes on while pages are looked at. */
+enum { AHEAD_BYTES = 32 << 20 };
 
 static enum status read_at(struct snapshot_reader *self, uint64_t offset, void *into, size_t size)
 {
@@ -539,6 +543,20 @@ const struct snapshot_shape *snapshot_reader_shape(const struct snapshot_reader 
     return &self->shape;
 }
 
+void snapshot_reader_ahead(struct snapshot_reader *self, uint64_t bytes)
+{
+    uint64_t at = SNAPSHOT_HEADER_BYTES +
+                  self->next * snapshot_page_bytes(self->shape.geometry.lines);
+    uint64_t end = snapshot_tables_offset(&self->shape);
+
+    end = bytes < end - at ? at + bytes : end;
+    at = at > self->ahead ? at : self->ahead;
+    if (self->disk->ahead != NULL && end > at) {
+        self->disk->ahead(self->disk->context, self->file, at, end - at);
+        self->ahead = end;
+    }
+}
+
 enum status snapshot_reader_next(struct snapshot_reader *self, uint8_t *pages, size_t room,
                                  size_t *npages)
 {
@@ -547,6 +565,7 @@ enum status snapshot_reader_next(struct snapshot_reader *self, uint8_t *pages, s
     size_t count = left < room ? (size_t)left : room;
     enum status status = STATUS_OK;
 
+    snapshot_reader_ahead(self, AHEAD_BYTES);
     if (count > 0) {
         status = read_at(self, SNAPSHOT_HEADER_BYTES + self->next * page_bytes, pages,
                          count * page_bytes);

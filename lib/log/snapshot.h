@@ -125,6 +125,10 @@ MUST_USE enum status imprint_reader_create(struct disk *disk, uint64_t cluster, 
 /* Borrowed from the reader. */
 const struct snapshot_shape *snapshot_reader_shape(const struct snapshot_reader *self);
 
+/* So many bytes of pages from the next one on will be asked for soon. Some are read ahead anyway.
+ */
+void snapshot_reader_ahead(struct snapshot_reader *self, uint64_t bytes);
+
 /* The next pages, checked, at most `room`; *npages 0 at the end. */
 MUST_USE enum status snapshot_reader_next(struct snapshot_reader *self, uint8_t *pages, size_t room,
                                           size_t *npages);

@@ -414,6 +414,17 @@ static enum status read_bytes(void *context, uint32_t file, uint64_t offset, voi
     return STATUS_OK;
 }
 
+/* A hint: refused means that reading takes longer. */
+static void read_ahead(void *context, uint32_t file, uint64_t offset, uint64_t size)
+{
+    struct disk_files *self = context;
+
+    if (offset <= INT64_MAX - size) {
+        (void)posix_fadvise(descriptor_table_get(&self->files, file), (off_t)offset, (off_t)size,
+                            POSIX_FADV_WILLNEED);
+    }
+}
+
 static enum status write_bytes(void *context, uint32_t file, uint64_t offset, struct span bytes)
 {
     struct disk_files *self = context;
@@ -466,6 +477,7 @@ static void init_disk(struct disk_files *self)
         .remove = remove_file,
         .sync_folder = sync_folder,
         .room = room,
+        .ahead = read_ahead,
         .pause = pause_before,
     };
 }

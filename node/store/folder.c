@@ -318,6 +318,8 @@ enum status storage_folder_try_snapshots(struct storage_recovery *self)
 
 /* ---- imprints ---- */
 
+enum { AHEAD_BYTES = 256 << 20 };
+
 /* Where the log of the process that took it ended, as this log goes on from it; 0: it does not. */
 static uint64_t end_of_boot(const struct storage_recovery *self, const struct snapshot_life *life)
 {
@@ -373,8 +375,12 @@ static enum status try_imprint(struct storage_recovery *self, uint64_t number, c
     } else {
         why = "it was not finished, or was changed";
     }
-    snapshot_reader_destroy(&reader);
     *kept = why == NULL && config->imprint_bytes > 0;
+    if (*kept && self->imprints.count == 0) {
+        /* The first to be read, probably: the disk begins while the node is registered. */
+        snapshot_reader_ahead(reader, AHEAD_BYTES);
+    }
+    snapshot_reader_destroy(&reader);
     if (*kept) {
         return storage_imprints_put(&self->imprints, &id, bytes) ? STATUS_OK : STATUS_NOMEM;
     }
