@@ -9,10 +9,11 @@
 
 enum {
     ENTRIES_MOST = 4096,
-    HELD_MOST = 4 << 20,   /* bytes of commands, and of answers, at which no more is read */
-    NOTED_MOST = 64 << 20, /* ... of one transaction, or of an answer that is held */
-    PREFIX_BYTES = 256,    /* of a command, by which it is known whether it matters */
-    REPLY_BYTES = 2 << 20, /* of an answer, beyond which it is not looked at */
+    HELD_MOST = 4 << 20,        /* bytes of commands, and of answers, at which no more is read */
+    TRANSACTION_MOST = 8 << 20, /* ... of commands that wait for EXEC */
+    ANSWER_MOST = 16 << 20,     /* ... of one answer that is held */
+    PREFIX_BYTES = 256,         /* of a command, by which it is known whether it matters */
+    REPLY_BYTES = 2 << 20,      /* of an answer, beyond which it is not looked at */
 };
 
 struct entry {
@@ -51,6 +52,7 @@ struct visit {
 
     struct shadow_deeds transaction;
     size_t transaction_bytes;
+    bool transaction_full; /* its beginning was given up, and so is the rest */
     bool resp3;
     uint32_t database;
     bool torn; /* bytes for the client were lost */
@@ -113,6 +115,7 @@ static void forget_transaction(struct visit *self)
         shadow_deed_destroy(&deed);
     }
     self->transaction_bytes = 0;
+    self->transaction_full = false;
 }
 
 void visit_destroy(struct visit **visit)
@@ -181,6 +184,20 @@ static void count_missed(struct visit *self, const struct shadow_deed *deed, enu
           : deed->kind == SHADOW_CHECK ? TALLY_UNCOMPARED
                                        : TALLY_NOT_MADE,
           deed->kind == SHADOW_MAKE ? 1 : deed->nkeys);
+}
+
+/* What is in the transaction will not be done at the new one. */
+static void miss_transaction(struct visit *self, enum tally_count why)
+{
+    const struct shadow_deed *deed;
+
+    TAILQ_FOREACH(deed, &self->transaction, entry)
+    {
+        if (shadow_is_about_keys(deed->kind)) {
+            count_missed(self, deed, why);
+        }
+    }
+    forget_transaction(self);
 }
 
 /* The old server has done it. Takes the deed. */
@@ -272,6 +289,13 @@ static void do_transaction(struct visit *self, struct span reply, uint64_t now_u
 
 /* ---- what the old server answers ---- */
 
+/* The transaction is too large to be kept: what is in it, and what still comes, is missed. */
+static void give_up_transaction(struct visit *self)
+{
+    miss_transaction(self, TALLY_MISSED_FULL);
+    self->transaction_full = true;
+}
+
 /* It is done with EXEC only: its place is kept, whatever it is. */
 static void queue_deed(struct visit *self, struct entry *entry)
 {
@@ -281,16 +305,12 @@ static void queue_deed(struct visit *self, struct entry *entry)
 
     self->noted -= bytes_of(entry->deed);
     entry->deed = NULL;
-    if (deed == NULL || self->transaction_bytes + bytes_of(deed) > NOTED_MOST) {
-        if (deed != NULL) {
-            count_missed(self, deed, TALLY_MISSED_FULL);
-        }
-        shadow_deed_destroy(&deed);
-        deed = shadow_deed_create(&nothing, span_of(NULL, 0));
-    }
+    self->transaction_bytes += bytes_of(deed);
     if (deed != NULL) {
-        self->transaction_bytes += bytes_of(deed);
         TAILQ_INSERT_TAIL(&self->transaction, deed, entry);
+    }
+    if (deed == NULL || self->transaction_full || self->transaction_bytes > TRANSACTION_MOST) {
+        give_up_transaction(self);
     }
 }
 
@@ -322,7 +342,6 @@ static void settle(struct visit *self, struct entry *entry, uint64_t now_us)
 /* It can't be told any more which answer is whose. */
 static void go_blind(struct visit *self)
 {
-    const struct shadow_deed *deed;
     const struct entry *entry;
 
     TAILQ_FOREACH(entry, &self->entries, link)
@@ -331,13 +350,7 @@ static void go_blind(struct visit *self)
             count_missed(self, entry->deed, TALLY_MISSED_UNSURE);
         }
     }
-    TAILQ_FOREACH(deed, &self->transaction, entry)
-    {
-        if (shadow_is_about_keys(deed->kind)) {
-            count_missed(self, deed, TALLY_MISSED_UNSURE);
-        }
-    }
-    forget_transaction(self);
+    miss_transaction(self, TALLY_MISSED_UNSURE);
     count(self, TALLY_BLIND, self->blind_requests ? 0 : 1);
     self->blind_requests = self->blind_replies = true;
     visit_old_gone(self);
@@ -414,7 +427,7 @@ static struct entry *make_entry(struct visit *self)
         return NULL;
     }
     entry->visit = self;
-    buffer_init(&entry->held, NOTED_MOST);
+    buffer_init(&entry->held, ANSWER_MOST);
     TAILQ_INSERT_TAIL(&self->entries, entry, link);
     self->nentries++;
     self->next = self->next != NULL ? self->next : entry;
@@ -524,7 +537,7 @@ static void replace(struct entry *entry, struct span reply)
     struct visit *self = entry->visit;
     struct buffer fresh;
 
-    buffer_init(&fresh, NOTED_MOST);
+    buffer_init(&fresh, ANSWER_MOST);
     if ((self->resp3 ? shadow_answers_as_resp3(reply, &fresh) : buffer_append(&fresh, reply)) ==
         STATUS_OK) {
         self->held += fresh.size;

@@ -202,6 +202,24 @@ Test(visit, a_transaction_that_is_not_done_does_not)
     expect(&stage.new_server, "BF.ADD f d\r\n");
 }
 
+Test(visit, a_transaction_that_is_too_large_is_missed_and_the_next_one_is_not)
+{
+    enum { MANY = 300000 };
+
+    client("MULTI\r\nBF.ADD f a\r\n");
+    old_server("+OK\r\n+QUEUED\r\n");
+    for (int i = 0; i < MANY; i++) {
+        client("PING\r\n");
+        old_server("+QUEUED\r\n");
+        buffer_clear(&stage.client);
+        buffer_clear(&stage.old_server);
+    }
+    client("BF.ADD f b\r\nEXEC\r\nMULTI\r\nBF.ADD f c\r\nEXEC\r\n");
+    old_server("+QUEUED\r\n*1\r\n:1\r\n+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+    expect(&stage.new_server, "BF.ADD f c\r\n");
+    expect_count(TALLY_MISSED_FULL, 2);
+}
+
 Test(visit, filters_of_other_databases_are_others)
 {
     client("SELECT 3\r\nBF.ADD f a\r\nSELECT 99\r\nSELECT 0\r\nBF.ADD f b\r\n");
