@@ -5,7 +5,8 @@
  * sends, which is an array of bulk strings, or a line.
  *
  * Errors:  FRAMER_BROKEN: nothing can be told of the bytes from there on; the framer is not used
- * any more. Threads: none.
+ *          any more.
+ * Threads: none.
  */
 #ifndef ORBLOOM_CLI_SHADOW_FRAMER_H
 #define ORBLOOM_CLI_SHADOW_FRAMER_H

@@ -10,10 +10,11 @@
  * Where answers do not come one a command (SUBSCRIBE, MONITOR...), and where what comes is not the
  * protocol, all is passed on unseen from there on, and that is counted.
  *
- * Bounds:  entries and bytes held: visit_reads_client() and visit_reads_old() say when enough
- * is kept. What a command or an answer has beyond that passes without being noted. Owner:
- * visit_create()'s caller calls visit_destroy(); items of the mirror that wait for it forget it
- * then. Threads: none.
+ * Bounds:  visit_reads_client() and visit_reads_old() say when enough is kept. What a command or
+ *          an answer has beyond that passes without being noted.
+ * Owner:   visit_create()'s caller calls visit_destroy(); items of the mirror that wait for it
+ *          forget it then.
+ * Threads: none.
  */
 #ifndef ORBLOOM_CLI_SHADOW_VISIT_H
 #define ORBLOOM_CLI_SHADOW_VISIT_H
