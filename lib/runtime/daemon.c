@@ -166,20 +166,26 @@ static void open_supervision(struct life *self)
                      notify_watchdog_us(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID")));
 }
 
-/* In each turn of the loop, while there is an actor to ask. */
-static void report(struct life *self)
+static void speak(struct life *self, uint64_t now_us)
 {
     const struct daemon *daemon = self->daemon;
-    uint64_t now_us = hub_now_us();
     struct health moves = {0};
     struct health fitness = {0};
     char text[SUPERVISION_TEXT_BYTES];
 
+    movement_look(self->hub, daemon->logs, &moves);
+    daemon->judge(&fitness);
+    notify_send(&self->notify,
+                supervision_beat(&self->supervision, now_us, &moves, &fitness, text));
+}
+
+/* In each turn of the loop, while there is an actor to ask: what takes long is done when due. */
+static void report(struct life *self)
+{
+    uint64_t now_us = hub_now_us();
+
     if (notify_is_open(&self->notify) && supervision_due(&self->supervision, now_us)) {
-        movement_look(self->hub, daemon->logs, &moves);
-        daemon->judge(&fitness);
-        notify_send(&self->notify,
-                    supervision_beat(&self->supervision, now_us, &moves, &fitness, text));
+        speak(self, now_us);
     }
 }
 
