@@ -520,6 +520,9 @@ test-run:
 test-asan-run: test-variant
 	@tools/run-tests.sh --workers 0 $(ASAN_SUITE)
 
+test-systemd: programs ## Do the units do what they should under a real systemd, booted in namespaces? As root, with mmdebstrap; 3 minutes
+	@tools/test-systemd.sh $(BUILD)/bin $(BUILD)/systemd
+
 image: programs ## An image of containers, build/image/orbloom.tar; as root on Debian 12, with mmdebstrap, buildah and a network
 	@tools/make-image.sh $(BUILD)/bin $(BUILD)/image
 test-image: image ## ... and does each program, and a cluster, run in it?

@@ -9,6 +9,7 @@
 # own: neither a daemon nor a kernel's namespaces are needed. Run as root, on Debian 12, with a network.
 set -eu
 
+root=$(cd "$(dirname "$0")/.." && pwd)
 bin=$(cd "${1:?usage: tools/make-image.sh BIN-DIRECTORY FOLDER}" && pwd)
 folder=${2:?usage: tools/make-image.sh BIN-DIRECTORY FOLDER}
 programs="orbloom orbloom-coordinator orbloom-router orbloom-node orbloom-link"
@@ -34,19 +35,8 @@ image() {
 }
 trap 'image rm --all >/dev/null 2>&1 || :; rm -rf "$work"' EXIT
 
-# packages: those that the programs' libraries are from, with commas between. What ldd names may be below /usr.
-packages() {
-    local path
-    for program in $programs; do
-        ldd "$bin/$program"
-    done | sed -n 's|.*=> \(/[^ ]*\) .*|\1|p' | sort -u | while read -r path; do
-        dpkg -S "$path" 2>/dev/null || dpkg -S "/usr$path" 2>/dev/null || dpkg -S "${path#/usr}" 2>/dev/null ||
-            refuse "$path is of no package"
-    done | sed 's/[:,].*//' | sort -u | paste -sd,
-}
-
 version=$("$bin/orbloom" version | cut -d' ' -f2)
-wanted=$(packages)
+wanted=$("$root/tools/library-packages.sh" "$bin"/orbloom*)
 echo "root: Debian $release, $(echo "$wanted" | tr ',' '\n' | wc -l) packages of libraries"
 mmdebstrap --quiet --mode=root --variant=essential --include="$wanted" \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The units of deploy/systemd, by systemd's own tools: are they well formed, how much are the daemons locked
-# in, and does the filter of system calls let through what real daemons call?
+# in, and do the filters of system calls and sockets let through what real daemons ask for?
 #
 # $ORBLOOM_BIN_DIR holds the programs. What is not installed is skipped. Everything is bounded in time.
 # Last line: "N passed, N failed", with ", N skipped" where any was; exit 1 if any failed.
@@ -130,8 +130,11 @@ calls() {
         cat "$folder/calls/$program".* | sed -n 's/^[0-9]* *\([a-z0-9_]*\)(.*/\1/p' | grep -vx fchown | sort -u >"$folder/called"
         echo "$program: $(wc -l <"$folder/called") kinds of calls"
         grep -q . "$folder/called" || missed=1
-        allowed "$unit" >"$folder/allowed"
-        comm -23 "$folder/called" "$folder/allowed" >"$folder/beyond"
+        grep -ho 'socket(AF_[A-Z0-9]*' "$folder/calls/$program".* | sed 's/.*(//' | sort -u >>"$folder/called"
+        { allowed "$unit"; setting RestrictAddressFamilies "$unit" | tr ' ' '\n'; } >"$folder/allowed"
+        LC_ALL=C sort -o "$folder/allowed" "$folder/allowed"
+        LC_ALL=C sort -o "$folder/called" "$folder/called"
+        LC_ALL=C comm -23 "$folder/called" "$folder/allowed" >"$folder/beyond"
         if [ -s "$folder/beyond" ]; then
             echo "$(basename "$unit") refuses: $(tr '\n' ' ' <"$folder/beyond")"
             missed=1
