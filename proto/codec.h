@@ -394,6 +394,7 @@ struct dump_reply {
     struct span page;   /* header or chunk; where the secret was to be sealed the header has zeros
                            for it ... */
     struct span sealed; /* ... and this is the secret; else empty */
+    struct filter_uid uid; /* of a header: which filter has that name */
 };
 
 /* To a router: add what is in a chunk to the filter that is being made of its dump. Answered as an

@@ -242,9 +242,13 @@ BINDING_TABLE(dump_request, dump_request, NULL);
 
 #define WIRE_dump_reply Orbloom__V1__DumpReply
 static const struct binding dump_reply_rows[] = {
-    ROW(dump_reply, status, STATUS), ROW(dump_reply, message, MESSAGE),
-    ROW(dump_reply, next, UINT64),   ROW(dump_reply, page, SPAN),
+    ROW(dump_reply, status, STATUS),
+    ROW(dump_reply, message, MESSAGE),
+    ROW(dump_reply, next, UINT64),
+    ROW(dump_reply, page, SPAN),
     ROW(dump_reply, sealed, SPAN),
+    ROW_AS(dump_reply, uid.high, uid_high, UINT64),
+    ROW_AS(dump_reply, uid.low, uid_low, UINT64),
 };
 BINDING_TABLE(dump_reply, dump_reply, NULL);
 

@@ -151,7 +151,9 @@ static void answer_header(struct router *self, struct dump_job *job,
         return;
     }
     finish(self, job,
-           &(struct router_page){.next = DUMP_FIRST, .bytes = buffer_span(&self->dumps->out)});
+           &(struct router_page){.next = DUMP_FIRST,
+                                 .bytes = buffer_span(&self->dumps->out),
+                                 .uid = document->content.uid});
 }
 
 /* ---- pages ---- */

@@ -72,6 +72,7 @@ struct router_page {
     const char *message;
     uint64_t next;
     struct span bytes;
+    struct filter_uid uid; /* of a header: which filter has that name */
 };
 
 struct router_dump {

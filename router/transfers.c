@@ -70,7 +70,8 @@ static void answer_sealed(const struct page_asker *asker, const struct router_pa
                                          .message = "",
                                          .next = page->next,
                                          .page = buffer_span(&bytes),
-                                         .sealed = span_of(sealed, sizeof sealed)};
+                                         .sealed = span_of(sealed, sizeof sealed),
+                                         .uid = page->uid};
 
         answer(self, &asker->peer, asker->correlation, &reply);
     } else {
@@ -91,7 +92,8 @@ static void page_done(void *owner, const struct router_page *page)
         const struct dump_reply reply = {.status = STATUS_OK,
                                          .message = "",
                                          .next = page->next,
-                                         .page = page->next != 0 ? page->bytes : span_text("")};
+                                         .page = page->next != 0 ? page->bytes : span_text(""),
+                                         .uid = page->uid};
 
         answer(asker->router, &asker->peer, asker->correlation, &reply);
     }

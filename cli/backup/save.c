@@ -18,6 +18,7 @@ struct told {
     enum status status;
     uint64_t next;
     struct dump_header header;
+    struct filter_uid uid;
     uint8_t sealed[SEAL_SECRET_BYTES];
     bool has_sealed;
 };
@@ -67,6 +68,7 @@ static void on_header(void *context, const struct session_result *result)
     reply = &result->frame->body.dump_reply;
     told->status = reply->next == DUMP_FIRST ? dump_header_read(reply->page, &told->header)
                                              : STATUS_MALFORMED;
+    told->uid = reply->uid;
     told->has_sealed = reply->sealed.size == sizeof told->sealed;
     if (told->has_sealed) {
         memcpy(told->sealed, reply->sealed.data, sizeof told->sealed);
@@ -101,7 +103,9 @@ static enum status seal(struct save *self, struct told *told)
     return STATUS_OK;
 }
 
-static enum status fetch_header(struct save *self, struct told *told)
+/* Of the very filter: its name may be another one's by now. */
+static enum status fetch_header(struct save *self, const struct save_filter *wanted,
+                                struct told *told)
 {
     uint64_t source = self->open.source != 0 ? self->open.source : draw();
 
@@ -111,9 +115,12 @@ static enum status fetch_header(struct save *self, struct told *told)
         return refuse(self, STATUS_IO, "the kernel gives no random bytes");
     }
     ask(self, 0, self->key == NULL ? source : 0, on_header, told);
-    return told->status == STATUS_MALFORMED
-               ? refuse(self, STATUS_VERSION,
-                        "the router tells no header of a dump that this version knows")
+    if (told->status == STATUS_MALFORMED) {
+        return refuse(self, STATUS_VERSION,
+                      "the router tells no header of a dump that this version knows");
+    }
+    return told->status == STATUS_OK && !filter_uid_equal(&told->uid, &wanted->uid)
+               ? refuse(self, STATUS_NOT_FOUND, "another filter has taken its name")
                : told->status;
 }
 
@@ -148,7 +155,7 @@ static enum status begin(struct save *self, const struct save_filter *wanted)
 
     self->open = (struct backup_filter){.begun_ms = date_now_ms()};
     (void)snprintf(self->open.name, sizeof self->open.name, "%s", wanted->name);
-    status = fetch_header(self, &told);
+    status = fetch_header(self, wanted, &told);
     if (status == STATUS_OK) {
         describe(&self->open, wanted, &told.header);
         status = seal(self, &told);
@@ -165,7 +172,7 @@ static enum status go_on(struct save *self, const struct save_filter *wanted)
     enum status status;
 
     (void)snprintf(self->open.name, sizeof self->open.name, "%s", wanted->name);
-    status = fetch_header(self, &told);
+    status = fetch_header(self, wanted, &told);
     explicit_bzero(&told.header.secret, sizeof told.header.secret);
     if (status == STATUS_OK && told.header.source != self->open.dump) {
         return refuse(self, STATUS_CONFLICT,

@@ -3,9 +3,9 @@
  * What is written stays valid as far as it goes: a backup that is interrupted between two pages is
  * gone on with behind the last one.
  *
- * Errors:  printed; the status is returned. save_filter(): STATUS_NOT_FOUND: there is no such
- * filter any more; STATUS_INVALID: it can't be backed up, being what it is: `reason` says why, and
- *          nothing is printed or written.
+ * Errors:  printed; the status is returned. save_filter(): STATUS_NOT_FOUND: no filter, or another
+ *          one, has that name; STATUS_INVALID: it can't be backed up, being what it is: `reason`
+ *          says why, and nothing is printed or written.
  * Threads: the main thread.
  */
 #ifndef ORBLOOM_CLI_BACKUP_SAVE_H

@@ -88,6 +88,46 @@ int wanted_list(struct wanted *self, const struct flags_common *common, const ch
     return cmd_ask(common, &frame, take_all, self);
 }
 
+/* ---- names that were given away ---- */
+
+struct search {
+    struct save_filter *filter;
+    bool found;
+};
+
+static int search(void *context, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    struct search *self = context;
+
+    if (reply->message[0] != '\0') {
+        return cmd_fail(STATUS_UNAVAILABLE, "which filters there are is not known: %s",
+                        reply->message);
+    }
+    for (size_t i = 0; i < reply->nfilters && !self->found; i++) {
+        const struct filter_summary *filter = &reply->filters[i];
+
+        self->found = filter->state == FILTER_ACTIVE &&
+                      filter_uid_equal(&filter->uid, &self->filter->uid);
+        if (self->found) {
+            (void)snprintf(self->filter->name, sizeof self->filter->name, "%s", filter->name);
+        }
+    }
+    return CMD_OK;
+}
+
+enum status wanted_name_again(const struct flags_common *common, struct save_filter *filter)
+{
+    const struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
+                                .body.admin_request = {.action = ADMIN_STATUS, .name = ""}};
+    struct search of = {.filter = filter};
+
+    if (cmd_ask(common, &frame, search, &of) != CMD_OK) {
+        return STATUS_UNAVAILABLE;
+    }
+    return of.found ? STATUS_OK : STATUS_NOT_FOUND;
+}
+
 void wanted_fini(struct wanted *self)
 {
     heap_free(self->items);

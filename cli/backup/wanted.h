@@ -23,6 +23,10 @@ struct wanted {
 int wanted_list(struct wanted *self, const struct flags_common *common, const char *name);
 void wanted_fini(struct wanted *self);
 
+/* The name that one of all has now. NOT_FOUND: it is gone; else printed. */
+MUST_USE enum status wanted_name_again(const struct flags_common *common,
+                                       struct save_filter *filter);
+
 /* One of all can't be backed up: that is said, and counted. */
 void wanted_leave_out(struct wanted *self, const char *name, const char *why);
 

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+enum { RENAMES = 3 /* of one filter, while it waits for its turn */ };
+
 struct backup_settings {
     struct flags_common common;
     bool all;
@@ -111,26 +113,36 @@ static enum status begin_anew(struct backup_run *self)
     return status == STATUS_OK ? output_write(&self->output, &self->save.writer) : status;
 }
 
-/* One that is no more, or can't be backed up for what it is, is the end of it unless it is one of
- * all. */
-static enum status save_one(struct backup_run *self, const struct save_filter *filter)
+/* It may have been renamed since all were listed: under its present name, then. */
+static enum status save_named(struct backup_run *self, struct save_filter *filter)
 {
     enum status status = save_filter(&self->save, filter);
-    bool gone = status == STATUS_NOT_FOUND;
 
-    if (!gone && status != STATUS_INVALID) {
-        return status;
+    for (int i = 0; i < RENAMES && status == STATUS_NOT_FOUND && self->settings->all; i++) {
+        status = wanted_name_again(&self->settings->common, filter);
+        if (status == STATUS_OK) {
+            status = save_filter(&self->save, filter);
+        } else if (status == STATUS_NOT_FOUND) {
+            (void)fprintf(stderr, "left out %s: it was dropped meanwhile\n", filter->name);
+            return STATUS_OK;
+        }
     }
-    if (!self->settings->all) {
-        (void)cmd_fail(status, "%s: %s", filter->name, self->save.reason);
-        return status;
-    }
-    if (gone) {
-        (void)fprintf(stderr, "left out %s: it was dropped meanwhile\n", filter->name);
-    } else {
+    return status;
+}
+
+/* One that can't be backed up for what it is is the end of it, unless it is one of all. */
+static enum status save_one(struct backup_run *self, struct save_filter *filter)
+{
+    enum status status = save_named(self, filter);
+
+    if (status == STATUS_INVALID && self->settings->all) {
         wanted_leave_out(&self->wanted, filter->name, self->save.reason);
+        return STATUS_OK;
     }
-    return STATUS_OK;
+    if (status == STATUS_INVALID || status == STATUS_NOT_FOUND) {
+        (void)cmd_fail(status, "%s: %s", filter->name, self->save.reason);
+    }
+    return status;
 }
 
 /* The one that was under way comes first. */

@@ -457,6 +457,39 @@ Test(backup, of_a_bent_file_nothing_is_made)
     stop();
 }
 
+/* While another one is under way its name is given to a filter that is not in the list. */
+Test(backup, of_all_each_is_there_whatever_it_is_called_by_its_turn)
+{
+    char path[PATH_BYTES];
+    char gate[PATH_BYTES];
+    char script[SCRIPT_BYTES];
+    struct command command;
+
+    start();
+    path_of("all.orb", path);
+    path_of("gate", gate);
+    cr_assert_eq(mkfifo(gate, 0600), 0);
+    PLAYGROUND_DO("", "create", "second", "--capacity", "10k", "--fpr", "0.1%");
+    PLAYGROUND_DO("", "create", "third", "--capacity", "10k", "--fpr", "0.1%");
+    add_keys("second", "it", 1000);
+    (void)snprintf(script, sizeof script,
+                   "\"$ORBLOOM\" backup --all - | (head -c 100000; cat '%s'; cat) > '%s'", gate,
+                   path);
+    start_shell(&command, script);
+    for (int i = 0; i < 1000 && size_of(path) < 100000; i++) {
+        (void)usleep(10000);
+    }
+    PLAYGROUND_DO("", "rename", "second", "moved");
+    PLAYGROUND_DO("", "drop", "third", "--timeout", "20s");
+    PLAYGROUND_DO("", "create", "second", "--capacity", "10k", "--fpr", "0.1%");
+    open_gate(gate);
+    expect_end(&command, 0, "left out third: it was dropped meanwhile");
+    PLAYGROUND_DO("", "restore", path, "--only", "moved", "--as", "again");
+    expect_all("again", "it", 1000);
+    FAILS("there is no second in it", "restore", path, "--only", "second", "--as", "x");
+    stop();
+}
+
 /* ---- more keys than it was made for ---- */
 
 static void put_head_and_filter(struct backup_writer *writer, struct backup_key *key)

@@ -338,8 +338,10 @@ Test(golden, dump_reply)
                                                 .message = "",
                                                 .next = 2,
                                                 .page = span_text("pp"),
-                                                .sealed = span_text("s")};
-    assert_golden(&frame, "0801110100000000000000ca03091802220270702a0173");
+                                                .sealed = span_text("s"),
+                                                .uid = {.high = 3, .low = 4}};
+    assert_golden(&frame, "0801110100000000000000ca031b1802220270702a0173310300000000000000"
+                          "390400000000000000");
 }
 
 Test(golden, load_request)
