@@ -53,13 +53,20 @@ bool storage_imprint(const struct storage *self, const struct storage_set *set,
 /* ---- kept, and given up ---- */
 
 /* Where there is no memory to remember it by, the next start removes the file. */
-static void forget(struct storage *self, struct storage_imprint *imprint)
+static void remove_later(struct storage *self, uint64_t number)
 {
     struct storage_imprints *all = &self->imprints;
 
     if (heap_grow(&all->old, &all->old_capacity, all->nold + 1, sizeof *all->old)) {
-        all->old[all->nold++] = imprint->id.number;
+        all->old[all->nold++] = number;
     }
+}
+
+static void forget(struct storage *self, struct storage_imprint *imprint)
+{
+    struct storage_imprints *all = &self->imprints;
+
+    remove_later(self, imprint->id.number);
     *imprint = all->items[--all->count];
     all->looked = false;
 }
@@ -140,7 +147,7 @@ void storage_imprints_make_room(struct storage *self, uint64_t now_us)
     self->imprints.next_us = now_us + NO_ROOM_US;
 }
 
-void storage_imprints_lack_room(struct storage *self, uint64_t bytes)
+static void say_no_room(struct storage *self, uint64_t bytes)
 {
     char text[NUMBER_TEXT_BYTES];
 
@@ -151,6 +158,21 @@ void storage_imprints_lack_room(struct storage *self, uint64_t bytes)
                  number_show_bytes(bytes, text));
     }
     self->imprints.lacks_room = true;
+}
+
+void storage_imprint_given_up(struct storage *self, uint64_t now_us, enum status why,
+                              uint64_t number, uint64_t bytes)
+{
+    if (number != 0) {
+        remove_later(self, number);
+    }
+    if (why == STATUS_NO_SPACE) {
+        say_no_room(self, bytes);
+    } else if (why != STATUS_STALE && !storage_may_wait(why)) {
+        log_line(LOG_WARN, "an imprint of an array can't be written: %s; the disk may be failing",
+                 status_meaning(why));
+        self->imprints.next_us = now_us + NO_ROOM_US;
+    }
 }
 
 void storage_imprints_fini(struct storage_imprints *self)

@@ -120,6 +120,7 @@ static void tell(struct load_job *self, uint64_t now_us)
 {
     struct storage *storage = self->storage;
     struct storage_load *load = self->load;
+    uint64_t refused;
     bool all = false;
 
     if (self->status == STATUS_OK) {
@@ -146,8 +147,9 @@ static void tell(struct load_job *self, uint64_t now_us)
     } else if (self->status == STATUS_STALE) {
         take_damage(storage, now_us, &self->snapshot);
     }
-    storage->imprints.read += self->imprint && all;
+    refused = storage->imprints.refused;
     load->done(load, now_us, self->status);
+    storage->imprints.read += self->imprint && all && refused == storage->imprints.refused;
     snapshot_reader_destroy(&self->reader);
     heap_free(self);
 }

@@ -248,8 +248,10 @@ void storage_imprints_keep(struct storage *self);
 /* All go, as adds and runs need their room; none is taken for a while. */
 void storage_imprints_make_room(struct storage *self, uint64_t now_us);
 
-/* One was not taken for want of room. */
-void storage_imprints_lack_room(struct storage *self, uint64_t bytes);
+/* One was not taken after all, which harms nothing. `number`: of its file if that is whole, else 0;
+ * `bytes`: that it would have. */
+void storage_imprint_given_up(struct storage *self, uint64_t now_us, enum status why,
+                              uint64_t number, uint64_t bytes);
 void storage_imprints_fini(struct storage_imprints *self);
 
 /* load.c */

@@ -2,8 +2,7 @@
  * imprint of one with key log, so that a start need not make it from runs.
  *
  *   a slice of pages is copied by the actor -> checksums, written on the lane -> the next slice ...
- *   -> the log is durable through what was copied last -> the rest of the file, synced, its name
- * too
+ *   -> the log is durable through what was copied last -> the rest of the file, synced
  *   -> logged; an imprint: remembered
  *
  * Between two slices adds go on. What is in the log below where the snapshot began is in its pages,
@@ -195,10 +194,13 @@ static void go_on(struct storage_snapshot *self)
 
 static void give_up(struct storage *storage, uint64_t now_us, enum status status)
 {
-    if (storage->snapshot->imprint && status == STATUS_NO_SPACE) {
-        storage_imprints_lack_room(storage, snapshot_bytes(&storage->snapshot->shape));
+    const struct storage_snapshot *self = storage->snapshot;
+
+    if (self->imprint) {
+        storage_imprint_given_up(storage, now_us, status, self->written ? self->id.number : 0,
+                                 snapshot_bytes(&self->shape));
     }
-    if (status == STATUS_STALE || storage_may_wait(status)) {
+    if (status == STATUS_STALE || storage_may_wait(status) || self->imprint) {
         storage->next_snapshot_us = now_us + PAUSE_US;
     } else {
         storage_fail(storage, status, "a snapshot can't be written");

@@ -498,6 +498,21 @@ Test(node_imprint, without_room_none_is_taken_and_adds_go_on)
     close_stage();
 }
 
+/* A disk that fails for an imprint only; the log goes on. */
+Test(node_imprint, one_that_can_t_be_written_harms_nothing)
+{
+    for (int64_t operation = 0; operation < 6; operation++) {
+        open_stage(1);
+        add_runs();
+        memory_disk_fail_once(stage.disk, operation, STATUS_IO);
+        node_stage_settle_long(&stage);
+        cr_assert_not(node_failed(stage.node));
+        memory_disk_fail_after(stage.disk, MEMORY_DISK_NEVER);
+        expect_keys();
+        close_stage();
+    }
+}
+
 /* ---- when the disk is full ---- */
 
 static void open_eager(void)
