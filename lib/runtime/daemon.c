@@ -355,7 +355,7 @@ static void on_signal(void *context, int number)
 
     if (number == SIGHUP) {
         report_reload(self);
-        notify_send(&self->notify, supervision_reloaded(&self->supervision, !reload(self)));
+        supervision_reloaded(&self->supervision, !reload(self));
     } else {
         end(self);
     }
@@ -372,9 +372,7 @@ static void announce(struct life *self)
     self->announced = true;
     (void)printf("ready %s\n", hub_endpoint(self->hub));
     (void)fflush(stdout);
-    if (self->supervision.stage == SUPERVISION_STARTING) {
-        notify_send(&self->notify, supervision_ready(&self->supervision));
-    }
+    supervision_ready(&self->supervision);
 }
 
 /* hub_turn_fn. True: there is nobody to tell anything more. */

@@ -1,7 +1,6 @@
 /* Which lines, by the stage and by what is amiss. */
 #include "runtime/supervision.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,15 +17,15 @@ static uint64_t every_us(const struct supervision *self)
     return third_us > 0 && third_us < SUPERVISION_EVERY_US ? third_us : SUPERVISION_EVERY_US;
 }
 
-const char *supervision_ready(struct supervision *self)
+void supervision_ready(struct supervision *self)
 {
-    assert(self->stage == SUPERVISION_STARTING);
-    self->stage = SUPERVISION_SERVING;
-    self->next_us = 0;
-    return "READY=1";
+    if (self->stage == SUPERVISION_STARTING) {
+        self->stage = SUPERVISION_SERVING;
+        self->next_us = 0;
+    }
 }
 
-/* It is told once, of whatever came first: a signal, or that the process is over. */
+/* Of whatever came first: a signal, or that the process is over. */
 const char *supervision_stop(struct supervision *self)
 {
     if (self->stage == SUPERVISION_STOPPING) {
@@ -48,11 +47,10 @@ const char *supervision_reload(const struct supervision *self, uint64_t mono_us,
     return text;
 }
 
-const char *supervision_reloaded(struct supervision *self, bool refused)
+void supervision_reloaded(struct supervision *self, bool refused)
 {
     self->refused = refused;
     self->next_us = 0;
-    return self->stage == SUPERVISION_SERVING ? "READY=1" : "";
 }
 
 /* One line: what comes after its end would be taken for another word. */
@@ -81,9 +79,11 @@ static void put_life(const struct supervision *self, char text[SUPERVISION_TEXT_
     uint64_t extend_us = self->watchdog_us > 0 ? self->watchdog_us : SUPERVISION_EXTEND_US;
 
     if (self->stage == SUPERVISION_SERVING) {
-        (void)snprintf(text, SUPERVISION_TEXT_BYTES, self->watchdog_us > 0 ? "WATCHDOG=1\n" : "");
+        (void)snprintf(text, SUPERVISION_TEXT_BYTES, "READY=1\n%s",
+                       self->watchdog_us > 0 ? "WATCHDOG=1\n" : "");
     } else {
-        (void)snprintf(text, SUPERVISION_TEXT_BYTES, "EXTEND_TIMEOUT_USEC=%llu\n",
+        (void)snprintf(text, SUPERVISION_TEXT_BYTES, "%sEXTEND_TIMEOUT_USEC=%llu\n",
+                       self->stage == SUPERVISION_STOPPING ? "STOPPING=1\n" : "",
                        (unsigned long long)extend_us);
     }
 }

@@ -1,11 +1,12 @@
 /* supervision.h - what a process tells its supervisor, and when. Pure.
  *
- *   starting   EXTEND_TIMEOUT_USEC as long as it moves: a boot may take as long as it has to
- *   serving    READY=1, then WATCHDOG=1 as long as it moves
- *   stopping   STOPPING=1, then EXTEND_TIMEOUT_USEC as long as it moves
+ *   starting   EXTEND_TIMEOUT_USEC: a boot may take as long as it has to
+ *   serving    READY=1, and WATCHDOG=1 where there is a watchdog
+ *   stopping   STOPPING=1, EXTEND_TIMEOUT_USEC
  *
- * in each of them STATUS, a line for people, when it is another one than before. Of a process that
- * does not move nothing else is said, and so it is ended.
+ * again and again as long as it moves, as a datagram may be lost where many speak; in each of them
+ * STATUS, a line for people, when it is another one than before. Of a process that does not move
+ * nothing else is said, and so it is ended.
  *
  * Units:   microseconds of a monotonic clock.
  * Threads: none.
@@ -34,15 +35,17 @@ struct supervision {
 /* In its first stage. */
 void supervision_init(struct supervision *self, uint64_t watchdog_us);
 
-/* The lines that a change is told by. Into another stage; it is due to speak at once, then. */
-const char *supervision_ready(struct supervision *self);
+/* It serves from now on, unless it is about to end; it is due to say so. */
+void supervision_ready(struct supervision *self);
+
+/* What is to be said at once, as there may be no next time: the first time STOPPING=1, then "". */
 const char *supervision_stop(struct supervision *self);
 
-/* SIGHUP: `mono_us` is the time by CLOCK_MONOTONIC. Only who serves is taken for one that reads its
- * files again; else both are "". */
+/* SIGHUP: what is to be said before, `mono_us` being the time by CLOCK_MONOTONIC; "" of one that
+ * does not serve. Afterwards it is due to say that it is ready. */
 const char *supervision_reload(const struct supervision *self, uint64_t mono_us,
                                char text[SUPERVISION_TEXT_BYTES]);
-const char *supervision_reloaded(struct supervision *self, bool refused);
+void supervision_reloaded(struct supervision *self, bool refused);
 
 static inline bool supervision_due(const struct supervision *self, uint64_t now_us)
 {
