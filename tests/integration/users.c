@@ -249,7 +249,8 @@ static sqlite3 *lock_store(void)
     return connection;
 }
 
-/* The command ends before the store has written, or has given up. */
+/* Each command ends while the store is asked for it, which goes on for 2 s. The second one waits
+ * for the first one's turn to end: with less time than that nothing would be asked for it. */
 static void create_unsure(char token[TOKEN_DIGITS + 1], const char *credential)
 {
     struct command command;
@@ -259,7 +260,7 @@ static void create_unsure(char token[TOKEN_DIGITS + 1], const char *credential)
                        command.errors);
     take_token(&command, token);
     command_forget(&command);
-    USER(&command, 1, "create", "other", "--credential", credential, "--timeout", "1s");
+    USER(&command, 1, "create", "other", "--credential", credential, "--timeout", "2s");
     cr_assert_not_null(strstr(command.errors, "other.cred is kept"), "%s", command.errors);
     cr_assert_eq(command.output_size, 0);
     command_forget(&command);
