@@ -33,7 +33,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson libssl libcrypto libmicrohttpd
-BARE_GOALS := test test-clients test-operate fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-python test-python deps clean help layers format format-check models bench-backup bench-etcd
+BARE_GOALS := test test-clients test-operate deb test-packages fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp bench-sites bench-python test-python deps clean help layers format format-check models bench-backup bench-etcd
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -500,6 +500,11 @@ test-units: programs ## Are the systemd units well formed, locked in, and enough
 
 test-kubernetes: programs ## Are the manifests what Kubernetes and the daemons take?
 	@ORBLOOM_BIN_DIR=$(abspath $(BUILD)/bin) tools/test-kubernetes.sh
+deb: ## Build the Debian packages into build/deb
+	@tools/install-deps.sh packages
+	@tools/make-deb.sh $(BUILD_ROOT)/deb
+test-packages: deb ## Are they as lintian wants them? Install, use, upgrade, remove and purge them in a bare system; as root
+	@tools/run-tests.sh --suite packages --plain tools/test-packages.sh
 
 test: ## Install what is missing, build all variants, run every suite
 	@tools/install-deps.sh test

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Name what is missing, then install it: tools/install-deps.sh build|test|clients|operate|demo|bench|fuzz|python
+# Name what is missing, then install it: tools/install-deps.sh build|test|clients|operate|packages|demo|bench|fuzz|python
 #
 # Uses apt-get without recommended packages, as root or through sudo; apt-get is not called
 # when nothing is missing. No service is started meanwhile: a policy-rc.d that answers 101
@@ -19,6 +19,7 @@ clients_packages="$test_packages python3-scrapy"
 # A browser, and what drives it; with promtool; what units and manifests are looked at with.
 operate_packages="chromium chromium-driver nodejs prometheus curl strace python3-kubernetes"
 python_packages="python3-cffi"
+packages_packages="dpkg-dev debhelper dh-python python3 python3-cffi pkgconf lintian mmdebstrap"
 bench_packages="redis-tools curl"
 fuzz_packages="clang libclang-rt-14-dev" # libFuzzer is in the second
 
@@ -33,9 +34,10 @@ packages_for() {
     python) echo "$build_packages $python_packages" ;;
     fuzz) echo "$build_packages $fuzz_packages" ;;
     clients) echo "$build_packages $clients_packages" ;;
+    packages) echo "$build_packages $packages_packages" ;;
     operate) echo "$build_packages $operate_packages" ;;
     *)
-        echo "usage: tools/install-deps.sh build|test|clients|operate|demo|bench|fuzz|python" >&2
+        echo "usage: tools/install-deps.sh build|test|clients|operate|packages|demo|bench|fuzz|python" >&2
         return 1
         ;;
     esac

@@ -95,7 +95,7 @@ shows policy-rc.d "of the machine"
 
 # What a build needs, a test and a benchmark need too, and these also a server to compare with.
 rm -f "$dir"/installed/*
-for goal in build demo fuzz operate python bench test clients; do
+for goal in build demo fuzz operate packages python bench test clients; do
     expect 2 1000
     shows output "libhiredis-dev"
 done
