@@ -6,9 +6,9 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "runtime/movement.h"
-#include "runtime/notify.h"
 #include "runtime/process.h"
-#include "runtime/supervision.h"
+#include "runtime/supervisor/notify.h"
+#include "runtime/supervisor/supervision.h"
 
 #include <assert.h>
 #include <signal.h>

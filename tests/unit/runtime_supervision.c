@@ -1,6 +1,6 @@
 /* What a supervisor is told, when, and by which socket. */
-#include "runtime/notify.h"
-#include "runtime/supervision.h"
+#include "runtime/supervisor/notify.h"
+#include "runtime/supervisor/supervision.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

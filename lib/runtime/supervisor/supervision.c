@@ -1,5 +1,5 @@
 /* Which lines, by the stage and by what is amiss. */
-#include "runtime/supervision.h"
+#include "runtime/supervisor/supervision.h"
 
 #include <stdio.h>
 #include <string.h>

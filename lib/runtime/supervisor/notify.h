@@ -7,8 +7,8 @@
  * Owner:   whoever opens closes.
  * Threads: the loop's.
  */
-#ifndef ORBLOOM_RUNTIME_NOTIFY_H
-#define ORBLOOM_RUNTIME_NOTIFY_H
+#ifndef ORBLOOM_RUNTIME_SUPERVISOR_NOTIFY_H
+#define ORBLOOM_RUNTIME_SUPERVISOR_NOTIFY_H
 
 #include <stdbool.h>
 #include <stdint.h>

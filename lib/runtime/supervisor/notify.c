@@ -1,6 +1,6 @@
 /* A datagram socket, and two numbers of the environment. The protocol is too small for a library
  * that brings a journal and a message bus along. */
-#include "runtime/notify.h"
+#include "runtime/supervisor/notify.h"
 
 #include "base/log.h"
 

@@ -11,8 +11,8 @@
  * Units:   microseconds of a monotonic clock.
  * Threads: none.
  */
-#ifndef ORBLOOM_RUNTIME_SUPERVISION_H
-#define ORBLOOM_RUNTIME_SUPERVISION_H
+#ifndef ORBLOOM_RUNTIME_SUPERVISOR_SUPERVISION_H
+#define ORBLOOM_RUNTIME_SUPERVISOR_SUPERVISION_H
 
 #include "base/telemetry/health.h"
 
