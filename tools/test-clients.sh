@@ -6,6 +6,7 @@
 # older Node.js, no Scrapy. Everything is bounded in time.
 # Last line: "N passed, N failed", with ", N skipped" where any was; exit 1 if any failed.
 set -u
+. "$(dirname "$0")/verdicts.sh"
 
 bin=${ORBLOOM_BIN_DIR:-build/bin}
 export ORBLOOM_BIN_DIR="$bin"
@@ -14,31 +15,17 @@ tests=$(cd "$(dirname "$0")/.." && pwd)/tests/clients
 probe_s=${CLIENTS_PROBE_S:-15}
 fetch_s=${CLIENTS_FETCH_S:-60}
 run_s=${CLIENTS_RUN_S:-240}
-passed=0
-failed=0
-skipped=0
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
-
-skip() {
-    echo "skip  $1: $2"
-    skipped=$((skipped + 1))
-}
 
 # try NAME COMMAND...: with the socket of a cluster of its own as the last word.
 try() {
     local name=$1
     shift
     # shellcheck disable=SC2016 # the inner shell's
-    if timeout -k 10 "$run_s" "$bin/orbloom" playground --base-port 0 --in-memory --run \
-        sh -c '"$@" "$ORBLOOM_DIR/router/resp.sock"' sh "$@" >"$log" 2>&1 </dev/null; then
-        echo "ok    $name"
-        passed=$((passed + 1))
-    else
-        echo "FAIL  $name"
-        tail -n 60 "$log" | sed 's/^/    | /'
-        failed=$((failed + 1))
-    fi
+    timeout -k 10 "$run_s" "$bin/orbloom" playground --base-port 0 --in-memory --run \
+        sh -c '"$@" "$ORBLOOM_DIR/router/resp.sock"' sh "$@" >"$log" 2>&1 </dev/null
+    judge "$name" $? "$log"
 }
 
 node_major() {
@@ -98,9 +85,4 @@ else
     skip scrapy "python3-scrapy is not installed"
 fi
 
-if [ "$skipped" -gt 0 ]; then
-    echo "$passed passed, $failed failed, $skipped skipped"
-else
-    echo "$passed passed, $failed failed"
-fi
-[ "$failed" -eq 0 ]
+conclude

@@ -5,34 +5,21 @@
 # written to, with no capability, and one folder for data.
 # Last line: "N passed, N failed", with ", N skipped" where any was; exit 1 if any failed.
 set -u
+. "$(dirname "$0")/verdicts.sh"
 
 archive=${1:?usage: tools/test-image.sh ARCHIVE}
-passed=0
-failed=0
-skipped=0
 work=$(mktemp -d) || exit 1
 image() {
     buildah --root "$work/store" --runroot "$work/run" --storage-driver vfs "$@"
 }
 trap 'image rm --all >/dev/null 2>&1; rm -rf "$work"' EXIT
 
-skip() {
-    echo "skip  $1: $2"
-    skipped=$((skipped + 1))
-}
-
 # try NAME COMMAND...
 try() {
     local name=$1
     shift
-    if "$@" >"$work/log" 2>&1 </dev/null; then
-        echo "ok    $name"
-        passed=$((passed + 1))
-    else
-        echo "FAIL  $name"
-        tail -n 40 "$work/log" | sed 's/^/    | /'
-        failed=$((failed + 1))
-    fi
+    "$@" >"$work/log" 2>&1 </dev/null
+    judge "$name" $? "$work/log"
 }
 
 # in_image COMMAND...
@@ -87,9 +74,4 @@ else
     image umount "$container" >/dev/null
 fi
 
-if [ "$skipped" -gt 0 ]; then
-    echo "$passed passed, $failed failed, $skipped skipped"
-else
-    echo "$passed passed, $failed failed"
-fi
-[ "$failed" -eq 0 ]
+conclude

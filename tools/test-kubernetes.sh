@@ -5,31 +5,12 @@
 # $ORBLOOM_BIN_DIR holds the programs. What is not installed is skipped; a cluster is not asked.
 # Last line: "N passed, N failed", with ", N skipped" where any was; exit 1 if any failed.
 set -u
+. "$(dirname "$0")/verdicts.sh"
 
 bin=$(cd "${ORBLOOM_BIN_DIR:-build/bin}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/.." && pwd)
-passed=0
-failed=0
-skipped=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-
-skip() {
-    echo "skip  $1: $2"
-    skipped=$((skipped + 1))
-}
-
-# tell NAME STATUS: 0 is good.
-tell() {
-    if [ "$2" -eq 0 ]; then
-        echo "ok    $1"
-        passed=$((passed + 1))
-    else
-        echo "FAIL  $1"
-        tail -n 40 "$folder/log" | sed 's/^/    | /'
-        failed=$((failed + 1))
-    fi
-}
 
 # look CHECK FILE: its status.
 look() {
@@ -43,7 +24,7 @@ check() {
     if [ "$status" -eq 3 ]; then
         skip "$1" "$(cat "$folder/log")"
     else
-        tell "$1" "$status"
+        judge "$1" "$status" "$folder/log"
     fi
 }
 
@@ -53,7 +34,7 @@ finds() {
     sed "$2" "$folder/manifests.yaml" >"$folder/mistaken.yaml"
     if cmp -s "$folder/manifests.yaml" "$folder/mistaken.yaml"; then
         echo "$2 changes nothing" >"$folder/log"
-        tell "$1 finds: $2" 1
+        judge "$1 finds: $2" 1 "$folder/log"
         return
     fi
     look "$1" "$folder/mistaken.yaml"
@@ -61,9 +42,9 @@ finds() {
     if [ "$status" -eq 3 ]; then
         skip "$1 finds: $2" "$(cat "$folder/log")"
     elif [ "$status" -eq 1 ] && ! grep -q Traceback "$folder/log"; then
-        tell "$1 finds: $2" 0
+        judge "$1 finds: $2" 0 "$folder/log"
     else
-        tell "$1 finds: $2" 1
+        judge "$1 finds: $2" 1 "$folder/log"
     fi
 }
 
@@ -71,7 +52,7 @@ if ! command -v kubectl >/dev/null 2>&1 || [ ! -x /usr/bin/python3 ]; then
     skip manifests "no kubectl, or no python3"
 else
     kubectl kustomize "$root/deploy/kubernetes" >"$folder/manifests.yaml" 2>"$folder/log"
-    tell "kubectl kustomize" $?
+    judge "kubectl kustomize" $? "$folder/log"
     for name in schema names security options; do
         check "$name"
     done
@@ -91,9 +72,4 @@ else
     finds options 's/defaultMode: 288/defaultMode: 420/'
 fi
 
-if [ "$skipped" -gt 0 ]; then
-    echo "$passed passed, $failed failed, $skipped skipped"
-else
-    echo "$passed passed, $failed failed"
-fi
-[ "$failed" -eq 0 ]
+conclude

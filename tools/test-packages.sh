@@ -8,6 +8,7 @@
 # machine uses; where mmdebstrap or lintian lack, or no system can be made, that is skipped.
 # Last line: "N passed, N failed", with ", N skipped" where any was; exit 1 if any failed.
 set -u
+. "$(dirname "$0")/verdicts.sh"
 
 dir=$(realpath "${1:-build/deb}") || exit 2
 cd "$(dirname "$0")/.." || exit 2
@@ -16,40 +17,12 @@ next=$version+next
 bare=$dir/bare
 root=$dir/root
 output=$(mktemp) || exit 2
-passed=0
-failed=0
-skipped=0
 trap 'leave; rm -f "$output"' EXIT
 
 leave() {
     [ ! -d "$root" ] || inside /bin/sh -c 'for f in /run/orbloom-test/*.pid; do [ ! -e "$f" ] || kill -9 "$(cat "$f")"; done' 2>/dev/null
     ! mountpoint -q "$root/proc" || umount "$root/proc"
     rm -rf "$root"
-}
-
-# judge NAME STATUS: one line; what was said where it failed.
-judge() {
-    if [ "$2" -eq 0 ]; then
-        echo "ok    $1"
-        passed=$((passed + 1))
-    else
-        echo "FAIL  $1"
-        tail -n 40 "$output"
-        failed=$((failed + 1))
-    fi
-}
-
-skip() {
-    echo "skip  $1: $2"
-    skipped=$((skipped + 1))
-}
-
-end() {
-    printf '%d passed, %d failed' "$passed" "$failed"
-    [ "$skipped" -eq 0 ] || printf ', %d skipped' "$skipped"
-    printf '\n'
-    [ "$failed" -eq 0 ]
-    exit
 }
 
 inside() {
@@ -59,7 +32,7 @@ inside() {
 # step NAME SCRIPT: a shell script in the system.
 step() {
     inside /bin/bash -c "set -eu; $2" >"$output" 2>&1
-    judge "$1" $?
+    judge "$1" $? "$output"
 }
 
 # ---- the packages themselves ----
@@ -72,7 +45,7 @@ fi
 if command -v lintian >/dev/null; then
     # The one that is left out is for who uploads a package to the distribution for the first time.
     lintian --allow-root --suppress-tags initial-upload-closes-no-bugs --fail-on error,warning --tag-display-limit 0 "$dir"/orbloom_"$version"_*.changes >"$output" 2>&1
-    judge "lintian has no errors and no warnings" $?
+    judge "lintian has no errors and no warnings" $? "$output"
 else
     skip lintian "is not installed"
 fi
@@ -95,7 +68,7 @@ depends() {
 
 if ! command -v mmdebstrap >/dev/null || [ "$(id -u)" -ne 0 ]; then
     skip "a bare system" "it takes mmdebstrap and root"
-    end
+    conclude
 fi
 wanted=$(depends | tr '\n' ',')systemd-standalone-tmpfiles
 if [ ! -e "$bare/made" ] || [ "$(cat "$bare/made")" != "$wanted" ]; then
@@ -105,7 +78,7 @@ if [ ! -e "$bare/made" ] || [ "$(cat "$bare/made")" != "$wanted" ]; then
     if ! timeout 300 mmdebstrap --quiet --variant=apt --include="$wanted" bookworm "$bare/system" "$sources" >"$output" 2>&1; then
         tail -n 3 "$output"
         skip "a bare system" "the package archive gives none"
-        end
+        conclude
     fi
     echo "$wanted" >"$bare/made"
 fi
@@ -211,4 +184,4 @@ step "without data a purge leaves nothing" "
     rm -rf /var/lib/orbloom /etc/orbloom
     dpkg -P ${names[*]}
     ! find / -xdev -name '*orbloom*' -not -path '/proc/*' -not -path '/packages*' -not -path '/next*' -not -path '/run/*' -not -path '/var/lib/dpkg/*' -not -path '/var/log/*' | grep ."
-end
+conclude

@@ -5,32 +5,19 @@
 # $ORBLOOM_BIN_DIR holds the programs. What is not installed is skipped. Everything is bounded in time, and ended by its pid.
 # Last line: "N passed, N failed", with ", N skipped" where any was; exit 1 if any failed.
 set -u
+. "$(dirname "$0")/verdicts.sh"
 
 bin=$(cd "${ORBLOOM_BIN_DIR:-build/bin}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/.." && pwd)
 rules=$root/deploy/prometheus
 wait_s=${PROMETHEUS_WAIT_S:-60}
-passed=0
-failed=0
-skipped=0
-
-skip() {
-    echo "skip  $1: $2"
-    skipped=$((skipped + 1))
-}
 
 # try NAME COMMAND...
 try() {
     local name=$1
     shift
-    if timeout -k 10 300 "$@" >"$folder/log" 2>&1 </dev/null; then
-        echo "ok    $name"
-        passed=$((passed + 1))
-    else
-        echo "FAIL  $name"
-        tail -n 60 "$folder/log" | sed 's/^/    | /'
-        failed=$((failed + 1))
-    fi
+    timeout -k 10 300 "$@" >"$folder/log" 2>&1 </dev/null
+    judge "$name" $? "$folder/log"
 }
 
 # ---- within the playground ----
@@ -187,9 +174,4 @@ else
     skip "a node that is killed is told" "no prometheus, or no curl (tools/install-deps.sh operate)"
 fi
 
-if [ "$skipped" -gt 0 ]; then
-    echo "$passed passed, $failed failed, $skipped skipped"
-else
-    echo "$passed passed, $failed failed"
-fi
-[ "$failed" -eq 0 ]
+conclude

@@ -8,14 +8,13 @@
 # Takes root, a network the first time, and three minutes, as the watchdog's 30 s have to pass. What is not there is skipped.
 # Last line: "N passed, N failed", with ", N skipped" where any was; exit 1 if any failed.
 set -u
+. "$(dirname "$0")/verdicts.sh"
 
 bin=$(cd "${1:?usage: tools/test-systemd.sh BIN-DIRECTORY FOLDER}" && pwd) || exit 1
 mkdir -p "${2:?usage: tools/test-systemd.sh BIN-DIRECTORY FOLDER}" || exit 1
 folder=$(cd "$2" && pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
 name=orbloom-test-$$
-passed=0
-failed=0
 starter=
 work=
 
@@ -29,23 +28,17 @@ leave() {
     [ -z "$work" ] || rm -rf "$work"
 }
 
-skip() {
-    echo "skip  systemd: $1"
-    echo "0 passed, 0 failed, 1 skipped"
-    exit 0
+# lacks REASON: no system can be had here.
+lacks() {
+    skip systemd "$1"
+    conclude
 }
 
 # try NAME SCRIPT: in there.
 try() {
-    if timeout -k 10 200 nsenter -t "$init" -a -r /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin sh -euc "$2" \
-        >"$work/log" 2>&1 </dev/null; then
-        echo "ok    $1"
-        passed=$((passed + 1))
-    else
-        echo "FAIL  $1"
-        tail -n 40 "$work/log" | sed 's/^/    | /'
-        failed=$((failed + 1))
-    fi
+    timeout -k 10 200 nsenter -t "$init" -a -r /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin sh -euc "$2" \
+        >"$work/log" 2>&1 </dev/null
+    judge "$1" $? "$work/log"
 }
 
 make_root() {
@@ -105,10 +98,10 @@ boot() {
 }
 
 groups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-[ "$(id -u)" -eq 0 ] || skip "not root"
-command -v mmdebstrap >/dev/null 2>&1 || skip "no mmdebstrap"
-[ -n "$groups" ] && [ -w "$groups" ] || skip "no cgroup2 to write to"
-unshare --pid --mount --cgroup --net --fork true 2>/dev/null || skip "no namespaces"
+[ "$(id -u)" -eq 0 ] || lacks "not root"
+command -v mmdebstrap >/dev/null 2>&1 || lacks "no mmdebstrap"
+[ -n "$groups" ] && [ -w "$groups" ] || lacks "no cgroup2 to write to"
+unshare --pid --mount --cgroup --net --fork true 2>/dev/null || lacks "no namespaces"
 work=$(mktemp -d) || exit 1
 trap leave EXIT
 make_root || { echo "no root"; exit 1; }
@@ -170,5 +163,4 @@ try "a node waits for longer than a start may take" '
     done
     systemctl is-active orbloom-node@3'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude

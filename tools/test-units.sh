@@ -5,35 +5,28 @@
 # $ORBLOOM_BIN_DIR holds the programs. What is not installed is skipped. Everything is bounded in time.
 # Last line: "N passed, N failed", with ", N skipped" where any was; exit 1 if any failed.
 set -u
+. "$(dirname "$0")/verdicts.sh"
 
 bin=$(cd "${ORBLOOM_BIN_DIR:-build/bin}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/.." && pwd)
 units=${UNITS_DIR:-$root/deploy/systemd}
 most_exposed=15 # tenths
-passed=0
-failed=0
-skipped=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-
-skip() {
-    echo "skip  $1: $2"
-    skipped=$((skipped + 1))
-}
 
 # try NAME COMMAND...
 try() {
     local name=$1
     shift
-    if "$@" >"$folder/log" 2>&1 </dev/null; then
-        echo "ok    $name"
-        passed=$((passed + 1))
-    else
-        echo "FAIL  $name"
-        tail -n 40 "$folder/log" | sed 's/^/    | /'
-        failed=$((failed + 1))
-    fi
+    "$@" >"$folder/log" 2>&1 </dev/null
+    judge "$name" $? "$folder/log"
 }
+
+# What runs all the time; a backup begins and ends.
+daemons=()
+for unit in "$units"/*.service; do
+    [ "$(basename "$unit")" = orbloom-backup.service ] || daemons+=("$unit")
+done
 
 # setting NAME UNIT: its values, one a line.
 setting() {
@@ -44,8 +37,8 @@ setting() {
 verify() {
     local unit told
     mkdir -p "$folder/units"
-    for unit in "$units"/*.service "$units"/*.target; do
-        sed "s|/usr/bin/orbloom|$bin/orbloom|; /^Documentation=/d" "$unit" >"$folder/units/$(basename "$unit")"
+    for unit in "$units"/*.service "$units"/*.target "$units"/*.timer; do
+        sed "s|/usr/bin/orbloom|$bin/orbloom|; s|/usr/lib/orbloom/orbloom-backup|$units/orbloom-backup.sh|; /^Documentation=/d" "$unit" >"$folder/units/$(basename "$unit")"
     done
     told=$(systemd-analyze verify --man=no "$folder"/units/* 2>&1) || { echo "$told"; return 1; }
     [ -z "$told" ] || { echo "$told"; return 1; }
@@ -124,7 +117,7 @@ calls() {
     local unit program missed=0
     wrap
     use_cluster || return 1
-    for unit in "$units"/*.service; do
+    for unit in "${daemons[@]}"; do
         program=$(setting ExecStart "$unit" | sed 's|^/usr/bin/\([a-z-]*\) .*|\1|')
         # fchown is what SQLite calls as root alone.
         cat "$folder/calls/$program".* | sed -n 's/^[0-9]* *\([a-z0-9_]*\)(.*/\1/p' | grep -vx fchown | sort -u >"$folder/called"
@@ -151,7 +144,7 @@ accounts() {
     [ "$(stat -c %a "$folder/root/etc/orbloom")" = 750 ]
 }
 
-for unit in "$units"/*.service; do
+for unit in "${daemons[@]}"; do
     try "$(basename "$unit") is supervised" supervised "$unit"
 done
 if command -v systemd-analyze >/dev/null 2>&1; then
@@ -173,9 +166,4 @@ else
     skip "the user and the folders" "no systemd-sysusers and systemd-tmpfiles, or not root"
 fi
 
-if [ "$skipped" -gt 0 ]; then
-    echo "$passed passed, $failed failed, $skipped skipped"
-else
-    echo "$passed passed, $failed failed"
-fi
-[ "$failed" -eq 0 ]
+conclude

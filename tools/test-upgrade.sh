@@ -9,42 +9,27 @@
 # Where the clone lacks the older release's commit it is skipped.
 # Last line: "N passed, N failed", with ", N skipped" where any was; exit 1 if any failed.
 set -u
+. "$(dirname "$0")/verdicts.sh"
 
 torture=${TORTURE:-build/tests/torture}
 newer=$(realpath "${ORBLOOM_BIN_DIR:-build/bin}") || exit 2
 rounds=${UPGRADE_ROUNDS:-6}
 output=$(mktemp) || exit 2
 script=$(mktemp) || exit 2
-passed=0
-failed=0
 trap 'rm -f "$output" "$script"' EXIT
 
 older=$(tools/older-release.sh "${OLDER:-build/older}" 2>"$output")
 case $? in
 0) ;;
 3)
-    echo "skip  upgrades: $(cat "$output")"
-    echo "0 passed, 0 failed, 1 skipped"
-    exit 0
+    skip upgrades "$(cat "$output")"
+    conclude
     ;;
 *)
-    cat "$output"
-    echo "0 passed, 1 failed"
-    exit 1
+    judge "the older release builds" 1 "$output"
+    conclude
     ;;
 esac
-
-# judge NAME STATUS: one line; what was said where it failed.
-judge() {
-    if [ "$2" -eq 0 ]; then
-        echo "ok    $1"
-        passed=$((passed + 1))
-    else
-        echo "FAIL  $1"
-        tail -n 60 "$output"
-        failed=$((failed + 1))
-    fi
-}
 
 # What a client of one release does with a cluster of the other: each has the words to be found.
 cat >"$script" <<'SCRIPT'
@@ -63,15 +48,14 @@ SCRIPT
 # serves NAME CLUSTER CLIENT
 serves() {
     CLIENT=$3/orbloom "$2/orbloom" playground --nodes 3 --base-port 0 --run bash "$script" >"$output" 2>&1
-    judge "$1" $?
+    judge "$1" $? "$output"
 }
 
 serves "an older client at a newer cluster" "$newer" "$older"
 serves "a newer client at an older cluster" "$older" "$newer"
 ORBLOOM_BIN_DIR=$newer "$torture" --upgrade "$older" --rounds "$rounds" --nodes 3 --keys-max 1M --verify-keys 50k \
     --pace 50k --patience 300 --seed 1 >"$output" 2>&1
-judge "$rounds rounds of upgrade and downgrade" $?
+judge "$rounds rounds of upgrade and downgrade" $? "$output"
 tail -n 1 "$output"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude

@@ -412,7 +412,7 @@ Test(credentials, whoever_is_not_let_in_is_told_why)
                   strstr(command.errors, "--credential FILE") != NULL,
               "%s", command.errors);
     command_forget(&command);
-    for (unsigned bit = 0; bit < 6; bit++) {
+    for (unsigned bit = 0; bit < 5; bit++) { /* All but reading by its group, which may be ours. */
         cr_assert_eq(chmod(files[CRAWLER], 0600 | 1U << bit), 0);
         expect(CRAWLER, "chmod 600", (const char *const[]){"status", NULL});
     }
