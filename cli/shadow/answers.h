@@ -19,7 +19,11 @@ void shadow_answers_read(struct span reply, uint8_t *answers, size_t count);
 
 bool shadow_is_error(struct span reply);
 
-/* The same reply as a server sends it to a client of RESP 3: booleans in place of numbers. */
-MUST_USE enum status shadow_answers_as_resp3(struct span reply, struct buffer *out);
+/* What a client is told who gets the new server's answers: of each key what `fresh` is sure of, in
+ * the form of `old` (a number, or a boolean of RESP 3); else, and where the old one refused, what
+ * `old` says. All of `old` where they are not of as many keys. Both are whole replies.
+ * *in_place: `fresh` did not answer each key. */
+MUST_USE enum status shadow_answers_merge(struct span old, struct span fresh, struct buffer *out,
+                                          bool *in_place);
 
 #endif

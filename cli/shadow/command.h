@@ -23,7 +23,6 @@ enum shadow_kind {
     SHADOW_MAKE,  /* BF.RESERVE: to both */
     SHADOW_EXEC,
     SHADOW_DISCARD,
-    SHADOW_HELLO,
     SHADOW_SELECT,
     SHADOW_RESET,
     SHADOW_BLIND, /* from then on answers are not one a command: all is passed on unseen */

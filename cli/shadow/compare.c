@@ -94,7 +94,6 @@ void shadow_compare(struct tally *tally, const struct mirror_item *item, struct 
     case SHADOW_PLAIN:
     case SHADOW_EXEC:
     case SHADOW_DISCARD:
-    case SHADOW_HELLO:
     case SHADOW_SELECT:
     case SHADOW_RESET:
     case SHADOW_BLIND:

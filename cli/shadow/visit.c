@@ -53,7 +53,6 @@ struct visit {
     struct shadow_deeds transaction;
     size_t transaction_bytes;
     bool transaction_full; /* its beginning was given up, and so is the rest */
-    bool resp3;
     uint32_t database;
     bool torn; /* bytes for the client were lost */
 };
@@ -242,15 +241,11 @@ static struct mirror_item *do_deed(struct visit *self, struct shadow_deed **deed
             return mirror_deed(self, deed, reply, now_us);
         }
         break;
-    case SHADOW_HELLO:
-        self->resp3 = failed ? self->resp3 : reply.data[0] == '%';
-        break;
     case SHADOW_SELECT:
         self->database = failed ? self->database : (*deed)->database;
         break;
     case SHADOW_RESET:
         if (!failed) {
-            self->resp3 = false;
             self->database = 0;
             forget_transaction(self);
         }
@@ -531,22 +526,31 @@ void visit_client_bytes(struct visit *visit, struct span bytes)
 
 /* ---- what the new server answers ---- */
 
-/* The answer of the new server takes the place of the old one's. */
-static void replace(struct entry *entry, struct span reply)
+/* The answers of the new server take the place of the old one's, as far as it is sure; what was
+ * told by the way stays. False: the old one's stand, as a whole or in part. */
+static bool replace(struct entry *entry, struct span reply)
 {
     struct visit *self = entry->visit;
+    struct span rest = buffer_span(&entry->held);
+    struct span value;
     struct buffer fresh;
+    enum status status = STATUS_OK;
+    bool in_place = true;
 
     buffer_init(&fresh, ANSWER_MOST);
-    if ((self->resp3 ? shadow_answers_as_resp3(reply, &fresh) : buffer_append(&fresh, reply)) ==
-        STATUS_OK) {
-        self->held += fresh.size;
-        self->held -= entry->held.size;
-        buffer_fini(&entry->held);
-        entry->held = fresh;
-    } else {
-        buffer_fini(&fresh);
+    while (status == STATUS_OK && framer_split(&rest, &value)) {
+        status = value.data[0] == '>' ? buffer_append(&fresh, value)
+                                      : shadow_answers_merge(value, reply, &fresh, &in_place);
     }
+    if (status != STATUS_OK) {
+        buffer_fini(&fresh);
+        return false;
+    }
+    self->held += fresh.size;
+    self->held -= entry->held.size;
+    buffer_fini(&entry->held);
+    entry->held = fresh;
+    return !in_place;
 }
 
 void visit_new_answered(struct mirror_item *item, struct span reply)
@@ -558,10 +562,8 @@ void visit_new_answered(struct mirror_item *item, struct span reply)
     }
     item->waiter = NULL;
     entry->item = NULL;
-    if (shadow_is_error(reply)) {
+    if (!replace(entry, reply)) {
         count(entry->visit, TALLY_IN_PLACE, 1);
-    } else {
-        replace(entry, reply);
     }
     flush(entry->visit);
 }

@@ -379,6 +379,27 @@ Test(visit_new, the_old_one_s_answer_is_taken_where_the_new_one_has_none)
     expect_count(TALLY_IN_PLACE, 3);
 }
 
+/* "Not sure" is not "absent", and no word of the new server's states is for the client. */
+Test(visit_new, of_keys_that_the_new_one_is_not_sure_of_the_old_one_s_answer_is_taken)
+{
+    client("BF.MEXISTS f a b c\r\nBF.MADD f a b\r\nBF.MEXISTS f a b\r\nBF.EXISTS f a\r\n");
+    old_server("*3\r\n:1\r\n:1\r\n:0\r\n*2\r\n#t\r\n-ERR x\r\n*2\r\n:1\r\n:1\r\n:1\r\n");
+    new_server("*3\r\n:0\r\n-UNAVAILABLE x\r\n:1\r\n*2\r\n-FULL x\r\n:1\r\n");
+    expect(&stage.client, "*3\r\n:0\r\n:1\r\n:1\r\n*2\r\n#t\r\n-ERR x\r\n");
+    expect_count(TALLY_IN_PLACE, 2);
+    new_server("*1\r\n:0\r\n$1\r\n0\r\n");
+    expect(&stage.client, "*2\r\n:1\r\n:1\r\n:1\r\n");
+    expect_count(TALLY_IN_PLACE, 4);
+}
+
+Test(visit_new, what_is_told_by_the_way_is_not_lost)
+{
+    client("BF.EXISTS f a\r\nBF.EXISTS f b\r\n");
+    old_server(":1\r\n>1\r\n+x\r\n:1\r\n");
+    new_server(":0\r\n:0\r\n");
+    expect(&stage.client, ":0\r\n>1\r\n+x\r\n:0\r\n");
+}
+
 Test(visit_new, a_refusal_of_the_old_one_stands)
 {
     client("BF.ADD f a\r\nPING\r\n");
