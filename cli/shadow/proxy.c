@@ -6,19 +6,23 @@
 #include "base/heap.h"
 #include "cli/cmd.h"
 #include "cli/shadow/compare.h"
+#include "cli/shadow/outlet.h"
 #include "cli/shadow/visit.h"
 #include "runtime/address.h"
 #include "runtime/streams/hub_streams.h"
 
 #include <assert.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 enum {
     TICK_US = 100000,
-    RETRY_US = 1000000,   /* between connections to the new server */
-    SILENT_US = 10000000, /* it owes an answer for so long: another connection is tried */
-    LEFT_US = 30000000,   /* for what a client that has gone had sent */
-    END_US = 5000000,     /* for what is under way at the end */
+    RETRY_US = 1000000,    /* between connections to the new server */
+    SILENT_US = 10000000,  /* it owes an answer for so long: another connection is tried */
+    LEFT_US = 30000000,    /* for what a client that has gone had sent */
+    END_US = 5000000,      /* for what is under way at the end */
+    LAST_REPORT_MS = 5000, /* until somebody reads it */
     UNSENT_MOST = 1 << 20,
     OUT_MOST = 1 << 30,
     HUB_FRAME_BYTES = 1024, /* no frame is ever sent or received */
@@ -64,11 +68,12 @@ struct proxy {
     struct clients clients;
     struct sides dirty;
     uint64_t begun_us;
-    uint64_t report_us; /* the last one */
-    uint64_t tick_us;   /* the next one */
-    uint64_t retry_us;  /* to connect to the new server, or to ask it once more */
-    uint64_t heard_us;  /* of the new server, or nothing was expected */
-    uint64_t end_us;    /* asked for; 0: not yet */
+    uint64_t reported_us; /* the last report that was read */
+    uint64_t report_us;   /* the next one */
+    uint64_t tick_us;     /* the next one */
+    uint64_t retry_us;    /* to connect to the new server, or to ask it once more */
+    uint64_t heard_us;    /* of the new server, or nothing was expected */
+    uint64_t end_us;      /* asked for; 0: not yet */
 };
 
 /* ---- what leaves ---- */
@@ -367,11 +372,26 @@ static void answered(void *context, struct mirror_item *item, struct span reply)
 
 /* ---- time ---- */
 
-static void report(struct proxy *proxy, uint64_t now_us)
+/* One that nobody reads is dropped: clients wait for no terminal, and the next one tells of all
+ * since the last that was read. */
+static void report(struct proxy *proxy, uint64_t now_us, int wait_ms)
 {
-    tally_report(&proxy->tally, stdout, now_us - proxy->begun_us, now_us - proxy->report_us,
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (out == NULL) {
+        return;
+    }
+    tally_report(&proxy->tally, out, now_us - proxy->begun_us, now_us - proxy->reported_us,
                  proxy->mirror.count);
-    proxy->report_us = now_us;
+    if (fclose(out) == 0 && outlet_put(stdout, span_of(text, size), wait_ms)) {
+        tally_reported(&proxy->tally);
+        proxy->reported_us = now_us;
+    } else {
+        proxy->tally.counts[TALLY_UNREAD]++;
+    }
+    free(text);
 }
 
 static void look_at_clients(struct proxy *proxy, uint64_t now_us)
@@ -420,8 +440,9 @@ static void on_time(void *self, uint64_t now_us)
     proxy->tick_us = now_us + TICK_US;
     look_at_new(proxy, now_us);
     look_at_clients(proxy, now_us);
-    if (now_us - proxy->report_us >= proxy->options->every_us) {
-        report(proxy, now_us);
+    if (now_us >= proxy->report_us) {
+        proxy->report_us = now_us + proxy->options->every_us;
+        report(proxy, now_us, 0);
     }
 }
 
@@ -460,7 +481,7 @@ static void on_signal(void *context, int number)
     uint64_t now_us = hub_now_us();
 
     if (number == SIGUSR1) {
-        report(proxy, now_us);
+        report(proxy, now_us, 0);
     } else if (proxy->end_us != 0) {
         hub_stop(proxy->hub);
     } else {
@@ -551,7 +572,8 @@ static void init(struct proxy *proxy, const struct proxy_options *options)
     const struct mirror_port port = {.context = proxy, .send = to_new, .answered = answered};
 
     *proxy = (struct proxy){.options = options, .begun_us = hub_now_us()};
-    proxy->report_us = proxy->heard_us = proxy->begun_us;
+    proxy->reported_us = proxy->heard_us = proxy->begun_us;
+    proxy->report_us = proxy->begun_us + options->every_us;
     proxy->tally.show_keys = options->show_keys;
     TAILQ_INIT(&proxy->clients);
     TAILQ_INIT(&proxy->dirty);
@@ -595,6 +617,6 @@ int proxy_run(const struct proxy_options *options)
     if (code != CMD_OK) {
         return code;
     }
-    report(&proxy, hub_now_us());
+    report(&proxy, hub_now_us(), LAST_REPORT_MS);
     return cmd_close_output(tally_missed(&proxy.tally) == 0 ? CMD_OK : CMD_PARTIAL);
 }

@@ -30,6 +30,7 @@ static const struct {
     [TALLY_BLIND] = {"connections unseen", false},
     [TALLY_OLD_FAILED] = {"old one not reached", false},
     [TALLY_NEW_FAILED] = {"new one lost", false},
+    [TALLY_UNREAD] = {"reports that nobody read", false},
 };
 
 static void show_key(const struct tally *self, struct span key, char *text, size_t size)
@@ -141,8 +142,8 @@ static const char *show_seconds(uint64_t time_us, char text[NUMBER_TEXT_BYTES])
     return number_show_duration((seconds > 0 ? seconds : 1) * US_PER_S, text);
 }
 
-void tally_report(struct tally *self, FILE *out, uint64_t since_begin_us, uint64_t since_report_us,
-                  uint64_t waiting)
+void tally_report(const struct tally *self, FILE *out, uint64_t since_begin_us,
+                  uint64_t since_report_us, uint64_t waiting)
 {
     char lately[NUMBER_TEXT_BYTES];
     char all[NUMBER_TEXT_BYTES];
@@ -156,7 +157,10 @@ void tally_report(struct tally *self, FILE *out, uint64_t since_begin_us, uint64
                   number_show_count(waiting, lately));
     report_samples(self, out);
     report_verdict(self, out);
-    (void)fflush(out);
+}
+
+void tally_reported(struct tally *self)
+{
     memcpy(self->reported, self->counts, sizeof self->reported);
     self->nsamples[0] = self->nsamples[1] = 0;
 }

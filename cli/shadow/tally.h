@@ -30,6 +30,7 @@ enum tally_count {
     TALLY_BLIND,
     TALLY_OLD_FAILED,
     TALLY_NEW_FAILED,
+    TALLY_UNREAD, /* reports that were dropped */
     TALLY_NCOUNTS
 };
 
@@ -55,7 +56,10 @@ uint64_t tally_missed(const struct tally *self);
 
 /* So long after the beginning and after the last report; `waiting` commands are not answered by the
  * new one yet. */
-void tally_report(struct tally *self, FILE *out, uint64_t since_begin_us, uint64_t since_report_us,
-                  uint64_t waiting);
+void tally_report(const struct tally *self, FILE *out, uint64_t since_begin_us,
+                  uint64_t since_report_us, uint64_t waiting);
+
+/* The report has been read: the next one tells what comes from here on. */
+void tally_reported(struct tally *self);
 
 #endif
