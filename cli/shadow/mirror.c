@@ -23,6 +23,8 @@ struct shadow_deed *shadow_deed_create(const struct shadow_command *command, str
     self->kind = command->kind;
     self->database = command->database;
     self->nkeys = command->nkeys;
+    self->no_room = false;
+    self->reserved = 0;
     self->size = request.size;
     if (request.size > 0) {
         memcpy(self->request, request.data, request.size);
@@ -30,15 +32,42 @@ struct shadow_deed *shadow_deed_create(const struct shadow_command *command, str
     return self;
 }
 
-void shadow_deed_destroy(struct shadow_deed **deed)
-{
-    heap_free(*deed);
-    *deed = NULL;
-}
-
 static size_t bytes_of(const struct mirror_item *item)
 {
-    return sizeof *item + sizeof *item->deed + item->deed->nkeys + item->deed->size;
+    return sizeof *item + item->deed->nkeys + shadow_deed_bytes(item->deed);
+}
+
+bool mirror_reserve(struct mirror *self, size_t bytes)
+{
+    if (bytes > self->max_bytes - self->bytes) {
+        return false;
+    }
+    self->bytes += bytes;
+    return true;
+}
+
+void mirror_release(struct mirror *self, size_t bytes)
+{
+    assert(bytes <= self->bytes);
+
+    self->bytes -= bytes;
+}
+
+bool mirror_reserve_deed(struct mirror *self, struct shadow_deed *deed)
+{
+    if (deed->reserved == 0 && mirror_reserve(self, shadow_deed_bytes(deed))) {
+        deed->reserved = shadow_deed_bytes(deed);
+    }
+    return deed->reserved > 0;
+}
+
+void mirror_drop_deed(struct mirror *self, struct shadow_deed **deed)
+{
+    if (*deed != NULL) {
+        mirror_release(self, (*deed)->reserved);
+    }
+    heap_free(*deed);
+    *deed = NULL;
 }
 
 void mirror_init(struct mirror *self, const struct mirror_port *port, size_t max_bytes,
@@ -77,9 +106,9 @@ static void settle(struct mirror *self, struct span reply)
     struct mirror_item *item = take_first(self);
 
     self->count--;
-    self->bytes -= bytes_of(item);
+    mirror_release(self, bytes_of(item));
     self->port.answered(self->port.context, item, reply);
-    shadow_deed_destroy(&item->deed);
+    mirror_drop_deed(self, &item->deed);
     heap_free(item);
 }
 
@@ -98,6 +127,7 @@ void mirror_fini(struct mirror *self)
     while (!TAILQ_EMPTY(&self->items)) {
         settle(self, span_of(NULL, 0));
     }
+    assert(self->bytes == 0);
     buffer_fini(&self->reply);
 }
 
@@ -131,7 +161,9 @@ static struct mirror_item *make_item(struct mirror *self, struct shadow_deed *de
     item->deed = deed;
     item->since_us = now_us;
     shadow_answers_read(old, item->old, deed->nkeys);
-    if (self->bytes + bytes_of(item) > self->max_bytes) {
+    mirror_release(self, deed->reserved);
+    deed->reserved = 0; /* From here on the item's. */
+    if (!mirror_reserve(self, bytes_of(item))) {
         heap_free(item);
         return NULL;
     }
@@ -144,13 +176,12 @@ struct mirror_item *mirror_put(struct mirror *self, struct shadow_deed **deed, s
     struct mirror_item *item = make_item(self, *deed, old, now_us);
 
     if (item == NULL) {
-        shadow_deed_destroy(deed);
+        mirror_drop_deed(self, deed);
         return NULL;
     }
     *deed = NULL;
     TAILQ_INSERT_TAIL(&self->items, item, entry);
     self->count++;
-    self->bytes += bytes_of(item);
     self->next = self->next != NULL ? self->next : item;
     pump(self);
     return item;

@@ -4,8 +4,8 @@
  * A command is kept until it is answered, and sent again on a new connection: adding twice is
  * harmless. One that was sent on three connections, and each ended before it was answered, is given
  * up. An add that can't be done for the moment (UNAVAILABLE, OVERLOADED...) is put off and sent
- * again later, behind what has come meanwhile. The bytes kept are bounded; beyond that nothing is
- * taken.
+ * again later, behind what has come meanwhile. The bytes kept are bounded, with those of commands
+ * that the old server has not answered yet; beyond that nothing is taken.
  *
  * Owner:   items are the mirror's from mirror_put() on; the port gets them lent.
  * Threads: none.
@@ -25,13 +25,20 @@ struct shadow_deed {
     enum shadow_kind kind;
     uint32_t database; /* SHADOW_SELECT */
     uint32_t nkeys;
+    bool no_room;    /* for its request, which so is empty */
+    size_t reserved; /* of the mirror's bytes */
     size_t size;
     uint8_t request[];
 };
 
 /* NULL: no memory. `request` is empty where nobody will read it. */
 struct shadow_deed *shadow_deed_create(const struct shadow_command *command, struct span request);
-void shadow_deed_destroy(struct shadow_deed **deed);
+
+static inline size_t shadow_deed_bytes(const struct shadow_deed *deed)
+{
+    return deed != NULL ? sizeof *deed + deed->size : 0;
+}
+
 TAILQ_HEAD(shadow_deeds, shadow_deed);
 
 struct mirror_item {
@@ -66,8 +73,8 @@ struct mirror {
     struct mirror_items items;
     struct mirror_items later;
     struct mirror_item *next; /* to be sent; those before it are */
-    size_t bytes;
-    size_t sent_bytes; /* of those that are sent */
+    size_t bytes;             /* of items, and reserved ones */
+    size_t sent_bytes;        /* of those that are sent */
     bool connected;
     bool greeted;
     struct framer framer;
@@ -79,6 +86,14 @@ void mirror_init(struct mirror *self, const struct mirror_port *port, size_t max
 
 /* Each item that is left is told of, with no reply. */
 void mirror_fini(struct mirror *self);
+
+/* Bytes of what may come to it later, for all clients. False: it is full. */
+bool mirror_reserve(struct mirror *self, size_t bytes);
+void mirror_release(struct mirror *self, size_t bytes);
+
+/* The same for a deed, which gives them back with its end. */
+bool mirror_reserve_deed(struct mirror *self, struct shadow_deed *deed);
+void mirror_drop_deed(struct mirror *self, struct shadow_deed **deed);
 
 /* Takes the deed, whether or not. NULL: it is full. */
 struct mirror_item *mirror_put(struct mirror *self, struct shadow_deed **deed, struct span old,

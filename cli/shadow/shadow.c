@@ -84,7 +84,7 @@ static const struct option options[] = {
         .sample = "BYTES",
         .range = "1MiB to 64GiB",
         .value = "64MiB",
-        .help = "commands that wait for the new one; what comes beyond is missed, and counted",
+        .help = "commands noted for the new one; what comes beyond is missed, and counted",
     },
     {
         .name = "new-timeout",

@@ -9,11 +9,11 @@
 
 enum {
     ENTRIES_MOST = 4096,
-    HELD_MOST = 4 << 20,        /* bytes of commands, and of answers, at which no more is read */
-    TRANSACTION_MOST = 8 << 20, /* ... of commands that wait for EXEC */
-    ANSWER_MOST = 16 << 20,     /* ... of one answer that is held */
-    PREFIX_BYTES = 256,         /* of a command, by which it is known whether it matters */
-    REPLY_BYTES = 2 << 20,      /* of an answer, beyond which it is not looked at */
+    HELD_MOST = 4 << 20,    /* bytes of commands, and of answers, at which no more is read */
+    ANSWER_MOST = 16 << 20, /* ... of one answer that is held */
+    PREFIX_BYTES = 256,     /* of a command, by which it is known whether it matters */
+    SMALL_BYTES = 4096,     /* of what is kept from one command for the next */
+    REPLY_BYTES = 2 << 20,  /* of an answer, beyond which it is not looked at */
 };
 
 struct entry {
@@ -34,9 +34,11 @@ struct visit {
 
     struct framer requests;
     struct resp_request parser;
-    struct buffer request; /* the one that comes, while it may matter */
-    bool unnoted;          /* ... it does not, or is too large */
-    bool large;            /* ... it would matter */
+    struct buffer request;   /* the one that comes, while it may matter */
+    size_t request_reserved; /* for it at the mirror */
+    bool unnoted;            /* ... it does not, or is too large, or there is no room */
+    bool large;              /* ... it would matter */
+    bool no_room;            /* ... likewise */
     bool blind_requests;
 
     struct framer replies;
@@ -51,7 +53,6 @@ struct visit {
     size_t held;  /* bytes of answers in entries */
 
     struct shadow_deeds transaction;
-    size_t transaction_bytes;
     bool transaction_full; /* its beginning was given up, and so is the rest */
     uint32_t database;
     bool torn; /* bytes for the client were lost */
@@ -81,15 +82,10 @@ static void count(const struct visit *self, enum tally_count what, uint64_t numb
     self->port->tally->counts[what] += number;
 }
 
-static size_t bytes_of(const struct shadow_deed *deed)
-{
-    return deed != NULL ? sizeof *deed + deed->size : 0;
-}
-
 static void drop_deed(struct visit *self, struct entry *entry)
 {
-    self->noted -= bytes_of(entry->deed);
-    shadow_deed_destroy(&entry->deed);
+    self->noted -= shadow_deed_bytes(entry->deed);
+    mirror_drop_deed(self->port->mirror, &entry->deed);
 }
 
 static void destroy_entry(struct visit *self, struct entry *entry)
@@ -111,10 +107,22 @@ static void forget_transaction(struct visit *self)
 
     while ((deed = TAILQ_FIRST(&self->transaction)) != NULL) {
         TAILQ_REMOVE(&self->transaction, deed, entry);
-        shadow_deed_destroy(&deed);
+        mirror_drop_deed(self->port->mirror, &deed);
     }
-    self->transaction_bytes = 0;
     self->transaction_full = false;
+}
+
+/* What a large command took is given back with it. */
+static void forget_request(struct visit *self)
+{
+    mirror_release(self->port->mirror, self->request_reserved);
+    self->request_reserved = 0;
+    if (self->request.capacity > SMALL_BYTES) {
+        buffer_fini(&self->request);
+        resp_request_fini(&self->parser);
+        resp_request_init(&self->parser);
+    }
+    buffer_clear(&self->request);
 }
 
 void visit_destroy(struct visit **visit)
@@ -129,6 +137,7 @@ void visit_destroy(struct visit **visit)
         destroy_entry(self, TAILQ_FIRST(&self->entries));
     }
     forget_transaction(self);
+    forget_request(self);
     resp_request_fini(&self->parser);
     buffer_fini(&self->request);
     buffer_fini(&self->reply);
@@ -208,15 +217,15 @@ static struct mirror_item *mirror_deed(struct visit *self, struct shadow_deed **
 
     if (self->database != self->port->database) {
         count(self, TALLY_OTHER_DATABASE, 1);
-        shadow_deed_destroy(deed);
+        mirror_drop_deed(self->port->mirror, deed);
         return NULL;
     }
     if (lost.kind != SHADOW_MAKE) {
         count(self, lost.kind == SHADOW_ADD ? TALLY_ADDED : TALLY_CHECKED, lost.nkeys);
     }
     if (lost.size == 0 || lost.nkeys > SHADOW_MOST_KEYS) { /* No router takes it. */
-        count_missed(self, &lost, TALLY_MISSED_LARGE);
-        shadow_deed_destroy(deed);
+        count_missed(self, &lost, lost.no_room ? TALLY_MISSED_FULL : TALLY_MISSED_LARGE);
+        mirror_drop_deed(self->port->mirror, deed);
         return NULL;
     }
     item = mirror_put(self->port->mirror, deed, reply, now_us);
@@ -260,7 +269,7 @@ static struct mirror_item *do_deed(struct visit *self, struct shadow_deed **deed
     case SHADOW_BLIND:
         break;
     }
-    shadow_deed_destroy(deed);
+    mirror_drop_deed(self->port->mirror, deed);
     return NULL;
 }
 
@@ -298,13 +307,12 @@ static void queue_deed(struct visit *self, struct entry *entry)
     struct shadow_deed *deed = entry->deed != NULL ? entry->deed
                                                    : shadow_deed_create(&nothing, span_of(NULL, 0));
 
-    self->noted -= bytes_of(entry->deed);
+    self->noted -= shadow_deed_bytes(entry->deed);
     entry->deed = NULL;
-    self->transaction_bytes += bytes_of(deed);
     if (deed != NULL) {
         TAILQ_INSERT_TAIL(&self->transaction, deed, entry);
     }
-    if (deed == NULL || self->transaction_full || self->transaction_bytes > TRANSACTION_MOST) {
+    if (deed == NULL || self->transaction_full || !mirror_reserve_deed(self->port->mirror, deed)) {
         give_up_transaction(self);
     }
 }
@@ -322,7 +330,7 @@ static void settle(struct visit *self, struct entry *entry, uint64_t now_us)
         do_transaction(self, reply, now_us);
         drop_deed(self, entry);
     } else if (entry->deed != NULL) {
-        self->noted -= bytes_of(entry->deed);
+        self->noted -= shadow_deed_bytes(entry->deed);
         item = do_deed(self, &entry->deed, reply, now_us);
     }
     if (item != NULL && self->port->answers_new && mirror_ready(self->port->mirror)) {
@@ -450,6 +458,25 @@ static bool is_nothing(const struct visit *self)
                : !self->unnoted && span_trim(buffer_span(&self->request)).size == 0;
 }
 
+/* Nobody reads the request of a deed that is not for the new server, or that has no room. NULL: no
+ * memory. */
+static struct shadow_deed *make_deed(struct visit *self, const struct shadow_command *command,
+                                     struct span request)
+{
+    bool for_both = shadow_is_about_keys(command->kind);
+    struct shadow_deed *deed = shadow_deed_create(command, for_both ? request : span_of(NULL, 0));
+
+    if (deed != NULL && for_both &&
+        (self->no_room || !mirror_reserve_deed(self->port->mirror, deed))) {
+        mirror_drop_deed(self->port->mirror, &deed);
+        deed = shadow_deed_create(command, span_of(NULL, 0));
+        if (deed != NULL) {
+            deed->no_room = true;
+        }
+    }
+    return deed;
+}
+
 static void take_request(struct visit *self)
 {
     struct shadow_command command = {.kind = SHADOW_PLAIN};
@@ -458,7 +485,7 @@ static void take_request(struct visit *self)
 
     if (!self->unnoted) {
         command = shadow_command_read(&self->parser, request);
-    } else if (self->large) {
+    } else if (self->large || self->no_room) {
         command = (struct shadow_command){.kind = SHADOW_ADD, .nkeys = 1};
         request = span_of(NULL, 0);
     }
@@ -468,13 +495,26 @@ static void take_request(struct visit *self)
     }
     entry = make_entry(self);
     if (entry != NULL && command.kind != SHADOW_PLAIN) {
-        entry->deed = shadow_deed_create(&command, request);
+        entry->deed = make_deed(self, &command, request);
     }
     if (entry == NULL || (entry->deed == NULL && command.kind != SHADOW_PLAIN)) {
         go_blind(self);
         return;
     }
-    self->noted += bytes_of(entry->deed);
+    self->noted += shadow_deed_bytes(entry->deed);
+}
+
+/* The room that it takes beyond what each client may keep is the mirror's. */
+static bool reserve_request(struct visit *self)
+{
+    size_t wanted = self->request.capacity > SMALL_BYTES ? self->request.capacity : 0;
+
+    assert(wanted >= self->request_reserved);
+    if (!mirror_reserve(self->port->mirror, wanted - self->request_reserved)) {
+        return false;
+    }
+    self->request_reserved = wanted;
+    return true;
 }
 
 /* Keep what has come of a command, while it may matter. */
@@ -488,9 +528,11 @@ static void note(struct visit *self, struct span bytes)
     } else if (self->request.size > PREFIX_BYTES &&
                !shadow_command_may_matter(buffer_span(&self->request))) {
         self->unnoted = true;
+    } else if (!reserve_request(self)) {
+        self->unnoted = self->no_room = true;
     }
     if (self->unnoted) {
-        buffer_fini(&self->request);
+        forget_request(self);
     }
 }
 
@@ -505,11 +547,13 @@ static size_t take_client_piece(struct visit *self, struct span bytes)
     }
     note(self, span_of(bytes.data, size));
     if (verdict == FRAMER_VALUE) {
+        mirror_release(self->port->mirror, self->request_reserved); /* The deed takes it. */
+        self->request_reserved = 0;
         if (!is_nothing(self)) {
             take_request(self);
         }
-        buffer_clear(&self->request);
-        self->unnoted = self->large = false;
+        forget_request(self);
+        self->unnoted = self->large = self->no_room = false;
     }
     return size;
 }

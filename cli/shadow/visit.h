@@ -10,8 +10,8 @@
  * Where answers do not come one a command (SUBSCRIBE, MONITOR...), and where what comes is not the
  * protocol, all is passed on unseen from there on, and that is counted.
  *
- * Bounds:  visit_reads_client() and visit_reads_old() say when enough is kept. What a command or
- *          an answer has beyond that passes without being noted.
+ * Bounds:  visit_reads_client() and visit_reads_old() say when enough is kept. What is noted of
+ *          commands takes the mirror's bytes; what finds none there passes, and is missed.
  * Owner:   visit_create()'s caller calls visit_destroy(); items of the mirror that wait for it
  *          forget it then.
  * Threads: none.

@@ -325,6 +325,39 @@ Test(visit_bounds, what_finds_no_room_is_missed, .fini = close_stage)
     expect_count(TALLY_ADDED, 100);
 }
 
+static void add_much(struct visit *visit)
+{
+    static const char head[] = "*3\r\n$6\r\nBF.ADD\r\n$1\r\nf\r\n$6000\r\n";
+    static char key[6000];
+
+    memset(key, 'x', sizeof key);
+    visit_client_bytes(visit, span_of(head, sizeof head - 1));
+    visit_client_bytes(visit, span_of(key, sizeof key));
+}
+
+/* What has not come as a whole, and what the old server has not done, count as what waits does. */
+Test(visit_bounds, all_that_is_noted_has_one_bound, .fini = close_stage)
+{
+    struct visit *other;
+
+    open_stage(false, 10000);
+    other = visit_create(&stage.port, &stage);
+    visit_client_bytes(other, span_text("MULTI\r\nBF.ADD f a\r\n"));
+    visit_old_bytes(other, 1, span_text("+OK\r\n+QUEUED\r\n"));
+    add_much(stage.visit);
+    add_much(other); /* No room for as much once more. */
+    client("\r\n");
+    visit_client_bytes(other, span_text("\r\nEXEC\r\n"));
+    visit_old_bytes(other, 2, span_text("+QUEUED\r\n*2\r\n:1\r\n:1\r\n"));
+    expect(&stage.new_server, "BF.ADD f a\r\n");
+    expect_count(TALLY_MISSED_FULL, 1);
+    old_server(":1\r\n");
+    cr_assert_gt(stage.new_server.size, 6000);
+    expect_count(TALLY_ADDED, 3);
+    expect_count(TALLY_MISSED_FULL, 1);
+    visit_destroy(&other);
+}
+
 Test(visit_bounds, a_client_that_asks_without_end_is_not_read, .fini = close_stage)
 {
     open_stage(false, MOST);
