@@ -11,6 +11,7 @@ enum {
     SENT_BYTES_MOST = 16 << 20,
     REPLY_BYTES_MOST = 4 << 20,
     ATTEMPTS_MOST = 3,
+    LATE_MOST = 3,
 };
 
 struct shadow_deed *shadow_deed_create(const struct shadow_command *command, struct span request)
@@ -71,9 +72,10 @@ void mirror_drop_deed(struct mirror *self, struct shadow_deed **deed)
 }
 
 void mirror_init(struct mirror *self, const struct mirror_port *port, size_t max_bytes,
-                 struct span greeting)
+                 uint64_t patience_us, struct span greeting)
 {
-    *self = (struct mirror){.port = *port, .max_bytes = max_bytes, .greeting = greeting};
+    *self = (struct mirror){
+        .port = *port, .max_bytes = max_bytes, .patience_us = patience_us, .greeting = greeting};
     TAILQ_INIT(&self->items);
     TAILQ_INIT(&self->later);
     framer_init(&self->framer, false);
@@ -83,6 +85,16 @@ void mirror_init(struct mirror *self, const struct mirror_port *port, size_t max
 bool mirror_ready(const struct mirror *self)
 {
     return self->connected && self->greeted;
+}
+
+void mirror_was_late(struct mirror *self)
+{
+    self->late++;
+}
+
+bool mirror_is_late(const struct mirror *self)
+{
+    return self->late >= LATE_MOST;
 }
 
 /* Take the oldest one out of the list. */
@@ -241,7 +253,7 @@ static bool is_for_now(struct span reply)
 }
 
 /* A reply is whole. */
-static bool take_reply(struct mirror *self)
+static bool take_reply(struct mirror *self, uint64_t now_us)
 {
     struct span reply = buffer_span(&self->reply);
 
@@ -252,17 +264,21 @@ static bool take_reply(struct mirror *self)
     if (self->sent == 0) {
         return false; /* Nobody has asked. */
     }
+    if (now_us - TAILQ_FIRST(&self->items)->since_us <= self->patience_us) {
+        self->late = 0;
+    }
     if (TAILQ_FIRST(&self->items)->deed->kind != SHADOW_CHECK && is_for_now(reply)) {
         struct mirror_item *item = take_first(self);
 
         TAILQ_INSERT_TAIL(&self->later, item, entry);
+        self->port.put_off(self->port.context, item);
         return true;
     }
     settle(self, reply);
     return true;
 }
 
-bool mirror_bytes(struct mirror *self, struct span bytes)
+bool mirror_bytes(struct mirror *self, uint64_t now_us, struct span bytes)
 {
     enum framer_verdict verdict;
 
@@ -275,7 +291,7 @@ bool mirror_bytes(struct mirror *self, struct span bytes)
         }
         bytes = span_of(bytes.data + size, bytes.size - size);
         if (verdict == FRAMER_VALUE) {
-            if (!take_reply(self)) {
+            if (!take_reply(self, now_us)) {
                 return false;
             }
             buffer_clear(&self->reply);

@@ -7,6 +7,8 @@
  * again later, behind what has come meanwhile. The bytes kept are bounded, with those of commands
  * that the old server has not answered yet; beyond that nothing is taken.
  *
+ * Once three answers in a row were not there in time nobody is to wait for one, until one has been.
+ *
  * Owner:   items are the mirror's from mirror_put() on; the port gets them lent.
  * Threads: none.
  */
@@ -58,11 +60,15 @@ struct mirror_port {
 
     /* `reply` is empty: there is none, and there will be none. */
     void (*answered)(void *context, struct mirror_item *item, struct span reply);
+
+    /* It is sent again later. */
+    void (*put_off)(void *context, struct mirror_item *item);
 };
 
 struct mirror {
     struct mirror_port port;
     size_t max_bytes;
+    uint64_t patience_us; /* an answer is in time so long after the command was put */
     struct span greeting; /* sent first on each connection; empty: none. Borrowed */
 
     /* To be read. */
@@ -73,6 +79,7 @@ struct mirror {
     struct mirror_items items;
     struct mirror_items later;
     struct mirror_item *next; /* to be sent; those before it are */
+    uint32_t late;            /* answers in a row that were not in time */
     size_t bytes;             /* of items, and reserved ones */
     size_t sent_bytes;        /* of those that are sent */
     bool connected;
@@ -82,7 +89,7 @@ struct mirror {
 };
 
 void mirror_init(struct mirror *self, const struct mirror_port *port, size_t max_bytes,
-                 struct span greeting);
+                 uint64_t patience_us, struct span greeting);
 
 /* Each item that is left is told of, with no reply. */
 void mirror_fini(struct mirror *self);
@@ -103,10 +110,16 @@ void mirror_connected(struct mirror *self);
 void mirror_disconnected(struct mirror *self);
 
 /* False: what answers there is no such server, or does not let us in: `reply` says what it said. */
-bool mirror_bytes(struct mirror *self, struct span bytes);
+bool mirror_bytes(struct mirror *self, uint64_t now_us, struct span bytes);
 
 /* Send again what was put off. */
 void mirror_again(struct mirror *self);
+
+/* Somebody has waited for an answer in vain. */
+void mirror_was_late(struct mirror *self);
+
+/* Have the last ones been late? */
+bool mirror_is_late(const struct mirror *self);
 
 /* Is it there, and lets us in? */
 bool mirror_ready(const struct mirror *self);

@@ -275,7 +275,7 @@ static void back_connected(void *context, uint64_t now_us, void *owner)
 static void new_bytes(struct proxy *proxy, uint64_t now_us, struct span bytes)
 {
     proxy->heard_us = now_us;
-    if (mirror_bytes(&proxy->mirror, bytes)) {
+    if (mirror_bytes(&proxy->mirror, now_us, bytes)) {
         return;
     }
     if (!mirror_ready(&proxy->mirror)) {
@@ -322,7 +322,7 @@ static void new_closed(struct proxy *proxy)
     mirror_disconnected(&proxy->mirror);
     TAILQ_FOREACH(client, &proxy->clients, entry)
     {
-        visit_give_up(client->visit, UINT64_MAX);
+        visit_new_gone(client->visit);
     }
 }
 
@@ -370,6 +370,12 @@ static void answered(void *context, struct mirror_item *item, struct span reply)
     visit_new_answered(item, reply);
 }
 
+static void put_off(void *context, struct mirror_item *item)
+{
+    (void)context;
+    visit_new_answered(item, span_of(NULL, 0)); /* For whoever waits it is none. */
+}
+
 /* ---- time ---- */
 
 /* One that nobody reads is dropped: clients wait for no terminal, and the next one tells of all
@@ -383,6 +389,7 @@ static void report(struct proxy *proxy, uint64_t now_us, int wait_ms)
     if (out == NULL) {
         return;
     }
+    proxy->tally.late = proxy->options->answers_new && mirror_is_late(&proxy->mirror);
     tally_report(&proxy->tally, out, now_us - proxy->begun_us, now_us - proxy->reported_us,
                  proxy->mirror.count);
     if (fclose(out) == 0 && outlet_put(stdout, span_of(text, size), wait_ms)) {
@@ -569,7 +576,8 @@ static bool resolve(const char *endpoint, struct sockaddr_storage *address)
 
 static void init(struct proxy *proxy, const struct proxy_options *options)
 {
-    const struct mirror_port port = {.context = proxy, .send = to_new, .answered = answered};
+    const struct mirror_port port = {
+        .context = proxy, .send = to_new, .answered = answered, .put_off = put_off};
 
     *proxy = (struct proxy){.options = options, .begun_us = hub_now_us()};
     proxy->reported_us = proxy->heard_us = proxy->begun_us;
@@ -578,7 +586,8 @@ static void init(struct proxy *proxy, const struct proxy_options *options)
     TAILQ_INIT(&proxy->clients);
     TAILQ_INIT(&proxy->dirty);
     init_side(&proxy->new_side, proxy, NULL);
-    mirror_init(&proxy->mirror, &port, options->queue_bytes, options->greeting);
+    mirror_init(&proxy->mirror, &port, options->queue_bytes, options->new_timeout_us,
+                options->greeting);
     proxy->port = (struct visit_port){.to_client = to_client,
                                       .to_old = to_old,
                                       .mirror = &proxy->mirror,

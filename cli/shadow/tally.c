@@ -114,6 +114,11 @@ static void report_verdict(const struct tally *self, FILE *out)
     char count[NUMBER_TEXT_BYTES];
     char rate[NUMBER_TEXT_BYTES];
 
+    if (self->late) {
+        (void)fputs("  the new one is late: until it has answered in time clients get the old "
+                    "one's answers at once\n",
+                    out);
+    }
     if (self->refusal[0] != '\0') {
         (void)fprintf(out, "  the new one says: %s\n", self->refusal);
     }

@@ -333,7 +333,8 @@ static void settle(struct visit *self, struct entry *entry, uint64_t now_us)
         self->noted -= shadow_deed_bytes(entry->deed);
         item = do_deed(self, &entry->deed, reply, now_us);
     }
-    if (item != NULL && self->port->answers_new && mirror_ready(self->port->mirror)) {
+    if (item != NULL && self->port->answers_new && mirror_ready(self->port->mirror) &&
+        !mirror_is_late(self->port->mirror)) {
         item->waiter = entry;
         entry->item = item;
     } else if (item != NULL && self->port->answers_new) {
@@ -414,10 +415,40 @@ void visit_old_bytes(struct visit *visit, uint64_t now_us, struct span bytes)
     }
 }
 
+/* Nobody waits for the new server any longer who has since before then. Returns how many. */
+static size_t give_up(struct visit *self, uint64_t before_us)
+{
+    struct entry *entry;
+    size_t number = 0;
+
+    TAILQ_FOREACH(entry, &self->entries, link)
+    {
+        if (entry->item != NULL && entry->item->since_us < before_us) {
+            entry->item->waiter = NULL;
+            entry->item = NULL;
+            number++;
+        }
+    }
+    count(self, TALLY_IN_PLACE, number);
+    flush(self);
+    return number;
+}
+
 void visit_old_gone(struct visit *visit)
 {
-    visit_give_up(visit, UINT64_MAX);
-    flush(visit);
+    (void)give_up(visit, UINT64_MAX);
+}
+
+void visit_new_gone(struct visit *visit)
+{
+    (void)give_up(visit, UINT64_MAX);
+}
+
+void visit_give_up(struct visit *visit, uint64_t before_us)
+{
+    for (size_t i = give_up(visit, before_us); i > 0; i--) {
+        mirror_was_late(visit->port->mirror);
+    }
 }
 
 /* ---- what the client sends ---- */
@@ -610,21 +641,6 @@ void visit_new_answered(struct mirror_item *item, struct span reply)
         count(entry->visit, TALLY_IN_PLACE, 1);
     }
     flush(entry->visit);
-}
-
-void visit_give_up(struct visit *visit, uint64_t before_us)
-{
-    struct entry *entry;
-
-    TAILQ_FOREACH(entry, &visit->entries, link)
-    {
-        if (entry->item != NULL && entry->item->since_us < before_us) {
-            entry->item->waiter = NULL;
-            entry->item = NULL;
-            count(visit, TALLY_IN_PLACE, 1);
-        }
-    }
-    flush(visit);
 }
 
 /* ---- bounds ---- */

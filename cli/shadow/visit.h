@@ -46,7 +46,10 @@ void visit_old_gone(struct visit *visit);
 /* The new one has answered the item, or never will (empty). */
 void visit_new_answered(struct mirror_item *item, struct span reply);
 
-/* Answers that have waited for the new one since before then: the old one's are taken. */
+/* The new server has gone: the old one's answers are taken. */
+void visit_new_gone(struct visit *visit);
+
+/* Likewise of answers that have waited for the new one since before then. */
 void visit_give_up(struct visit *visit, uint64_t before_us);
 
 bool visit_reads_client(const struct visit *visit);

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STEPS = 40, MOST_BENDS = 3, QUEUE_BYTES = 20000 };
+enum { MOST_STEPS = 40, MOST_BENDS = 3, QUEUE_BYTES = 20000, PATIENCE_US = 5 };
 
 enum step { CLIENT, OLD, NEW, GIVE_UP, RECONNECT, AGAIN, NSTEPS };
 
@@ -132,6 +132,12 @@ static void answered(void *context, struct mirror_item *item, struct span reply)
     visit_new_answered(item, reply);
 }
 
+static void put_off(void *context, struct mirror_item *item)
+{
+    (void)context;
+    visit_new_answered(item, span_of(NULL, 0)); /* For whoever waits it is none. */
+}
+
 static void reconnect(struct play *play)
 {
     mirror_disconnected(&play->mirror);
@@ -150,7 +156,7 @@ static void speak(struct play *play, enum step who, struct span said)
         visit_old_bytes(play->visit, ++play->now_us, said);
         break;
     case NEW:
-        if (!mirror_bytes(&play->mirror, said)) {
+        if (!mirror_bytes(&play->mirror, ++play->now_us, said)) {
             reconnect(play);
         }
         break;
@@ -190,7 +196,8 @@ static bool try_input(void *context, struct span input)
 {
     size_t live = heap_live();
     struct play play = {.now_us = 1};
-    const struct mirror_port mirror = {.context = &play, .send = to_new, .answered = answered};
+    const struct mirror_port mirror = {
+        .context = &play, .send = to_new, .answered = answered, .put_off = put_off};
     struct visit_port port = {
         .to_client = to_client, .to_old = to_old, .mirror = &play.mirror, .tally = &play.tally};
     uint8_t mode;
@@ -203,7 +210,7 @@ static bool try_input(void *context, struct span input)
     buffer_init(&play.old_server, FUZZ_INPUT_BYTES);
     buffer_init(&play.said_by_client, FUZZ_INPUT_BYTES);
     buffer_init(&play.said_by_old, FUZZ_INPUT_BYTES);
-    mirror_init(&play.mirror, &mirror, QUEUE_BYTES, span_of(NULL, 0));
+    mirror_init(&play.mirror, &mirror, QUEUE_BYTES, PATIENCE_US, span_of(NULL, 0));
     mirror_connected(&play.mirror);
     play.visit = visit_create(&port, &play);
     perform(&play, input);

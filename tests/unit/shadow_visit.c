@@ -5,7 +5,7 @@
 
 #include <criterion/criterion.h>
 
-enum { MOST = 1 << 20 };
+enum { MOST = 1 << 20, PATIENCE_US = 100 };
 
 static struct stage {
     struct buffer client;
@@ -44,14 +44,21 @@ static void answered(void *context, struct mirror_item *item, struct span reply)
     visit_new_answered(item, reply);
 }
 
+static void put_off(void *context, struct mirror_item *item)
+{
+    (void)context;
+    visit_new_answered(item, span_of(NULL, 0)); /* For whoever waits it is none. */
+}
+
 static void open_stage(bool answers_new, size_t queue_bytes)
 {
-    const struct mirror_port port = {.context = &stage, .send = to_new, .answered = answered};
+    const struct mirror_port port = {
+        .context = &stage, .send = to_new, .answered = answered, .put_off = put_off};
 
     buffer_init(&stage.client, MOST);
     buffer_init(&stage.old_server, MOST);
     buffer_init(&stage.new_server, MOST);
-    mirror_init(&stage.mirror, &port, queue_bytes, span_of(NULL, 0));
+    mirror_init(&stage.mirror, &port, queue_bytes, PATIENCE_US, span_of(NULL, 0));
     stage.port = (struct visit_port){.to_client = to_client,
                                      .to_old = to_old,
                                      .mirror = &stage.mirror,
@@ -94,7 +101,7 @@ static void old_server(const char *text)
 
 static void new_server(const char *text)
 {
-    cr_assert(mirror_bytes(&stage.mirror, span_text(text)));
+    cr_assert(mirror_bytes(&stage.mirror, stage.now_us, span_text(text)));
 }
 
 static void expect(struct buffer *bytes, const char *text)
@@ -431,6 +438,49 @@ Test(visit_new, what_is_told_by_the_way_is_not_lost)
     old_server(":1\r\n>1\r\n+x\r\n:1\r\n");
     new_server(":0\r\n:0\r\n");
     expect(&stage.client, ":0\r\n>1\r\n+x\r\n:0\r\n");
+}
+
+static void ask_in_vain(void)
+{
+    client("BF.EXISTS f a\r\n");
+    old_server(":1\r\n");
+    stage.now_us += 2 * (uint64_t)PATIENCE_US;
+    visit_give_up(stage.visit, stage.now_us - PATIENCE_US);
+    expect(&stage.client, ":1\r\n");
+}
+
+Test(visit_new, one_that_is_always_late_is_not_waited_for_until_it_is_in_time)
+{
+    for (int i = 0; i < 3; i++) {
+        cr_assert_not(mirror_is_late(&stage.mirror));
+        ask_in_vain();
+    }
+    client("BF.EXISTS f a\r\n");
+    old_server(":1\r\n");
+    expect(&stage.client, ":1\r\n");
+    new_server(":0\r\n:0\r\n:0\r\n");
+    cr_assert(mirror_is_late(&stage.mirror)); /* Those came too late. */
+    new_server(":0\r\n");
+    client("BF.EXISTS f a\r\n");
+    old_server(":1\r\n");
+    expect(&stage.client, "");
+    new_server(":0\r\n");
+    expect(&stage.client, ":0\r\n");
+    expect_count(TALLY_IN_PLACE, 4);
+}
+
+Test(visit_new, an_add_that_is_put_off_is_answered_by_the_old_one)
+{
+    client("BF.ADD f a\r\n");
+    old_server(":1\r\n");
+    buffer_clear(&stage.new_server);
+    new_server("-UNAVAILABLE x\r\n");
+    expect(&stage.client, ":1\r\n");
+    mirror_again(&stage.mirror);
+    expect(&stage.new_server, "BF.ADD f a\r\n");
+    new_server(":1\r\n");
+    expect(&stage.client, "");
+    expect_count(TALLY_IN_PLACE, 1);
 }
 
 Test(visit_new, a_refusal_of_the_old_one_stands)
