@@ -48,7 +48,7 @@ struct client {
     struct side front; /* the client itself */
     struct side old_side;
     struct visit *visit;
-    uint64_t left_us; /* when it went; 0: it is there */
+    uint64_t left_us; /* when it went, or said that it says no more; 0: not yet */
     bool ended;       /* by us */
 };
 
@@ -162,13 +162,17 @@ static void end_client(struct client *client)
     }
 }
 
-/* Whoever has gone is forgotten once the old server has answered what it had sent. */
+/* Whoever has gone is forgotten once the old server has answered what it had sent; whoever says no
+ * more and still reads gets all answers before the end. */
 static void let_go(struct client *client)
 {
     struct hub_stream *old_stream = client->old_side.stream;
 
     if (client->front.stream == NULL && old_stream != NULL && visit_is_settled(client->visit)) {
         hub_stream_drop(old_stream);
+    } else if (client->front.stream != NULL && client->left_us != 0 && !client->ended &&
+               visit_is_answered(client->visit)) {
+        end_client(client);
     }
 }
 
@@ -232,6 +236,15 @@ static void front_drained(void *context, uint64_t now_us, void *owner)
     (void)context;
     (void)now_us;
     balance(owner);
+}
+
+static void front_ended(void *context, uint64_t now_us, void *owner)
+{
+    struct client *client = owner;
+
+    (void)context;
+    client->left_us = now_us;
+    let_go(client);
 }
 
 static void front_closed(void *context, void *owner)
@@ -414,7 +427,7 @@ static void look_at_clients(struct proxy *proxy, uint64_t now_us)
             client->old_side.stream != NULL) {
             hub_stream_drop(client->old_side.stream);
         }
-        if (proxy->end_us != 0 && !client->ended && visit_is_settled(client->visit) &&
+        if (proxy->end_us != 0 && !client->ended && visit_is_answered(client->visit) &&
             unsent(&client->old_side) == 0) {
             end_client(client);
         }
@@ -468,6 +481,7 @@ static void on_turn(void *self, uint64_t now_us)
         push_out(side);
         if (side->client != NULL) {
             balance(side->client);
+            let_go(side->client);
         }
     }
 }
@@ -545,6 +559,7 @@ static int open_streams(struct proxy *proxy)
                                          .opened = front_opened,
                                          .bytes = front_bytes,
                                          .drained = front_drained,
+                                         .ended = front_ended,
                                          .closed = front_closed};
     const struct stream_handler back = {.context = proxy,
                                         .opened = back_opened,

@@ -660,6 +660,13 @@ bool visit_is_settled(const struct visit *visit)
     return visit->next == NULL || visit->next->blind || visit->blind_replies;
 }
 
+bool visit_is_answered(const struct visit *visit)
+{
+    const struct entry *first = TAILQ_FIRST(&visit->entries);
+
+    return first == NULL || first->blind || visit->blind_replies;
+}
+
 bool visit_is_torn(const struct visit *visit)
 {
     return visit->torn;

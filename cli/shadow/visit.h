@@ -58,6 +58,9 @@ bool visit_reads_old(const struct visit *visit);
 /* Has the old server answered all that is to be noted? */
 bool visit_is_settled(const struct visit *visit);
 
+/* Has the client got all answers? Of one that is unseen nobody knows of any. */
+bool visit_is_answered(const struct visit *visit);
+
 /* Memory was out: the client is to be dropped. */
 bool visit_is_torn(const struct visit *visit);
 

@@ -119,6 +119,22 @@ static bool has_read(struct hub_stream *stream, ssize_t size)
     return size != UV_ENOBUFS;
 }
 
+/* Who does not care takes whoever has ended for gone: he does not read the rest. */
+static void end_input(struct hub_stream *stream, ssize_t why)
+{
+    const struct stream_handler *handler = &stream->streams->handler;
+
+    if (why != UV_EOF || handler->ended == NULL || stream->tls != NULL || stream->shaking) {
+        hub_stream_tls_left(stream);
+        hub_stream_drop(stream);
+        return;
+    }
+    hub_stream_read(stream, false);
+    stream->ended = true;
+    stream->streams->hub->streamed = true;
+    handler->ended(handler->context, hub_now_us(), stream->owner);
+}
+
 static void on_read(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
 {
     struct hub_stream *stream = uv->data;
@@ -128,8 +144,7 @@ static void on_read(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
         return;
     }
     if (size < 0) {
-        hub_stream_tls_left(stream);
-        hub_stream_drop(stream); /* Whoever has closed does not read the rest. */
+        end_input(stream, size);
     } else if (size > 0 && (stream->shaking || stream->tls != NULL)) {
         hub_stream_tls_came(stream, span_of(room->base, (size_t)size));
     } else if (size > 0) {
@@ -141,7 +156,8 @@ static void on_read(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
 
 void hub_stream_read(struct hub_stream *stream, bool wanted)
 {
-    if (wanted == stream->reading || (wanted && stream->closing) || stream->failure != 0) {
+    if (wanted == stream->reading || (wanted && (stream->closing || stream->ended)) ||
+        stream->failure != 0) {
         return;
     }
     stream->reading = wanted;

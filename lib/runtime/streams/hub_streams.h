@@ -41,6 +41,10 @@ struct stream_handler {
     void (*drained)(void *context, uint64_t now_us, void *owner);
     void (*closed)(void *context, void *owner);
 
+    /* The peer has ended its way out, and perhaps still reads: nothing comes any more, and the
+     * owner closes it. NULL, and by TLS: whoever has ended is closed at once. */
+    void (*ended)(void *context, uint64_t now_us, void *owner);
+
     /* A stream of hub_streams_connect() is there. NULL: nobody cares. */
     void (*connected)(void *context, uint64_t now_us, void *owner);
 

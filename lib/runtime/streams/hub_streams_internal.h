@@ -37,6 +37,7 @@ struct hub_stream {
     union stream_handle uv;
     void *owner;
     bool reading;
+    bool ended;           /* by the peer: nothing comes any more */
     bool closing;         /* once all has left */
     bool lingering;       /* all has left, and what still comes is thrown away */
     bool stirred;         /* ... something came lately */
