@@ -40,6 +40,8 @@ static enum status status_of(enum rebuild_verdict verdict)
     case REBUILD_VERDICT_NOT_OPEN:
     case REBUILD_VERDICT_EMPTY:
         return STATUS_INVALID;
+    case REBUILD_VERDICT_LOADS:
+        return STATUS_NAME_BUSY;
     case REBUILD_VERDICT_GROWS:
     case REBUILD_VERDICT_REPLICAS:
     case REBUILD_VERDICT_OTHER:
@@ -84,6 +86,8 @@ static const char *fixed_text(enum rebuild_verdict verdict)
         return "it has a time window and forgets by itself";
     case REBUILD_VERDICT_NOT_ACTIVE:
         return "it is being dropped";
+    case REBUILD_VERDICT_LOADS:
+        return "it is being made of a dump or a backup; wait until it serves, or drop it";
     case REBUILD_VERDICT_GROWS:
         return "it is on its way to another capacity or rate; let that end, or take it back with "
                "`orbloom expand NAME --abort`";

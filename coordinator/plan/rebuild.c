@@ -65,6 +65,9 @@ static enum rebuild_verdict judge_kind(const struct filter_document *document)
     if (document->content.state != FILTER_ACTIVE) {
         return REBUILD_VERDICT_NOT_ACTIVE;
     }
+    if (document_is_loading(document)) {
+        return REBUILD_VERDICT_LOADS;
+    }
     if (document->keylog == KEYLOG_OFF) {
         return REBUILD_VERDICT_NO_KEYLOG;
     }
@@ -163,6 +166,8 @@ struct rebuild_answer rebuild_may_commit(const struct filter_document *document,
         answer = (struct rebuild_answer){.verdict = REBUILD_VERDICT_JOINS, .keyset = keyset};
     } else if (answer.verdict != REBUILD_VERDICT_WRITE) {
         return answer;
+    } else if (document_is_loading(document)) {
+        answer.verdict = REBUILD_VERDICT_LOADS;
     } else if (document->fed_keys == 0 && !empty) {
         answer.verdict = REBUILD_VERDICT_EMPTY;
     } else if (has_pairs(document)) {

@@ -18,8 +18,9 @@
  * acknowledged is in the old keyset. No keyset gets a number that another one had, see
  * map/history/keyset.h: what was meant for one that is gone can't get into another.
  *
- * One change at a time: not while the filter gets another geometry, and no step while a slot is a
- * pair. That a replica is replaced between the steps is fine: it copies all keysets.
+ * One change at a time: not while the filter is made of a dump, or gets another geometry, and no
+ * step while a slot is a pair. That a replica is replaced between the steps is fine: it copies all
+ * keysets.
  *
  * Units:   bytes.
  * Errors:  none: verdicts say why not.
@@ -41,6 +42,7 @@ enum rebuild_verdict {
     REBUILD_VERDICT_IN_MEMORY,
     REBUILD_VERDICT_WINDOW,
     REBUILD_VERDICT_SITES,    /* it is in several: each of them would have to begin */
+    REBUILD_VERDICT_LOADS,    /* it is being made of a dump: those keys would be forgotten */
     REBUILD_VERDICT_GROWS,    /* it is on its way to another geometry */
     REBUILD_VERDICT_REPLICAS, /* a slot is a pair */
     REBUILD_VERDICT_NO_ROOM,  /* see `node` */

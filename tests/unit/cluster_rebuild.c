@@ -241,6 +241,10 @@ Test(rebuild, some_filters_and_moments_do_not_do)
     document()->content.state = FILTER_DROPPING;
     cr_assert_eq(may_begin(), REBUILD_VERDICT_NOT_ACTIVE);
     document()->content.state = FILTER_ACTIVE;
+    document()->load_source = 7;
+    document()->loaded = DOCUMENT_LOAD_END - 1;
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_LOADS, "what was loaded would be forgotten");
+    document()->loaded = DOCUMENT_LOAD_END;
     document()->ngenerations = 2;
     cr_assert_eq(may_begin(), REBUILD_VERDICT_GROWS);
     document()->ngenerations = 1;
@@ -250,6 +254,10 @@ Test(rebuild, some_filters_and_moments_do_not_do)
     slot->incoming = (struct member){0};
     (void)begin();
     cr_assert_eq(may_begin(), REBUILD_VERDICT_JOINS);
+    document()->loaded = DOCUMENT_LOAD_FIRST;
+    cr_assert_eq(may_commit(0, true), REBUILD_VERDICT_LOADS, "begun by an older coordinator");
+    cr_assert_eq(rebuild_may_abort(document(), 0).verdict, REBUILD_VERDICT_WRITE);
+    document()->loaded = DOCUMENT_LOAD_END;
     slot->incoming = (struct member){2, 9};
     fence_all();
     cr_assert_eq(may_begin(), REBUILD_VERDICT_JOINS, "its answer only waits");

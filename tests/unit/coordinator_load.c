@@ -204,6 +204,23 @@ Test(coordinator_load, keeps_its_name)
     end();
 }
 
+/* Its keys would be those of a list, and it would serve once the dump's last chunk has come. */
+Test(coordinator_load, is_not_rebuilt)
+{
+    const struct admin_request rebuild = {
+        .action = ADMIN_REBUILD,
+        .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+        .name = coordinator_stage_create().name,
+        .successor = "",
+        .rebuild = {.step = REBUILD_BEGIN},
+    };
+
+    begin();
+    cr_assert_eq(told(rebuild).status, STATUS_NAME_BUSY);
+    cr_assert_eq(document()->content.nkeysets, 1);
+    end();
+}
+
 static bool is_active(void)
 {
     return document()->content.state == FILTER_ACTIVE;
