@@ -129,8 +129,9 @@ enum status load_begin(struct load *self, struct channel *channel, uint64_t time
     }
     if (status == STATUS_EXISTS) {
         (void)snprintf(self->reason, sizeof self->reason,
-                       "there is a filter of that name that is not made of this backup; restore it "
-                       "under another name with --as, or drop that one first");
+                       "there is a filter of that name that is not made of this backup, or was "
+                       "rebuilt from a list since; restore it under another name with --as, or "
+                       "drop that one first");
     }
     self->moved = self->there = self->found;
     self->status = status;

@@ -206,11 +206,14 @@ void rebuild_begin(struct filter_document *document, const struct rebuild_answer
     advance(document);
 }
 
+/* Its keys are those of no dump any more. */
 void rebuild_commit(struct filter_document *document)
 {
     struct epoch_content *content = &document->content;
 
-    assert(content->nkeysets == 2);
+    assert(content->nkeysets == 2 && !document_is_loading(document));
+    document->load_source = 0;
+    document->loaded = 0;
     content->keysets[0] = (struct keyset){.id = content->keysets[1].id, .serving = true};
     content->nkeysets = 1;
     advance(document);

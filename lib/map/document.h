@@ -172,9 +172,10 @@ struct filter_document {
     char former_name[DOCUMENT_NAME_BYTES]; /* taken still; "": none is under way */
     uint64_t replaces;                     /* the filter that had the name; 0: none had */
 
-    uint64_t load_source; /* what names the dump that it is, or was, made of; 0: of none */
-    uint64_t loaded;      /* ... of which all before this iterator is in it; see map/dump.h */
-    uint32_t owner;       /* id of the user who made it; 0: no user did */
+    /* What names the dump that it is, or was, made of; 0: none, or it was rebuilt since. */
+    uint64_t load_source;
+    uint64_t loaded; /* ... of which all before this iterator is in it; see map/dump.h */
+    uint32_t owner;  /* id of the user who made it; 0: no user did */
 };
 
 /* Iterators of a dump: the first one, and what follows the last one. */

@@ -23,6 +23,7 @@ static struct admin_request load(enum load_step step, uint64_t source, uint64_t 
     seal_secret(sample_key(), source, &secret, nonce, sealed);
     request.action = ADMIN_LOAD;
     request.successor = "";
+    request.create.durability = DURABILITY_SYNC;
     request.load = (struct load_parameters){
         .step = step,
         .source = source,
@@ -59,6 +60,7 @@ static void begin(void)
     memory_store_init(&store);
     coordinator_stage_init(&stage, &store.store);
     stage.coordinator->config.load_timeout_us = TIMEOUT_US;
+    coordinator_stage_disks = true;
     coordinator_stage_report(&stage, 3, 0, 0, REPLICA_NONE);
     answer = told(load(LOAD_BEGIN, SOURCE, 0, 0));
     cr_assert_eq(answer.status, STATUS_OK, "%s", answer.message);
@@ -152,6 +154,7 @@ Test(coordinator_load, a_name_belongs_to_one_dump)
 {
     struct admin_request create = coordinator_stage_create();
 
+    create.create.durability = DURABILITY_SYNC;
     begin();
     cr_assert_eq(told(load(LOAD_BEGIN, OTHER_SOURCE, 0, 0)).status, STATUS_EXISTS);
     cr_assert_eq(told(load(LOAD_ASK, OTHER_SOURCE, 1, 2)).status, STATUS_EXISTS);
@@ -196,6 +199,7 @@ Test(coordinator_load, keeps_its_name)
     cr_assert_eq(told(rename).status, STATUS_NAME_BUSY);
     rename.name = "another";
     create.name = "another";
+    create.create.durability = DURABILITY_SYNC;
     coordinator_stage_command(&stage, 5, &create);
     coordinator_stage_report(&stage, 3, FILTER + 1, 1, REPLICA_FULL);
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
@@ -204,20 +208,42 @@ Test(coordinator_load, keeps_its_name)
     end();
 }
 
-/* Its keys would be those of a list, and it would serve once the dump's last chunk has come. */
-Test(coordinator_load, is_not_rebuilt)
+static enum status rebuild(enum rebuild_step which)
 {
-    const struct admin_request rebuild = {
+    const struct admin_request request = {
         .action = ADMIN_REBUILD,
         .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
         .name = coordinator_stage_create().name,
         .successor = "",
-        .rebuild = {.step = REBUILD_BEGIN},
+        .rebuild = {.step = which, .empty = true},
     };
 
+    coordinator_stage_command(&stage, 5, &request);
+    for (int i = 0; i < 2 && stage.ntold == 0; i++) { /* Fences of the one epoch, then another. */
+        coordinator_stage_confirm(&stage, 1, SAMPLE_INCARNATION + 1, STATUS_OK);
+        coordinator_stage_confirm(&stage, 2, SAMPLE_INCARNATION + 2, STATUS_OK);
+    }
+    return coordinator_stage_told(&stage).status;
+}
+
+/* Its keys would be those of a list, and it would serve once the dump's last chunk has come. */
+Test(coordinator_load, is_not_rebuilt)
+{
     begin();
-    cr_assert_eq(told(rebuild).status, STATUS_NAME_BUSY);
+    cr_assert_eq(rebuild(REBUILD_BEGIN), STATUS_NAME_BUSY);
     cr_assert_eq(document()->content.nkeysets, 1);
+    end();
+}
+
+/* Whoever restores it again is not told that all of it is there. */
+Test(coordinator_load, is_forgotten_once_a_list_has_taken_its_place)
+{
+    begin();
+    cr_assert_eq(step(LOAD_MOVE, DOCUMENT_LOAD_FIRST, DOCUMENT_LOAD_END), STATUS_OK);
+    cr_assert_eq(rebuild(REBUILD_BEGIN), STATUS_OK);
+    cr_assert_eq(step(LOAD_ASK, DOCUMENT_LOAD_FIRST, 100), STATUS_OK, "its keys serve yet");
+    cr_assert_eq(rebuild(REBUILD_COMMIT), STATUS_OK);
+    cr_assert_eq(step(LOAD_ASK, DOCUMENT_LOAD_FIRST, 100), STATUS_EXISTS);
     end();
 }
 
