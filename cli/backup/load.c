@@ -115,7 +115,10 @@ enum status load_begin(struct load *self, struct channel *channel, uint64_t time
 {
     enum status status;
 
-    *self = (struct load){.channel = channel, .timeout_us = timeout_us, .source = filter->source};
+    *self = (struct load){.channel = channel,
+                          .timeout_us = timeout_us,
+                          .source = filter->source,
+                          .grows = filter->when_full == WHEN_FULL_EXPAND};
     (void)snprintf(self->name, sizeof self->name, "%s", name);
     for (size_t i = 0; i < LOAD_JOBS; i++) {
         buffer_init(&self->jobs[i].bytes, DUMP_MAX_BYTES);
@@ -216,12 +219,16 @@ static void on_loaded(void *context, const struct session_result *result)
 {
     struct load_job *job = context;
 
-    job->again = result->status == STATUS_FULL && hub_now_us() < job->until_us;
+    job->again = result->status == STATUS_FULL && job->load->grows && hub_now_us() < job->until_us;
     if (job->again) {
         return;
     }
     job->done = true;
-    if (result->status != STATUS_OK) {
+    if (result->status == STATUS_FULL) {
+        fail(job->load, result->status,
+             "there are more keys in the backup than it was made for, and it does not grow to hold "
+             "them; drop it, then restore it with --capacity, or from a file");
+    } else if (result->status != STATUS_OK) {
         fail(job->load, result->status, result->message);
     }
 }

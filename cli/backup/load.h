@@ -37,6 +37,7 @@ struct load {
     uint64_t timeout_us; /* for each chunk */
     char name[DOCUMENT_NAME_BYTES];
     uint64_t source;
+    bool grows; /* where it is full */
     uint64_t filter_id;
     uint64_t found; /* a former try, or another one, has brought all before this iterator */
     uint64_t moved; /* as the store knows it */

@@ -5,9 +5,11 @@
 #include "cli/backup/input.h"
 #include "cli/backup/load.h"
 #include "cli/backup/pages.h"
+#include "cli/backup/room.h"
 #include "cli/backup/survey.h"
 #include "cli/cmd.h"
 #include "cli/flags.h"
+#include "filter/sizing.h"
 #include "runtime/hub.h"
 
 #include <string.h>
@@ -17,6 +19,7 @@ struct restore_settings {
     const char *as;
     const char *only;
     const char *passphrase_file;
+    uint64_t capacity; /* 0: as it was */
 };
 
 struct restore {
@@ -24,7 +27,8 @@ struct restore {
     struct passphrase passphrase;
     bool has_passphrase;
     struct backup_key key;
-    bool has_key; /* by the head */
+    bool has_key;         /* by the head */
+    struct survey survey; /* of a file; of a pipe nothing is known before */
     struct input input;
     struct channel *channel;
     struct load load;
@@ -65,10 +69,38 @@ static enum status take_head(struct restore *self, const struct backup_head *hea
     return status;
 }
 
+/* That are in it; 0 where that is not known yet. */
+static uint64_t keys_of(const struct restore *self, const struct backup_filter *filter)
+{
+    for (size_t i = 0; i < self->survey.nfilters; i++) {
+        if (self->survey.filters[i].filter.source == filter->source) {
+            return self->survey.filters[i].keys;
+        }
+    }
+    return 0;
+}
+
+/* As it was, but with room for all that is in it. */
+static struct backup_filter with_room(const struct restore *self,
+                                      const struct backup_filter *filter, const char *name)
+{
+    struct backup_filter made = *filter;
+    char now[NUMBER_TEXT_BYTES];
+    char before[NUMBER_TEXT_BYTES];
+
+    if (room_make(&made, keys_of(self, filter), self->settings->capacity)) {
+        (void)fprintf(stderr, "restore %s: it is made for %s keys; it was for %s\n", name,
+                      number_show_count(made.capacity, now),
+                      number_show_count(filter->capacity, before));
+    }
+    return made;
+}
+
 static enum status begin(struct restore *self, const struct backup_filter *filter)
 {
     const struct survey_keys keys = {.passphrase = &self->passphrase};
     const char *name = self->settings->as != NULL ? self->settings->as : filter->name;
+    const struct backup_filter made = with_room(self, filter, name);
     struct hash_secret secret;
     enum status status;
 
@@ -79,7 +111,7 @@ static enum status begin(struct restore *self, const struct backup_filter *filte
     }
     self->begun_us = hub_now_us();
     self->loading = true;
-    status = load_begin(&self->load, self->channel, self->settings->common.timeout_us, name, filter,
+    status = load_begin(&self->load, self->channel, self->settings->common.timeout_us, name, &made,
                         self->has_key ? &secret : NULL);
     explicit_bzero(&secret, sizeof secret);
     return status;
@@ -184,15 +216,14 @@ static enum status go_through(struct restore *self)
 /* ---- before ---- */
 
 /* Is a file good, and is there one filter for the one name? */
-static enum status look_through(const struct restore *self, const char *path)
+static enum status look_through(struct restore *self, const char *path)
 {
     const struct survey_keys keys = {.passphrase = self->has_passphrase ? &self->passphrase : NULL};
-    struct survey survey;
     size_t wanted = 0;
-    enum status status = survey_make(&survey, path, &keys);
+    enum status status = survey_make(&self->survey, path, &keys);
 
-    for (size_t i = 0; i < survey.nfilters; i++) {
-        wanted += is_wanted(self, survey.filters[i].filter.name);
+    for (size_t i = 0; i < self->survey.nfilters; i++) {
+        wanted += is_wanted(self, self->survey.filters[i].filter.name);
     }
     if (status == STATUS_OK && self->settings->as != NULL && wanted > 1) {
         (void)cmd_fail(STATUS_USAGE,
@@ -201,7 +232,6 @@ static enum status look_through(const struct restore *self, const char *path)
                        wanted);
         status = STATUS_USAGE;
     }
-    survey_fini(&survey);
     return status;
 }
 
@@ -242,6 +272,7 @@ static int restore(const struct restore_settings *settings, const char *path)
         load_close(&self->load);
     }
     input_close(&self->input);
+    survey_fini(&self->survey);
     channel_close(&self->channel);
     explicit_bzero(self, sizeof *self);
     heap_free(self);
@@ -275,6 +306,17 @@ static const struct option options[] = {
         .range = "a file of mode 600 with a line of 12 to 512 bytes",
         .help = "the passphrase that the backup's secrets are sealed with",
     },
+    {
+        .name = "capacity",
+        .kind = OPTION_COUNT,
+        .offset = offsetof(struct restore_settings, capacity),
+        .min = 1,
+        .max = SIZING_CAPACITY_MAX,
+        .sample = "KEYS",
+        .range = "1 to 1T",
+        .help = "make filters for so many keys, unless they were for more: from a pipe, of one "
+                "that had outgrown its capacity; of a FILE that is known",
+    },
     FLAGS_WHOM,
     FLAG_TIMEOUT_OF(offsetof(struct flags_common, timeout_us), "1m",
                     "a chunk that nobody acknowledges for so long is an error; what is there "
@@ -292,7 +334,8 @@ static const struct option_table table = {
         "nobody.\n"
         "A filter is a new one with the capacity, rate, quorums, policies and secret of the "
         "former\n"
-        "one. It serves once all of it is there: until then adds and checks are NOT_READY, and\n"
+        "one, and room for all keys in it. It serves once all of it is there: until then adds and "
+        "checks are NOT_READY, and\n"
         "`orbloom status` shows how far it is. No filter is written over.\n\n"
         "What was interrupted goes on where it was when the same command is given again within "
         "the\n"

@@ -492,7 +492,8 @@ Test(backup, of_all_each_is_there_whatever_it_is_called_by_its_turn)
 
 /* ---- more keys than it was made for ---- */
 
-static void put_head_and_filter(struct backup_writer *writer, struct backup_key *key)
+static void put_head_and_filter(struct backup_writer *writer, struct backup_key *key,
+                                enum when_full when_full)
 {
     struct backup_head head = backup_sample_head(BACKUP_SEAL_PASSPHRASE);
     struct backup_filter filter = backup_sample_filter("grown");
@@ -503,13 +504,14 @@ static void put_head_and_filter(struct backup_writer *writer, struct backup_key 
     cr_assert_eq(backup_key_derive(span_of(PASSPHRASE, strlen(PASSPHRASE) - 1), &head, key),
                  STATUS_OK);
     filter.acks = 0;
+    filter.when_full = when_full;
     backup_secret_seal(key, filter.source, &secret, nonce, filter.sealed);
     cr_assert_eq(backup_writer_begin(writer, &head, key), STATUS_OK);
     cr_assert_eq(backup_put_filter(writer, &filter), STATUS_OK);
 }
 
 /* As of one that has grown between its header and its last page. */
-static void write_grown(const char *path)
+static void write_grown(const char *path, enum when_full when_full)
 {
     static uint64_t keys[GROWN_KEYS];
     const struct backup_chunk chunk = {DUMP_FIRST, DUMP_END, keys, GROWN_KEYS};
@@ -519,7 +521,7 @@ static void write_grown(const char *path)
     for (uint64_t i = 0; i < GROWN_KEYS; i++) {
         keys[i] = i * (UINT64_MAX / GROWN_KEYS);
     }
-    put_head_and_filter(&writer, &key);
+    put_head_and_filter(&writer, &key, when_full);
     cr_assert_eq(backup_put_chunk(&writer, &chunk), STATUS_OK);
     cr_assert_eq(backup_put_filter_end(&writer), STATUS_OK);
     cr_assert_eq(backup_put_end(&writer), STATUS_OK);
@@ -531,17 +533,86 @@ Test(backup, what_has_outgrown_its_capacity_grows_while_it_is_restored)
 {
     char path[PATH_BYTES];
     char secret[PATH_BYTES];
+    char script[SCRIPT_BYTES];
     struct command command;
 
     start();
-    write_grown(path_of("grown.orb", path));
+    write_grown(path_of("grown.orb", path), WHEN_FULL_EXPAND);
     write_file(path_of("secret", secret), PASSPHRASE, strlen(PASSPHRASE));
-    PLAYGROUND_DO("", "restore", path, "--passphrase-file", secret);
+    (void)snprintf(script, sizeof script, "\"$ORBLOOM\" restore - --passphrase-file %s < %s",
+                   secret, path);
+    start_shell(&command, script);
+    expect_end(&command, 0, "it serves");
     command_run(&command, span_text(""), "orbloom", "info", "grown", NULL);
     command_expect_exit(&command, 0);
     cr_assert_not_null(strstr(command.output, "keys          about"), "%s", command.output);
     cr_assert_null(strstr(command.output, "capacity      1,000 keys"), "%s", command.output);
     command_forget(&command);
+    stop();
+}
+
+/* As many as come through a pipe are not known before. */
+Test(backup, what_has_outgrown_its_capacity_and_may_not_grow_asks_for_one)
+{
+    char path[PATH_BYTES];
+    char secret[PATH_BYTES];
+    char script[SCRIPT_BYTES];
+    struct command command;
+
+    start();
+    write_grown(path_of("grown.orb", path), WHEN_FULL_REFUSE);
+    write_file(path_of("secret", secret), PASSPHRASE, strlen(PASSPHRASE));
+    (void)snprintf(script, sizeof script, "\"$ORBLOOM\" restore - --passphrase-file %s < %s",
+                   secret, path);
+    start_shell(&command, script);
+    expect_end(&command, 1, "drop it, then restore it with --capacity");
+    (void)snprintf(script, sizeof script,
+                   "\"$ORBLOOM\" restore - --passphrase-file %s --as piped --capacity 20k < %s",
+                   secret, path);
+    start_shell(&command, script);
+    expect_end(&command, 0, "it serves");
+    PLAYGROUND_DO("", "restore", path, "--passphrase-file", secret, "--as", "read");
+    stop();
+}
+
+/* Fill it until it takes no more; what it has, to be freed. */
+static char *add_until_full(const char *filter, int count)
+{
+    char *text = keys_of("full", count);
+    struct command command;
+
+    command_run(&command, span_text(text), "orbloom", "add", filter, "--timeout", "20s", NULL);
+    cr_assert_not_null(strstr(command.errors, "FULL"), "%s", command.errors);
+    command_forget(&command);
+    command_run(&command, span_text(text), "orbloom", "check", filter, "--only", "present", NULL);
+    command_expect_exit(&command, 0);
+    free(text);
+    text = strdup(command.output);
+    command_forget(&command);
+    cr_assert_not_null(text);
+    return text;
+}
+
+Test(backup, what_is_full_is_restored_with_room_for_all_of_it)
+{
+    char path[PATH_BYTES];
+    struct command command;
+    char *there;
+
+    start();
+    PLAYGROUND_DO("", "create", "full", "--capacity", "10k", "--fpr", "0.01%", "--when-full",
+                  "refuse", "--timeout", "20s");
+    there = add_until_full("full", 3 * GROWN_KEYS / 2);
+    PLAYGROUND_DO("", "backup", "full", path_of("full.orb", path));
+    command_run(&command, span_text(""), "orbloom", "restore", path, "--as", "again", NULL);
+    command_expect_exit(&command, 0);
+    cr_assert_not_null(strstr(command.errors, "it was for 10,000"), "%s", command.errors);
+    command_forget(&command);
+    command_run(&command, span_text(there), "orbloom", "check", "again", "--only", "absent", NULL);
+    command_expect_exit(&command, 0);
+    cr_assert_lt(command.output_size, 200, "but for what was there by chance: %s", command.output);
+    command_forget(&command);
+    free(there);
     stop();
 }
 
