@@ -54,11 +54,27 @@ bool left_has(const struct left *self, const struct filter_uid *uid)
     return false;
 }
 
-/* Can it become the backup of the filters that are wanted? */
-static bool is_about(const struct left *self, const struct wanted *wanted,
-                     const struct backup_place *place)
+/* One may go on behind this record. */
+static void mark(struct left *self, const struct backup_reader *reader)
 {
-    bool found = !place->in_filter;
+    self->end = (struct backup_mark){.place = reader->place, .digest = reader->digest};
+    if (!reader->place.in_filter) {
+        self->whole = self->end;
+        self->nwhole = self->count;
+    }
+}
+
+/* What no digest vouches for. */
+static void leave_unsigned(struct left *self)
+{
+    self->end = self->whole;
+    self->count = self->nwhole;
+}
+
+/* Can it become the backup of the filters that are wanted? */
+static bool is_about(const struct left *self, const struct wanted *wanted)
+{
+    bool found = !self->end.place.in_filter;
 
     for (size_t i = 0; i < wanted->count; i++) {
         found = found || filter_uid_equal(&wanted->items[i].uid, &self->open.uid);
@@ -68,7 +84,6 @@ static bool is_about(const struct left *self, const struct wanted *wanted,
 
 bool left_read(struct left *self, struct input *input, const struct left_wish *wish)
 {
-    const struct backup_place *place = &input->reader.place;
     struct backup_record record;
     bool good = true;
 
@@ -81,9 +96,13 @@ bool left_read(struct left *self, struct input *input, const struct left_wish *w
         } else if (record.kind == BACKUP_FILTER) {
             good = filter_fits(self, &record.filter, wish);
         }
+        mark(self, &input->reader);
     }
-    return good && self->count > 0 && input->reader.keyed && !place->ended &&
-           is_about(self, wish->wanted, place);
+    if (wish->passphrase != NULL) {
+        leave_unsigned(self);
+    }
+    return good && self->count > 0 && input->reader.keyed && !self->end.place.ended &&
+           is_about(self, wish->wanted);
 }
 
 void left_fini(struct left *self)

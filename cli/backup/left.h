@@ -26,9 +26,13 @@ struct left {
     size_t count;
     size_t room;
     struct backup_filter open; /* the last one */
+    struct backup_mark whole;  /* behind the last filter that is whole, or the head */
+    size_t nwhole;             /* filters before it */
+    struct backup_mark end;    /* behind this it is gone on with */
 };
 
-/* Reads all whole records of it. False: it is not gone on with. */
+/* Reads all whole records of it. With a passphrase those behind the last filter that is whole are
+ * left out: nothing says who has written them. False: it is not gone on with. */
 bool left_read(struct left *self, struct input *input, const struct left_wish *wish);
 void left_fini(struct left *self);
 

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MODE = 0600 };
+enum { MODE = 0600, ALL_MODES = 07777 };
 
-static bool is_pipe(const struct output *self)
+bool output_is_pipe(const struct output *self)
 {
     return self->part[0] == '\0';
 }
@@ -55,6 +55,22 @@ static bool is_named(const struct output *self)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
+/* Nobody else can have written it, nor can write it. */
+static enum status check_owner(const struct output *self)
+{
+    struct stat about;
+
+    if (fstat(self->descriptor, &about) == 0 && S_ISREG(about.st_mode) &&
+        about.st_uid == geteuid() && (about.st_mode & ALL_MODES & ~(mode_t)MODE) == 0) {
+        return STATUS_OK;
+    }
+    (void)cmd_fail(STATUS_EXISTS,
+                   "%s is not a file of this user's own with mode 600, so others may have written "
+                   "it; remove it, and choose a folder that others can't write to",
+                   self->part);
+    return STATUS_EXISTS;
+}
+
 static enum status open_part(struct output *self)
 {
     self->descriptor = open(self->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, MODE);
@@ -62,6 +78,9 @@ static enum status open_part(struct output *self)
         (void)cmd_fail(STATUS_IO, "%s: %s; choose a folder that you may write to", self->part,
                        strerror(errno));
         return STATUS_IO;
+    }
+    if (check_owner(self) != STATUS_OK) {
+        return STATUS_EXISTS;
     }
     self->locked = flock(self->descriptor, LOCK_EX | LOCK_NB) == 0;
     if (!self->locked || !is_named(self)) {
@@ -95,7 +114,7 @@ bool output_has_part(const struct output *self)
 {
     struct stat about;
 
-    return !is_pipe(self) && fstat(self->descriptor, &about) == 0 && about.st_size > 0;
+    return !output_is_pipe(self) && fstat(self->descriptor, &about) == 0 && about.st_size > 0;
 }
 
 void output_forget(struct output *self)
@@ -107,7 +126,7 @@ void output_forget(struct output *self)
 
 void output_close(struct output *self)
 {
-    if (self->descriptor >= 0 && !is_pipe(self)) {
+    if (self->descriptor >= 0 && !output_is_pipe(self)) {
         if (!output_has_part(self)) {
             output_forget(self); /* Nothing came of it. */
         }
@@ -118,7 +137,7 @@ void output_close(struct output *self)
 
 static enum status explain(const struct output *self)
 {
-    if (is_pipe(self)) {
+    if (output_is_pipe(self)) {
         (void)cmd_fail(STATUS_IO, "standard output: %s", strerror(errno));
     } else {
         (void)cmd_fail(STATUS_IO,
@@ -132,8 +151,8 @@ static enum status explain(const struct output *self)
 enum status output_cut(struct output *self, uint64_t bytes)
 {
     self->bytes = bytes;
-    return is_pipe(self) || (ftruncate(self->descriptor, (off_t)bytes) == 0 &&
-                             lseek(self->descriptor, (off_t)bytes, SEEK_SET) == (off_t)bytes)
+    return output_is_pipe(self) || (ftruncate(self->descriptor, (off_t)bytes) == 0 &&
+                                    lseek(self->descriptor, (off_t)bytes, SEEK_SET) == (off_t)bytes)
                ? STATUS_OK
                : explain(self);
 }
@@ -176,7 +195,7 @@ static bool sync_folder(const char *path)
 
 enum status output_finish(struct output *self)
 {
-    if (is_pipe(self)) {
+    if (output_is_pipe(self)) {
         return STATUS_OK;
     }
     return fsync(self->descriptor) == 0 && rename(self->part, self->path) == 0 &&

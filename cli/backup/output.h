@@ -30,6 +30,9 @@ void output_close(struct output *self);
 /* What was written is not to be gone on with. */
 void output_forget(struct output *self);
 
+/* Nothing that was written to it can be taken back. */
+bool output_is_pipe(const struct output *self);
+
 /* Has it a part that was left? */
 bool output_has_part(const struct output *self);
 

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+enum { ANEW = 3 /* times at most */ };
+
 /* What an answer is made into; its bytes are gone once it is told. */
 struct told {
     struct save *save;
@@ -29,6 +31,13 @@ static enum status refuse(struct save *self, enum status status, const char *rea
 {
     (void)snprintf(self->reason, sizeof self->reason, "%s", reason);
     return status;
+}
+
+static enum status refuse_rebuilt(struct save *self)
+{
+    self->rebuilt = true;
+    return refuse(self, STATUS_CONFLICT,
+                  "it was rebuilt from a list, or another filter has taken its name; begin anew");
 }
 
 /* Of a page or header; `done` is called once. */
@@ -175,8 +184,7 @@ static enum status go_on(struct save *self, const struct save_filter *wanted)
     status = fetch_header(self, wanted, &told);
     explicit_bzero(&told.header.secret, sizeof told.header.secret);
     if (status == STATUS_OK && told.header.source != self->open.dump) {
-        return refuse(self, STATUS_CONFLICT,
-                      "it was rebuilt from a list since the backup began; begin anew");
+        return refuse_rebuilt(self);
     }
     return status;
 }
@@ -195,9 +203,7 @@ static enum status put_page(struct save *self, const struct dump_reply *reply)
         return refuse(self, STATUS_MALFORMED, "the router tells another page than was asked for");
     }
     if (chunk.source != self->open.dump) {
-        return refuse(self, STATUS_CONFLICT,
-                      "it was rebuilt from a list, or another filter has taken its name; begin "
-                      "anew");
+        return refuse_rebuilt(self);
     }
     keys = heap_alloc(chunk.count + 1, sizeof *keys);
     if (keys == NULL) {
@@ -254,19 +260,49 @@ static enum status fetch_pages(struct save *self)
     return status == STATUS_OK ? written(self, backup_put_filter_end(&self->writer)) : status;
 }
 
-enum status save_filter(struct save *self, const struct save_filter *wanted)
+/* As far as it comes. */
+static enum status go_through(struct save *self, const struct save_filter *wanted)
 {
     bool fresh = !self->writer.place.in_filter;
     enum status status;
 
+    if (fresh) {
+        self->whole = (struct backup_mark){self->writer.place, self->writer.digest};
+    }
     self->reason[0] = '\0';
+    self->rebuilt = false;
     self->series = draw();
     status = fresh ? begin(self, wanted) : go_on(self, wanted);
-    if (fresh && (status == STATUS_INVALID || status == STATUS_NOT_FOUND)) {
-        return status;
+    return status == STATUS_OK ? fetch_pages(self) : status;
+}
+
+enum status save_back(struct save *self)
+{
+    backup_writer_back(&self->writer, &self->whole);
+    return output_cut(self->output, self->whole.place.bytes);
+}
+
+/* Keys of before and after a rebuild are no filter: from its beginning, then. What is in a pipe
+ * already can't be taken back. */
+static enum status begin_anew(struct save *self, const struct save_filter *wanted)
+{
+    enum status status = save_back(self);
+
+    (void)fprintf(stderr, "backup of %s: it was rebuilt from a list meanwhile, and is begun anew\n",
+                  wanted->name);
+    return status == STATUS_OK ? go_through(self, wanted) : status;
+}
+
+enum status save_filter(struct save *self, const struct save_filter *wanted)
+{
+    enum status status = go_through(self, wanted);
+
+    for (int i = 0; i < ANEW && self->rebuilt && !output_is_pipe(self->output); i++) {
+        progress_end(&self->progress);
+        status = begin_anew(self, wanted);
     }
-    if (status == STATUS_OK) {
-        status = fetch_pages(self);
+    if (!self->writer.place.in_filter && (status == STATUS_INVALID || status == STATUS_NOT_FOUND)) {
+        return status;
     }
     if (status != STATUS_OK && self->reason[0] != '\0') {
         (void)cmd_fail(status, "%s: %s", wanted->name, self->reason);

@@ -1,7 +1,7 @@
 /* save.h - filters into a backup, page by page, as routers dump them.
  *
  * What is written stays valid as far as it goes: a backup that is interrupted between two pages is
- * gone on with behind the last one.
+ * gone on with behind the last one. A filter that is rebuilt from a list meanwhile is begun anew.
  *
  * Errors:  printed; the status is returned. save_filter(): STATUS_NOT_FOUND: no filter, or another
  *          one, has that name; STATUS_INVALID: it can't be backed up, being what it is: `reason`
@@ -32,7 +32,9 @@ struct save {
     struct output *output;
     struct backup_writer writer;
     const struct backup_key *key; /* NULL: the cluster's */
+    struct backup_mark whole;     /* behind filters that are whole: where the open one begins */
     struct backup_filter open;    /* the one whose chunks are written, or go on */
+    bool rebuilt;                 /* its keys are others than when it was begun */
     uint64_t series;              /* of its pages: so each is as it was then, or later */
     struct progress progress;
     char reason[SAVE_REASON_BYTES];
@@ -40,5 +42,8 @@ struct save {
 
 /* All of it: `self->open` when the place of the writer is in a filter, else from its beginning. */
 MUST_USE enum status save_filter(struct save *self, const struct save_filter *wanted);
+
+/* Take back what is written of the open one. Not where the output is a pipe. */
+MUST_USE enum status save_back(struct save *self);
 
 #endif

@@ -42,17 +42,18 @@ struct backup_run {
 };
 
 /* Behind what was left. */
-static enum status stand_behind(struct backup_run *self, const struct input *input)
+static enum status stand_behind(struct backup_run *self)
 {
-    const struct backup_place *place = &input->reader.place;
+    const struct backup_place *place = &self->left.end.place;
     char date[DATE_TEXT_BYTES];
 
-    backup_writer_go_on(&self->save.writer, &input->reader);
+    backup_writer_go_on(&self->save.writer, &self->left.end);
+    self->save.whole = self->left.whole;
     self->save.open = self->left.open;
     self->keys_before = place->keys + (place->in_filter ? place->filter_keys : 0);
     (void)fprintf(stderr, "%s: goes on with what was begun %s\n", self->output.path,
                   date_show(self->left.head.begun_ms, date));
-    return output_cut(&self->output, input_told(input));
+    return output_cut(&self->output, place->bytes);
 }
 
 /* NOT_FOUND: there is nothing to go on with. */
@@ -71,8 +72,7 @@ static enum status go_on(struct backup_run *self)
     }
     status = input_open(&input, self->output.part);
     if (status == STATUS_OK) {
-        status = left_read(&self->left, &input, &wish) ? stand_behind(self, &input)
-                                                       : STATUS_NOT_FOUND;
+        status = left_read(&self->left, &input, &wish) ? stand_behind(self) : STATUS_NOT_FOUND;
     }
     input_close(&input);
     return status;
@@ -352,7 +352,9 @@ static const struct option_table table = {
         "came later. Filters serve meanwhile. Needs the right d to the filter, or an admin (see\n"
         "user). `orbloom restore` makes filters of it.\n\n"
         "FILE is written as FILE.part, and has its name once all of it is on the disk. What was\n"
-        "interrupted goes on behind the last whole page when the same command is given again.\n"
+        "interrupted goes on behind the last whole page when the same command is given again, with "
+        "a\n"
+        "passphrase behind the last whole filter.\n"
         "FILE - is standard output, for a pipe to an object store.\n\n"
         "The hash secret of a filter is in it, sealed with the cluster key or a passphrase: "
         "whoever\n"

@@ -42,9 +42,10 @@ static const char *judge(const struct backup_place *place, const struct backup_r
     return "a record in it is damaged";
 }
 
-static void move(struct backup_place *place, const struct backup_record *record)
+static void move(struct backup_place *place, const struct backup_record *record, size_t bytes)
 {
     place->records++;
+    place->bytes += bytes;
     switch (record->kind) {
     case BACKUP_HEAD:
         break;
@@ -81,7 +82,7 @@ static enum status write_record(struct backup_writer *self, const struct backup_
 
     if (status == STATUS_OK) {
         backup_digest_take(&self->digest, span_of(self->out.data + begin, self->out.size - begin));
-        move(&self->place, record);
+        move(&self->place, record, self->out.size - begin);
     }
     return status;
 }
@@ -99,6 +100,7 @@ enum status backup_writer_begin(struct backup_writer *self, const struct backup_
     status = buffer_append(&self->out, span_of(backup_magic, sizeof backup_magic));
     if (status == STATUS_OK) {
         backup_digest_take(&self->digest, buffer_span(&self->out));
+        self->place.bytes = self->out.size;
         status = write_record(self, &record);
     }
     return status;
@@ -142,11 +144,19 @@ enum status backup_put_end(struct backup_writer *self)
     return write_record(self, &record);
 }
 
-void backup_writer_go_on(struct backup_writer *self, const struct backup_reader *from)
+void backup_writer_go_on(struct backup_writer *self, const struct backup_mark *mark)
 {
-    assert(from->keyed && !from->place.ended && from->place.records > 0);
-    *self = (struct backup_writer){.place = from->place, .digest = from->digest};
+    *self = (struct backup_writer){0};
     buffer_init(&self->out, OUT_BYTES);
+    backup_writer_back(self, mark);
+}
+
+void backup_writer_back(struct backup_writer *self, const struct backup_mark *mark)
+{
+    assert(!mark->place.ended && mark->place.records > 0);
+    buffer_clear(&self->out);
+    self->place = mark->place;
+    self->digest = mark->digest;
 }
 
 /* ---- reading ---- */
@@ -302,7 +312,7 @@ enum status backup_reader_next(struct backup_reader *self, struct backup_record 
     } else {
         backup_digest_take(&self->digest, bytes);
     }
-    move(&self->place, out);
+    move(&self->place, out, skip + bytes.size);
     return STATUS_OK;
 }
 

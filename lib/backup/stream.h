@@ -21,6 +21,7 @@
 /* Where a backup is between two records. */
 struct backup_place {
     uint64_t records;
+    uint64_t bytes;
     uint64_t filters;  /* that are whole */
     uint64_t keys;     /* of those */
     bool in_filter;    /* one is open */
@@ -28,6 +29,12 @@ struct backup_place {
     uint64_t chunks;
     uint64_t filter_keys;
     bool ended;
+};
+
+/* A place that can be gone on behind, with the digest of all before it. */
+struct backup_mark {
+    struct backup_place place;
+    struct backup_digest digest;
 };
 
 struct backup_writer {
@@ -77,7 +84,12 @@ void backup_reader_use(struct backup_reader *self, const struct backup_key *key)
 /* No more bytes come. OK: that was all, and whole; else `reason`. */
 MUST_USE enum status backup_reader_close(struct backup_reader *self);
 
-/* Go on writing behind what was read, which has no end yet; its digest must have been judged. */
-void backup_writer_go_on(struct backup_writer *self, const struct backup_reader *from);
+/* Begin writing behind a place of what was read, which has no end yet. With a passphrase only what
+ * is before a filter's end is known to be of who has that, as the digest there was judged: what
+ * comes later may be anybody's, and would be vouched for. */
+void backup_writer_go_on(struct backup_writer *self, const struct backup_mark *mark);
+
+/* What was written behind that place is to be written anew. */
+void backup_writer_back(struct backup_writer *self, const struct backup_mark *mark);
 
 #endif

@@ -285,6 +285,51 @@ Test(backup, a_full_disk_leaves_what_is_whole_and_it_goes_on_from_there)
     stop();
 }
 
+/* What is in the part is of keys that are forgotten. */
+Test(backup, what_was_rebuilt_meanwhile_is_begun_anew)
+{
+    char path[PATH_BYTES];
+    char script[SCRIPT_BYTES];
+    struct command command;
+    char *text = keys_of("new", 1000);
+
+    start();
+    path_of("seen.orb", path);
+    (void)snprintf(script, sizeof script,
+                   "trap '' XFSZ; ulimit -f 1500; exec \"$ORBLOOM\" backup seen '%s'", path);
+    start_shell(&command, script);
+    expect_end(&command, 1, "goes on with that once there is room");
+    PLAYGROUND_DO("", "rebuild", "seen", "begin", "--timeout", "20s");
+    PLAYGROUND_DO(text, "rebuild", "seen", "feed");
+    PLAYGROUND_DO("", "rebuild", "seen", "commit", "--timeout", "20s");
+    command_run(&command, span_text(""), "orbloom", "backup", "seen", path, NULL);
+    command_expect_errors(&command, 0, "is begun anew");
+    command_forget(&command);
+    PLAYGROUND_DO("", "backup", "verify", path);
+    PLAYGROUND_DO("", "restore", path, "--as", "again");
+    expect_all("again", "new", 1000);
+    expect_few("again", "old");
+    free(text);
+    stop();
+}
+
+/* Whoever may write there may have left it. */
+Test(backup, a_part_that_others_may_have_written_is_refused)
+{
+    char path[PATH_BYTES];
+    char part[PATH_BYTES + 8];
+
+    start();
+    path_of("seen.orb", path);
+    (void)snprintf(part, sizeof part, "%s.part", path);
+    write_file(part, "ORBBAKP\1", 8);
+    cr_assert_eq(chmod(part, 0620), 0);
+    FAILS("others may have written it", "backup", "seen", path);
+    cr_assert_eq(chmod(part, 0600), 0);
+    PLAYGROUND_DO("", "backup", "seen", path);
+    stop();
+}
+
 Test(backup, a_restore_that_ends_halfway_serves_nobody_and_goes_on)
 {
     char path[PATH_BYTES];

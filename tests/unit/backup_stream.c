@@ -235,7 +235,9 @@ static void go_on_behind(uint64_t records)
     while (backup_reader_next(&reader, &record) == STATUS_OK) {
     }
     cr_assert_eq(backup_reader_close(&reader), STATUS_MALFORMED, "it is cut short");
-    backup_writer_go_on(&writer, &reader);
+    cr_assert_eq(reader.place.bytes, at);
+    backup_writer_go_on(&writer,
+                        &(struct backup_mark){.place = reader.place, .digest = reader.digest});
     for (uint64_t i = records; i < 4; i++) {
         cr_assert_eq(backup_put_chunk(&writer, &chunks[i - 2]), STATUS_OK);
     }
