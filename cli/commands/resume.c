@@ -26,25 +26,51 @@ enum {
 
 /* ---- the filter ---- */
 
-static int take_uid(void *context, const struct frame *frame)
+/* Which filter has the name, and whose keys count in it. */
+struct found {
+    struct filter_uid uid;
+    uint32_t serving; /* keysets */
+    uint32_t newest;
+};
+
+static int take_found(void *context, const struct frame *frame)
 {
-    *(struct filter_uid *)context = frame->body.info_reply.filter.uid;
+    const struct filter_summary *filter = &frame->body.info_reply.filter;
+
+    *(struct found *)context = (struct found){
+        .uid = filter->uid,
+        .serving = filter->keyset,
+        .newest = filter->rebuild_keyset != 0 ? filter->rebuild_keyset : filter->keyset,
+    };
     return CMD_OK;
 }
 
-/* Which filter has the name now. */
-static int ask_filter(const struct resume *self, struct filter_uid *uid)
+static int ask_filter(const struct resume *self, struct found *found)
 {
     struct frame frame = {.kind = FRAME_INFO_REQUEST};
     struct cmd_outcome outcome;
     int code;
 
     frame.body.info_request.filter = self->stream->filter;
-    code = cmd_ask_quietly(&self->stream->settings->common, &frame, take_uid, uid, &outcome);
+    code = cmd_ask_quietly(&self->stream->settings->common, &frame, take_found, found, &outcome);
     if (outcome.status != STATUS_OK) {
         (void)cmd_fail(outcome.status, "%s", outcome.message);
     }
     return code;
+}
+
+/* Keys that came before a rebuild began are forgotten once it is committed. */
+static bool has_forgotten(const struct resume *self, const struct found *found)
+{
+    return found->serving > self->state.keyset;
+}
+
+static int refuse_rebuilt(const struct resume *self)
+{
+    return cmd_fail(STATUS_CONFLICT,
+                    "%s was rebuilt from a list since this began, and keys that were added before "
+                    "are forgotten; remove %s to add all of them again",
+                    self->stream->filter, self->path);
 }
 
 enum binding { BINDING_SAME, BINDING_OTHER, BINDING_UNASKED };
@@ -53,13 +79,17 @@ enum binding { BINDING_SAME, BINDING_OTHER, BINDING_UNASKED };
 static enum binding check_binding(const struct resume *self)
 {
     const struct filter_uid *meant = &self->state.filter;
-    struct filter_uid uid;
+    struct found found;
 
-    if (ask_filter(self, &uid) != CMD_OK) {
+    if (ask_filter(self, &found) != CMD_OK) {
         return BINDING_UNASKED;
     }
-    if (uid.high == meant->high && uid.low == meant->low) {
-        return BINDING_SAME;
+    if (filter_uid_equal(&found.uid, meant)) {
+        if (!has_forgotten(self, &found)) {
+            return BINDING_SAME;
+        }
+        (void)refuse_rebuilt(self);
+        return BINDING_OTHER;
     }
     (void)cmd_fail(STATUS_CONFLICT,
                    "%s is another filter than when this began, and keys went to both; remove %s to "
@@ -328,6 +358,7 @@ static void say_begin(const struct resume *self)
 
 int resume_begin(struct resume *self)
 {
+    struct found found;
     struct buffer text;
     int code = look_at_files(self);
 
@@ -336,7 +367,11 @@ int resume_begin(struct resume *self)
                                         .files = self->files,
                                         .nfiles = self->nnames};
     if (code == CMD_OK) {
-        code = ask_filter(self, &self->state.filter);
+        code = ask_filter(self, &found);
+    }
+    if (code == CMD_OK) {
+        self->state.filter = found.uid;
+        self->state.keyset = found.newest;
     }
     if (code == CMD_OK && self->state.filter.high == 0 && self->state.filter.low == 0) {
         code = cmd_fail(
@@ -349,6 +384,9 @@ int resume_begin(struct resume *self)
         buffer_init(&text, RESUME_STATE_MAX_BYTES);
         code = read_state(self, &text);
         buffer_fini(&text);
+    }
+    if (code == CMD_OK && has_forgotten(self, &found)) {
+        code = refuse_rebuilt(self);
     }
     if (code != CMD_OK) {
         heap_free(self->files);

@@ -3,7 +3,8 @@
  * A small file says up to where all keys are acknowledged, see resume_state.h. It is written before
  * the first key is sent, then every few seconds behind what it says, atomically and synced, and it
  * is removed once all keys are acknowledged: so keys may be added twice, which is harmless, and
- * none is left out. Another filter of the name, and files that have changed, are refused.
+ * none is left out. Another filter of the name, one that was rebuilt from a list since, and files
+ * that have changed, are refused.
  *
  * Errors:  printed; exit codes as of cmd.h.
  * Owner:   after CMD_OK resume_begin()'s caller calls resume_end().

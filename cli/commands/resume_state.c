@@ -24,7 +24,7 @@ static enum status put(struct buffer *out, const char *format, ...)
     return buffer_append(out, span_of(line, (size_t)size));
 }
 
-/* All lines before `at`. */
+/* All lines before `keyset`. */
 static enum status write_head(const struct resume_state *self, struct buffer *out)
 {
     char uid[FILTER_UID_TEXT_BYTES];
@@ -44,8 +44,8 @@ static enum status write_head(const struct resume_state *self, struct buffer *ou
 
 static enum status write_place(const struct resume_state *self, struct buffer *out)
 {
-    return put(out, "at %zu %" PRIu64 " %" PRIu64 " %" PRIu64 "\nend\n", self->at.file,
-               self->at.offset, self->at.line, self->lines);
+    return put(out, "keyset %" PRIu32 "\nat %zu %" PRIu64 " %" PRIu64 " %" PRIu64 "\nend\n",
+               self->keyset, self->at.file, self->at.offset, self->at.line, self->lines);
 }
 
 enum status resume_state_write(const struct resume_state *self, struct buffer *out)
@@ -134,14 +134,28 @@ static bool take_number(struct span *line, uint64_t *value)
     return i > 1;
 }
 
+/* "keyset 2" */
+static bool take_keyset(struct span *text, uint64_t *keyset)
+{
+    static const char word[] = "keyset";
+    struct span line;
+
+    if (!take_line(text, &line) || !begins_with(line, word)) {
+        return false;
+    }
+    line = span_of(line.data + sizeof word - 1, line.size - (sizeof word - 1));
+    return take_number(&line, keyset) && line.size == 0 && *keyset <= UINT32_MAX;
+}
+
 static enum resume_verdict take_place(struct resume_state *self, struct span text)
 {
     struct span line;
     struct span end;
+    uint64_t keyset;
     uint64_t values[4];
 
-    if (!take_line(&text, &line) || !begins_with(line, "at") || !take_line(&text, &end) ||
-        !span_equal(end, span_text("end")) || text.size > 0) {
+    if (!take_keyset(&text, &keyset) || !take_line(&text, &line) || !begins_with(line, "at") ||
+        !take_line(&text, &end) || !span_equal(end, span_text("end")) || text.size > 0) {
         return RESUME_NO_STATE;
     }
     line = span_of(line.data + 2, line.size - 2);
@@ -153,6 +167,7 @@ static enum resume_verdict take_place(struct resume_state *self, struct span tex
     if (line.size > 0 || values[0] >= self->nfiles || values[1] > self->files[values[0]].size) {
         return RESUME_NO_STATE;
     }
+    self->keyset = (uint32_t)keyset;
     self->at = (struct key_place){
         .file = (size_t)values[0], .offset = values[1], .line = values[2]};
     self->lines = values[3];

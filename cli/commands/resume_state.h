@@ -6,10 +6,13 @@
  *   acks 0                  as asked for, see map/acks.h
  *   files 2                 and of each a line: size in bytes, time of its last change in ns since
  *   file 1048576 17... 42   1970, number of its inode
+ *   keyset 2                the newest of the filter's keysets when it began
  *   at 1 4096 100 65636     all before is acknowledged: file (from 0), bytes and lines of it, and
  *   end                     lines in all
  *
- * Who goes on makes the same text of what is there now: every line but `at` must be equal.
+ * Who goes on makes the same text of what is there now: every line but the last three must be
+ * equal. Keys count while the keyset that serves is not newer than the one that the state names: a
+ * rebuild that has begun later forgets them when it is committed.
  *
  * Owner:   `files` is the caller's.
  * Threads: none.
@@ -36,6 +39,7 @@ struct resume_state {
     uint32_t acks;
     const struct resume_file *files;
     size_t nfiles;
+    uint32_t keyset;
     struct key_place at;
     uint64_t lines; /* before `at`, of all files */
 };
@@ -54,8 +58,9 @@ enum resume_verdict {
 /* Append the text. */
 MUST_USE enum status resume_state_write(const struct resume_state *self, struct buffer *out);
 
-/* Is the text one of the same keys for the same filter? RESUME_SAME: `at` and `lines` are taken
- * from it, and the place is within its file. RESUME_OTHER_FILE: *file is the first such one. */
+/* Is the text one of the same keys for the same filter? RESUME_SAME: `keyset`, `at` and `lines` are
+ * taken from it, and the place is within its file. RESUME_OTHER_FILE: *file is the first such one.
+ */
 enum resume_verdict resume_state_read(struct resume_state *self, struct span text, size_t *file);
 
 #endif

@@ -155,6 +155,29 @@ Test(add_resume, another_filter_of_the_name_is_refused, .timeout = LIMIT_S)
     stop();
 }
 
+/* The first keys are forgotten; only those that are added from now on would be there. */
+Test(add_resume, a_filter_that_was_rebuilt_since_is_refused, .timeout = LIMIT_S)
+{
+    start();
+    write_keys(0, NKEYS, "");
+    start_add();
+    cr_assert_eq(kill(command.pid, SIGKILL), 0);
+    command_finish(&command, COMMAND_LIMIT_MS);
+    command_forget(&command);
+    PLAYGROUND_DO("", "rebuild", "seen", "begin", "--timeout", "20s");
+    PLAYGROUND_DO("listed\n", "rebuild", "seen", "feed");
+    PLAYGROUND_DO("", "rebuild", "seen", "commit", "--timeout", "20s");
+    add();
+    command_expect_errors(&command, 1, "was rebuilt from a list since this began");
+    command_forget(&command);
+    cr_assert_eq(unlink(state), 0);
+    add();
+    command_expect_exit(&command, 0);
+    command_forget(&command);
+    expect_all_present("seen");
+    stop();
+}
+
 /* What was acknowledged by the filter that had the name before must not count for the next one. */
 Test(add_resume, a_filter_that_is_replaced_meanwhile_ends_it, .timeout = LIMIT_S)
 {

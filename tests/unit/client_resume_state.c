@@ -13,6 +13,7 @@ static struct resume_state sample(void)
                                  .acks = 3,
                                  .files = files,
                                  .nfiles = 2,
+                                 .keyset = UINT32_MAX,
                                  .at = {1, 2000, 5},
                                  .lines = UINT64_MAX};
 }
@@ -54,7 +55,9 @@ Test(resume_state, the_place_is_taken_from_one_of_the_same)
 
     now.at = (struct key_place){0};
     now.lines = 0;
+    now.keyset = 1;
     cr_assert_eq(resume_state_read(&now, text_of(&written), &file), RESUME_SAME);
+    cr_assert_eq(now.keyset, UINT32_MAX, "of when it began");
     cr_assert_eq(now.at.file, 1);
     cr_assert_eq(now.at.offset, 2000);
     cr_assert_eq(now.at.line, 5);
@@ -95,6 +98,24 @@ Test(resume_state, one_that_is_cut_or_goes_on_is_none)
     memcpy(more, whole.data, whole.size);
     more[whole.size] = '\n';
     expect_read(sample(), span_of(more, whole.size + 1), RESUME_NO_STATE);
+}
+
+Test(resume_state, a_keyset_that_is_none_is_refused)
+{
+    static const char *const bent[] = {"keyset", "keyset 4294967296", "keyset 1 ", "keyset -1",
+                                       "keysets 1"};
+    struct resume_state state = sample();
+    struct span whole = text_of(&state);
+    static const char tail[] = "at 1 2000 5 18446744073709551615\nend\n";
+    size_t head = whole.size - strlen(tail) - strlen("keyset 4294967295\n");
+
+    for (size_t i = 0; i < sizeof bent / sizeof bent[0]; i++) {
+        char text[1024];
+        int size = snprintf(text, sizeof text, "%.*s%s\n%s", (int)head, (const char *)whole.data,
+                            bent[i], tail);
+
+        expect_read(sample(), span_of(text, (size_t)size), RESUME_NO_STATE);
+    }
 }
 
 Test(resume_state, a_place_that_no_file_has_is_refused)
