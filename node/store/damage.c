@@ -107,11 +107,21 @@ void storage_damage_take(struct storage *self, uint64_t now_us, const uint64_t *
     }
 }
 
-/* ---- damaged segments ---- */
+/* ---- damaged segments, and other evidence ---- */
 
 static struct storage *of_job(struct job *job)
 {
     return (struct storage *)(void *)((char *)job - offsetof(struct storage, evidence_job));
+}
+
+/* An imprint has shown what it could. */
+static enum status put_one_away(const struct storage *self, const char *name)
+{
+    const struct disk *disk = self->config.disk;
+    uint64_t number;
+
+    return imprint_name_parse(name, &number) ? disk->remove(disk->context, name)
+                                             : storage_set_aside(self, name);
 }
 
 static void put_away(struct job *job)
@@ -121,7 +131,7 @@ static void put_away(struct job *job)
     enum status status = STATUS_OK;
 
     for (size_t i = 0; i < self->nevidence && status == STATUS_OK; i++) {
-        status = storage_set_aside(self, self->evidence[i]);
+        status = put_one_away(self, self->evidence[i]);
     }
     self->evidence_status = status == STATUS_OK ? disk->sync_folder(disk->context) : status;
 }

@@ -145,7 +145,8 @@ static enum status clear_run(struct storage_recovery *self, const char *name, ui
         self->highest_run = number;
     }
     self->log_gone = self->log_gone || self->survey.count == 0 || !self->has_identity;
-    keep = self->survey.state == LOG_CORRUPT || self->log_gone || is_lost(self, number);
+    keep = self->survey.state == LOG_CORRUPT || self->log_gone || self->fell_back ||
+           is_lost(self, number);
     return keep ? storage_set_aside(self->storage, name) : disk->remove(disk->context, name);
 }
 
@@ -170,7 +171,8 @@ static enum status clear_snapshot(struct storage_recovery *self, const char *nam
         self->highest_snapshot = number;
     }
     self->log_gone = self->log_gone || self->survey.count == 0 || !self->has_identity;
-    keep = self->survey.state == LOG_CORRUPT || self->log_gone || self->nlost_snapshots > 0;
+    keep = self->survey.state == LOG_CORRUPT || self->log_gone || self->fell_back ||
+           self->nlost_snapshots > 0;
     return keep ? storage_set_aside(self->storage, name) : disk->remove(disk->context, name);
 }
 
@@ -340,19 +342,36 @@ static uint64_t end_of_boot(const struct storage_recovery *self, const struct sn
     return 0;
 }
 
-/* All bits of its pages are of batches below its end: if that is in this log, they are. */
+/* All bits of its pages are of batches below its end: if that is in this log, they are. If it is
+ * not, the log has lost what was durable: an imprint is ended only once the log is synced through
+ * its end. *lost: so it is. */
 static const char *why_not(const struct storage_recovery *self, const struct record_snapshot *id,
-                           const struct snapshot_life *life)
+                           const struct snapshot_life *life, bool *lost)
 {
     uint64_t end = end_of_boot(self, life);
 
     if (MUTANT(IMPRINT_AHEAD_OF_LOG)) {
         return NULL;
     }
+    if (storage_recovery_judge(self) != AMNESIA_NONE) {
+        return "the node begins another life";
+    }
     if (end == 0) {
         return "it is not of this log, or of a life too long ago";
     }
-    return id->end > end ? "it has what is not in the log" : NULL;
+    *lost = id->end > end;
+    return *lost ? "it has what is not in the log" : NULL;
+}
+
+/* The first one that shows it: until the new incarnation is logged it stays. */
+static enum status note_fallen_back(struct storage_recovery *self, const char *name)
+{
+    log_line(LOG_ERROR,
+             "%s was ended when the log was durable beyond where it ends now: what came after is "
+             "gone. This node begins a new incarnation and takes its keys from the other replicas",
+             name);
+    self->fell_back = true;
+    return keep_evidence(self, name);
 }
 
 /* *kept: it is in the list. */
@@ -362,18 +381,15 @@ static enum status try_imprint(struct storage_recovery *self, uint64_t number, c
     const struct storage_config *config = &self->storage->config;
     struct snapshot_reader *reader = NULL;
     struct record_snapshot id;
-    const char *why = "the node begins another life";
+    const char *why = "it was not finished, or was changed";
     uint64_t bytes = 0;
+    bool lost = false;
     enum status status = imprint_reader_create(config->disk, cluster_id_tag(&self->cluster), number,
                                                &id, &reader);
 
     if (status == STATUS_OK) {
         bytes = snapshot_bytes(snapshot_reader_shape(reader));
-        why = storage_recovery_judge(self) == AMNESIA_NONE
-                  ? why_not(self, &id, &snapshot_reader_shape(reader)->life)
-                  : why;
-    } else {
-        why = "it was not finished, or was changed";
+        why = why_not(self, &id, &snapshot_reader_shape(reader)->life, &lost);
     }
     *kept = why == NULL && config->imprint_bytes > 0;
     if (*kept && self->imprints.count == 0) {
@@ -384,9 +400,12 @@ static enum status try_imprint(struct storage_recovery *self, uint64_t number, c
     if (*kept) {
         return storage_imprints_put(&self->imprints, &id, bytes) ? STATUS_OK : STATUS_NOMEM;
     }
+    self->imprints.refused += why != NULL;
+    if (lost) {
+        return note_fallen_back(self, name);
+    }
     if (why != NULL) {
         log_line(LOG_INFO, "%s is not used and goes: %s", name, why);
-        self->imprints.refused++;
     }
     return status == STATUS_NOMEM ? status : STATUS_OK;
 }
@@ -409,31 +428,40 @@ static void leave_newest(struct storage_imprints *all)
     }
 }
 
-static bool is_chosen(const struct storage_imprints *all, uint64_t number)
+/* It is chosen, or evidence. */
+static bool stays(const struct storage_recovery *self, const char *name, uint64_t number)
 {
-    bool chosen = false;
+    bool stays = false;
 
-    for (size_t i = 0; i < all->count; i++) {
-        chosen = chosen || all->items[i].id.number == number;
+    for (size_t i = 0; i < self->imprints.count; i++) {
+        stays = stays || self->imprints.items[i].id.number == number;
     }
-    return chosen;
+    for (size_t i = 0; i < self->nevidence; i++) {
+        stays = stays || strcmp(self->evidence[i], name) == 0;
+    }
+    return stays;
 }
 
 static enum status remove_others(const struct storage_recovery *self)
 {
     const struct disk *disk = self->storage->config.disk;
     enum status status = STATUS_OK;
-    bool removed = false;
 
     for (size_t i = 0; i < self->nnames && status == STATUS_OK; i++) {
         uint64_t number;
 
-        if (imprint_name_parse(self->names[i], &number) && !is_chosen(&self->imprints, number)) {
+        if (imprint_name_parse(self->names[i], &number) && !stays(self, self->names[i], number)) {
             status = disk->remove(disk->context, self->names[i]);
-            removed = true;
         }
     }
-    return status == STATUS_OK && removed ? disk->sync_folder(disk->context) : status;
+    return status;
+}
+
+/* They are of the life that was lost. */
+static void leave_all(struct storage_recovery *self)
+{
+    self->imprints.refused += self->imprints.count;
+    self->imprints.count = 0;
 }
 
 enum status storage_folder_choose_imprints(struct storage_recovery *self)
@@ -454,6 +482,9 @@ enum status storage_folder_choose_imprints(struct storage_recovery *self)
         if (status == STATUS_OK && kept) {
             leave_newest(&self->imprints);
         }
+    }
+    if (self->fell_back) {
+        leave_all(self);
     }
     return status == STATUS_OK ? remove_others(self) : status;
 }

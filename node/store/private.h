@@ -76,7 +76,8 @@ struct storage {
     bool failed;
 
     struct log_writer *writer;         /* NULL until storage_begin() */
-    char (*evidence)[DISK_NAME_BYTES]; /* damaged segments: set aside once the loss is logged */
+    char (*evidence)[DISK_NAME_BYTES]; /* damaged segments, set aside once the loss is logged; and
+                                          imprints that showed it, removed then */
     size_t nevidence;
     bool setting_aside;
     struct job evidence_job;

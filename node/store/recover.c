@@ -161,10 +161,10 @@ static void run(struct job *job)
         self->status = write_cluster(self);
     }
     if (self->status == STATUS_OK) {
-        self->status = storage_folder_clear(self);
+        self->status = storage_folder_choose_imprints(self);
     }
     if (self->status == STATUS_OK) {
-        self->status = storage_folder_choose_imprints(self);
+        self->status = storage_folder_clear(self);
     }
     if (self->status == STATUS_OK) {
         self->status = storage_folder_make_room(self);
@@ -176,7 +176,7 @@ static void run(struct job *job)
 enum amnesia storage_recovery_judge(const struct storage_recovery *self)
 {
     if (self->survey.state == LOG_CORRUPT || self->nlost > 0 || self->nlost_snapshots > 0 ||
-        self->log_gone) {
+        self->log_gone || self->fell_back) {
         return AMNESIA_CORRUPT;
     }
     if (self->survey.count == 0 || !self->has_identity) {

@@ -50,7 +50,9 @@ struct storage_recovery {
     struct record_run *lost; /* that the manifest names and can't be read */
     size_t nlost;
     bool log_gone;                     /* runs, and no log that names them */
-    char (*evidence)[DISK_NAME_BYTES]; /* segments to be set aside once the loss is written down */
+    bool fell_back;                    /* an imprint has what was durable, and the log has not */
+    char (*evidence)[DISK_NAME_BYTES]; /* segments to be set aside, and imprints to be removed, once
+                                          the loss is written down */
     size_t nevidence;
     char (*names)[DISK_NAME_BYTES];
     size_t nnames;
@@ -68,8 +70,10 @@ MUST_USE enum status storage_folder_list(struct storage_recovery *self);
 MUST_USE enum status storage_folder_try_runs(struct storage_recovery *self);
 
 MUST_USE enum status storage_folder_try_snapshots(struct storage_recovery *self);
-/* Which imprints may be read in place of runs? All others go. Last of all, as what was lost must be
- * known. */
+
+/* Which imprints may be read in place of runs? All others go, but for those that show a loss, which
+ * are evidence of it. After runs and snapshots were tried, as what was lost must be known; before
+ * anything else goes, which may be all that is left. */
 MUST_USE enum status storage_folder_choose_imprints(struct storage_recovery *self);
 
 /* Is all there that was acknowledged? recover.c */
