@@ -217,13 +217,30 @@ enum status run_writer_add(struct run_writer *self, const uint64_t *fingerprints
     return self->status;
 }
 
-static enum status write_trailer(struct run_writer *self)
+static enum status write_trailer(struct disk *disk, uint32_t file, uint64_t cluster,
+                                 const struct record_run *run)
 {
-    const struct trailer trailer = {
-        .through = self->run.through,
-        .checksum = trailer_sum(self->cluster, &self->run, self->run.through)};
+    const struct trailer trailer = {.through = run->through,
+                                    .checksum = trailer_sum(cluster, run, run->through)};
 
-    return write_at(self, run_bytes(self->run.count), &trailer, sizeof trailer);
+    return disk->write(disk->context, file, run_bytes(run->count),
+                       span_of(&trailer, sizeof trailer));
+}
+
+enum status run_write_through(struct disk *disk, uint64_t cluster, const struct record_run *run)
+{
+    char name[DISK_NAME_BYTES];
+    uint32_t file;
+    uint64_t size;
+    enum status status;
+
+    run_name(run->number, name);
+    status = disk->open(disk->context, name, &file, &size);
+    if (status == STATUS_OK) {
+        status = write_trailer(disk, file, cluster, run);
+        disk->close(disk->context, file);
+    }
+    return status;
 }
 
 static enum status write_rest(struct run_writer *self)
@@ -238,7 +255,9 @@ static enum status write_rest(struct run_writer *self)
     if (status != STATUS_OK) {
         return status;
     }
-    status = self->run.through != 0 ? write_trailer(self) : STATUS_OK;
+    status = self->run.through != 0
+                 ? write_trailer(self->disk, self->file, self->cluster, &self->run)
+                 : STATUS_OK;
     if (status != STATUS_OK) {
         return status;
     }

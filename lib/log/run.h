@@ -58,6 +58,11 @@ MUST_USE enum status run_writer_finish(struct run_writer *self, struct record_ru
 /* Unless finished the file is removed. */
 void run_writer_destroy(struct run_writer **writer);
 
+/* A run that is there says its `through` from now on; what else it has is not touched. Not synced:
+ * where the words are lost it says nothing, as before. */
+MUST_USE enum status run_write_through(struct disk *disk, uint64_t cluster,
+                                       const struct record_run *run);
+
 /* ---- reading ---- */
 
 struct run_reader;

@@ -169,6 +169,18 @@ static void run(struct job *job)
     if (self->status == STATUS_OK) {
         self->status = storage_folder_make_room(self);
     }
+    if (self->status == STATUS_OK && self->storage->config.imprint_bytes > 0) {
+        storage_folder_note_runs(self);
+    }
+}
+
+/* Where none is left: behind what there was. Else the next start, if the damage is not set aside by
+ * then, would take it for damage of the new log. */
+uint64_t storage_recovery_end(const struct storage_recovery *self)
+{
+    const struct log_survey *survey = &self->survey;
+
+    return survey->count > 0 ? survey->extents[survey->count - 1].end : self->left_end;
 }
 
 /* ---- back with the actor ---- */
@@ -218,15 +230,8 @@ static void take_over_arrays(struct storage *storage, struct storage_recovery *s
     }
 }
 
-/* Whatever was found is in the arrays before anything of this boot is copied of them. */
 static void take_over_imprints(struct storage *storage, struct storage_recovery *self)
 {
-    for (size_t i = 0; i < storage->nruns; i++) {
-        struct record_run *run = &storage->runs[i];
-
-        run->through = run_is_below(run, storage->begin_first) ? run->through
-                                                               : storage->begin_first;
-    }
     storage->imprints = self->imprints;
     self->imprints = (struct storage_imprints){0};
 }
@@ -234,6 +239,7 @@ static void take_over_imprints(struct storage *storage, struct storage_recovery 
 /* The new log goes on where the readable one ends. */
 static void take_over(struct storage *storage, struct storage_recovery *self)
 {
+    storage->begin_first = storage_recovery_end(self);
     storage->segments = self->survey.extents;
     storage->nsegments = self->survey.count;
     storage->segments_capacity = self->survey.count;
@@ -252,16 +258,10 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     storage->begin_number = self->survey.next_number;
     storage->begin_bare = self->survey.bare;
     storage->found_clean = self->clean;
-    if (storage->nsegments > 0) {
-        storage->begin_first = storage->segments[storage->nsegments - 1].end;
-        if (storage->merged < storage->segments[0].first) {
-            storage->merged = storage->segments[0].first; /* What is gone will not be merged. */
-        }
-    } else {
-        /* Behind what was left: else the next start, if the damage is not set aside by then, would
-         * take it for damage of the new log. */
-        storage->begin_first = self->left_end;
-        storage->merged = self->left_end;
+    if (storage->nsegments == 0) {
+        storage->merged = storage->begin_first;
+    } else if (storage->merged < storage->segments[0].first) {
+        storage->merged = storage->segments[0].first; /* What is gone will not be merged. */
     }
     storage->merged = storage->merged < storage->begin_first ? storage->merged
                                                              : storage->begin_first;

@@ -76,6 +76,13 @@ MUST_USE enum status storage_folder_try_snapshots(struct storage_recovery *self)
  * anything else goes, which may be all that is left. */
 MUST_USE enum status storage_folder_choose_imprints(struct storage_recovery *self);
 
+/* Runs that do not say where in the log their batches are say from now on that it is below its end;
+ * for imprints. What can't be written is said, and no more. */
+void storage_folder_note_runs(struct storage_recovery *self);
+
+/* Where the readable log ends, and this boot's begins. recover.c */
+uint64_t storage_recovery_end(const struct storage_recovery *self);
+
 /* Is all there that was acknowledged? recover.c */
 enum amnesia storage_recovery_judge(const struct storage_recovery *self);
 

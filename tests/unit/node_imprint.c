@@ -452,6 +452,72 @@ Test(node_imprint, it_goes_with_the_life_that_it_was_of)
     close_stage();
 }
 
+/* ---- runs of an older release, which say nothing of their place in the log ---- */
+
+static void cut_runs(void)
+{
+    struct record_run runs[64];
+    size_t nruns = stage.node->storage->nruns;
+
+    cr_assert_leq(nruns, sizeof runs / sizeof runs[0]);
+    memcpy(runs, stage.node->storage->runs, nruns * sizeof *runs);
+    node_stage_end(&stage, STAGE_END_CLEAN);
+    for (size_t i = 0; i < nruns; i++) {
+        char name[DISK_NAME_BYTES];
+
+        run_name(runs[i].number, name);
+        memory_disk_put(
+            stage.disk, name,
+            span_of(memory_disk_bytes(stage.disk, name).data, run_bytes(runs[i].count)));
+    }
+}
+
+/* The first start reads them, and takes an imprint that has them. */
+Test(node_imprint, after_an_upgrade_runs_are_read_once)
+{
+    uint64_t read[3];
+
+    open_stage(1);
+    add_until_imprint();
+    node_stage_settle_long(&stage);
+    cut_runs();
+    for (int boot = 0; boot < 3; boot++) {
+        memset(&stage.record, 0, sizeof stage.record);
+        cr_assert_eq(node_stage_open(&stage), 0);
+        read[boot] = node_stage_counter(&stage, "replayed_keys_total");
+        for (int i = 0; i < 5; i++) {
+            stage.now_us += 20000000;
+            node_stage_settle_long(&stage);
+        }
+        expect_keys();
+        node_stage_end(&stage, STAGE_END_CLEAN);
+    }
+    cr_assert_geq(read[0], POOL / 2, "of these nobody knows where they are");
+    cr_assert_lt(read[1], read[0] / 4);
+    cr_assert_lt(read[2], read[0] / 4);
+    cr_assert_eq(node_stage_open(&stage), 0);
+    close_stage();
+}
+
+Test(node_imprint, runs_that_can_t_be_written_to_are_no_loss)
+{
+    for (int64_t operation = 0; operation < 40; operation++) {
+        uint64_t incarnation;
+
+        open_stage(1);
+        add_until_imprint();
+        incarnation = stage.incarnation;
+        cut_runs();
+        memory_disk_fail_once(stage.disk, operation, STATUS_IO);
+        (void)node_stage_open(&stage);
+        node_stage_end(&stage, STAGE_END_POWER);
+        memory_disk_fail_after(stage.disk, MEMORY_DISK_NEVER);
+        cr_assert_eq(node_stage_outcome(&stage, incarnation), STAGE_SAME);
+        expect_keys();
+        close_stage();
+    }
+}
+
 /* ---- the log has lost what was durable, and looks whole ---- */
 
 static void remove_newest_segment(void)

@@ -435,3 +435,17 @@ Test(run, what_it_says_may_be_missing_or_changed)
     }
     heap_free(copy);
 }
+
+Test(run, it_may_be_told_later)
+{
+    for (uint64_t through = 1; through < 3; through++) {
+        struct record_run run = write_through(through - 1, 2 * MANY); /* and room behind it */
+
+        run.through = 1000;
+        cr_assert_eq(run_write_through(&disk, CLUSTER, &run), STATUS_OK);
+        cr_assert_eq(through_of(&run), 1000);
+        assert_holds(&run, numbers, MANY);
+        remove_run(&run);
+    }
+    cr_assert_eq(run_write_through(&disk, CLUSTER, &sample), STATUS_NOT_FOUND);
+}
