@@ -37,12 +37,14 @@ static bool suits_all(const struct arrays *set, const struct snapshot_shape *sha
     return all || MUTANT(IMPRINT_ANY_ARRAY);
 }
 
+/* Where reading begins again, what was counted besides has its bits set by now, and counts. */
 static void take_counts(struct arrays *set, const struct snapshot_shape *shape)
 {
     for (uint32_t i = 0; i < shape->ngroups; i++) {
         uint32_t group = shape->groups[i].group;
 
-        if (group < set->ngroups && !arrays_covers(set, group)) {
+        if (group < set->ngroups && !arrays_covers(set, group) &&
+            set->groups[group].keys < shape->groups[i].keys) {
             set->groups[group].keys = shape->groups[i].keys;
         }
     }
@@ -164,10 +166,45 @@ static void read_anew(struct arrays *set, uint64_t *lowest)
     set->runs_read = false;
 }
 
+/* The arrays that stand now may be others by now: NULL. */
+static struct arrays *target(const struct node *self, const struct document_entry *entry)
+{
+    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+    struct arrays *set = hosted_find_hosting(hosted, self->replay.hosting);
+
+    return set != NULL && !set->loaded ? set : NULL;
+}
+
+/* What was read of an imprint that was not read to its end goes, too. Where it was found to be
+ * damaged its pages were checked, but the file was not what it should be, and nothing of it is to
+ * be told by its bits alone; and keys that runs have besides were not counted, as their bits are
+ * set.
+ */
+static void begin_anew(struct node *self, struct document_entry *entry)
+{
+    if (!MUTANT(SNAPSHOT_KEEPS_BITS) && entry != NULL && entry->attachment != NULL) {
+        node_sets_release(self, entry->attachment);
+        node_apply(self, entry);
+    }
+}
+
+/* Pages of an imprint are in these arrays, and not all of them. */
+static bool is_half_read(const struct node *self)
+{
+    const struct storage_load *load = &self->replay.load;
+
+    return load->imprint && load->npages > 0 && !load->end;
+}
+
 /* Begins again from the first run, unless it is the log itself that can't be read. */
 static void give_up(struct node *self, enum status status)
 {
+    struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
+
     end(self);
+    if (is_half_read(self) && target(self, entry) != NULL) {
+        begin_anew(self, entry);
+    }
     if (self->replay.filter_id == 0) {
         each_waiting(self, read_anew, NULL); /* What they wait for may be in runs by now. */
     }
@@ -217,15 +254,6 @@ static void go_on(struct node *self, struct arrays *set)
         set->loaded = true;
         end(self);
     }
-}
-
-/* The arrays that stand now may be others by now: NULL. */
-static struct arrays *target(const struct node *self, const struct document_entry *entry)
-{
-    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
-    struct arrays *set = hosted_find_hosting(hosted, self->replay.hosting);
-
-    return set != NULL && !set->loaded ? set : NULL;
 }
 
 static void fill(const struct document_entry *entry, struct arrays *set,
@@ -360,27 +388,12 @@ static void load(struct node *self)
     }
 }
 
-/* What was read of an imprint before it was found to be damaged goes, too: its pages were checked,
- * but the file was not what it should be, and nothing of it is to be told by its bits alone. */
-static void begin_anew(struct node *self, struct document_entry *entry)
-{
-    if (!MUTANT(SNAPSHOT_KEEPS_BITS) && entry != NULL && entry->attachment != NULL) {
-        node_sets_release(self, entry->attachment);
-        node_apply(self, entry);
-    }
-}
-
 static void on_pages(struct storage_load *read, uint64_t now_us, enum status status)
 {
     struct node *self = read->context;
     struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
     struct arrays *set = target(self, entry);
 
-    if (status == STATUS_STALE && read->imprint) {
-        end(self);
-        begin_anew(self, entry);
-        return;
-    }
     if (status != STATUS_OK) {
         give_up(self, status);
         return;

@@ -258,6 +258,94 @@ Test(node_imprint, keys_added_while_it_is_taken_are_counted_once)
     close_stage();
 }
 
+static void step(void)
+{
+    node_stage_turn(&stage);
+    (void)node_stage_run(&stage, JOB_COMMIT);
+    (void)node_stage_run(&stage, JOB_BACKGROUND);
+    (void)node_stage_run(&stage, JOB_MEMORY);
+}
+
+static const struct arrays *array_if_any(void)
+{
+    struct document_entry *entry = document_cache_find(&stage.node->documents, document.id);
+    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+
+    return hosted != NULL ? hosted->set : NULL;
+}
+
+static void settle_registered(void)
+{
+    node_stage_settle(&stage);
+    (void)node_stage_meet(&stage);
+    node_stage_settle(&stage);
+}
+
+/* All but the log was read when memory is short, so it begins with the imprint once more. */
+Test(node_imprint, a_replay_that_begins_again_counts_the_same)
+{
+    uint64_t before;
+    bool runs_read = false;
+
+    open_stage(1);
+    add_until_imprint();
+    add_later();
+    before = count_of_keys();
+    node_stage_end(&stage, STAGE_END_KILL);
+    node_stage_start(&stage);
+    for (int steps = 0; !runs_read; steps++) {
+        cr_assert_lt(steps, 100000);
+        step();
+        runs_read = array_if_any() != NULL && array_if_any()->runs_read &&
+                    !stage.node->replay.active;
+        if (!runs_read) {
+            (void)stage.actor.work(stage.actor.self, stage.now_us);
+        }
+    }
+    for (int steps = 0; array()->runs_read; steps++) {
+        cr_assert_lt(steps, 100000);
+        heap_fault_after(0);
+        (void)stage.actor.work(stage.actor.self, stage.now_us);
+        heap_fault_clear();
+    }
+    settle_registered();
+    cr_assert_eq(node_stage_counter(&stage, "imprints_read_total"), 2);
+    expect_keys();
+    cr_assert_eq(count_of_keys(), before);
+    close_stage();
+}
+
+/* Some pages were read when its reading ends, and the imprint goes before it begins again. */
+Test(node_imprint, of_one_that_is_not_read_to_its_end_nothing_is_missing_in_the_count)
+{
+    struct storage_load *load;
+    uint64_t before;
+
+    open_stage(1);
+    add_until_imprint();
+    add_later();
+    before = count_of_keys();
+    node_stage_end(&stage, STAGE_END_KILL);
+    stage.config.imprint_bytes = UINT64_MAX;
+    node_stage_start(&stage);
+    load = &stage.node->replay.load;
+    for (int steps = 0; !load->imprint || load->npages == 0; steps++) {
+        cr_assert_lt(steps, 100000);
+        step();
+        (void)stage.actor.work(stage.actor.self, stage.now_us);
+    }
+    cr_assert_not(load->end);
+    storage_load_stop(stage.node->storage, load);
+    storage_imprints_forget(stage.node->storage);
+    load->done(load, stage.now_us, STATUS_NOMEM);
+    settle_registered();
+    cr_assert_eq(node_stage_counter(&stage, "imprints_read_total"), 0);
+    expect_keys();
+    cr_assert(count_of_keys() + 400 > before && count_of_keys() < before + 400, "%u, was %u",
+              (unsigned)count_of_keys(), (unsigned)before);
+    close_stage();
+}
+
 /* ---- whatever is wrong with it ---- */
 
 /* The imprint that is there, by another one: of `id` and `shape`, all bits of its pages set. */
