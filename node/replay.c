@@ -13,11 +13,9 @@ static bool suits(const struct arrays *set, const struct storage_load *load)
 {
     const struct generation *own = &arrays_base(set)->generation;
     struct snapshot_geometry geometry = node_image_geometry(&own->geometry);
-    const struct snapshot_geometry *other = &load->shape->geometry;
 
-    return load->snapshot.generation == own->id && geometry.seed == other->seed &&
-           geometry.lines == other->lines && geometry.z == other->z &&
-           geometry.shard_bits == other->shard_bits;
+    return load->snapshot.generation == own->id &&
+           snapshot_geometry_equal(&geometry, &load->shape->geometry);
 }
 
 static bool layer_has(const struct arrays *set, uint32_t shard)

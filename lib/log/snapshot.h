@@ -48,6 +48,13 @@ struct snapshot_geometry {
     uint32_t shard_bits;
 };
 
+static inline bool snapshot_geometry_equal(const struct snapshot_geometry *one,
+                                           const struct snapshot_geometry *other)
+{
+    return one->seed == other->seed && one->lines == other->lines && one->z == other->z &&
+           one->shard_bits == other->shard_bits;
+}
+
 /* As it is in the file. */
 struct snapshot_group {
     uint32_t group;

@@ -407,13 +407,11 @@ static enum status try_imprint(struct storage_recovery *self, uint64_t number, c
     struct snapshot_reader *reader = NULL;
     struct record_snapshot id;
     const char *why = "it was not finished, or was changed";
-    uint64_t bytes = 0;
     bool lost = false;
     enum status status = imprint_reader_create(config->disk, cluster_id_tag(&self->cluster), number,
                                                &id, &reader);
 
     if (status == STATUS_OK) {
-        bytes = snapshot_bytes(snapshot_reader_shape(reader));
         why = why_not(self, &id, &snapshot_reader_shape(reader)->life, &lost);
     }
     *kept = why == NULL && config->imprint_bytes > 0;
@@ -421,18 +419,19 @@ static enum status try_imprint(struct storage_recovery *self, uint64_t number, c
         /* The first to be read, probably: the disk begins while the node is registered. */
         snapshot_reader_ahead(reader, AHEAD_BYTES);
     }
-    snapshot_reader_destroy(&reader);
-    if (*kept) {
-        return storage_imprints_put(&self->imprints, &id, bytes) ? STATUS_OK : STATUS_NOMEM;
+    if (*kept && !storage_imprints_put(&self->imprints, &id, snapshot_reader_shape(reader))) {
+        status = STATUS_NOMEM;
     }
-    self->imprints.refused += why != NULL;
+    snapshot_reader_destroy(&reader);
+    if (status == STATUS_NOMEM || why == NULL) {
+        return status;
+    }
+    self->imprints.refused++;
     if (lost) {
         return note_fallen_back(self, name);
     }
-    if (why != NULL) {
-        log_line(LOG_INFO, "%s is not used and goes: %s", name, why);
-    }
-    return status == STATUS_NOMEM ? status : STATUS_OK;
+    log_line(LOG_INFO, "%s is not used and goes: %s", name, why);
+    return STATUS_OK;
 }
 
 /* Of two of a set the newer one: a crash has come before the older one was removed. */

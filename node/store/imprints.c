@@ -8,9 +8,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 enum {
-    LOOK_US = 200000,       /* between two looks */
+    LOOK_US = 200000,  /* between two looks, */
+    LOOK_RUN_US = 100, /* ... and for each run, as it is done on the node's own thread */
+    LOOK_AGAIN_US = 30000000,
     NO_ROOM_US = 600000000, /* after imprints had to make room */
     BUSY_PART = 2,          /* of the array's bytes: in runs besides it while the log grows, */
     REST_BYTES_A_US = 16,   /* of imprints taken for little: some MB/s on average */
@@ -71,18 +74,30 @@ static void forget(struct storage *self, struct storage_imprint *imprint)
     all->looked = false;
 }
 
-bool storage_imprints_put(struct storage_imprints *self, const struct record_snapshot *id,
-                          uint64_t bytes)
+/* Of a set of shards: their sum, in whichever order. */
+static uint64_t shard_digest(uint32_t shard)
 {
+    return XXH3_64bits(&shard, sizeof shard);
+}
+
+bool storage_imprints_put(struct storage_imprints *self, const struct record_snapshot *id,
+                          const struct snapshot_shape *shape)
+{
+    uint64_t shards = 0;
+
+    for (uint32_t i = 0; i < shape->nshards; i++) {
+        shards += shard_digest(shape->shards[i]);
+    }
     if (!heap_grow(&self->items, &self->capacity, self->count + 1, sizeof *self->items)) {
         return false;
     }
-    self->items[self->count++] = (struct storage_imprint){.id = *id, .bytes = bytes};
+    self->items[self->count++] = (struct storage_imprint){
+        .id = *id, .geometry = shape->geometry, .shards = shards, .bytes = snapshot_bytes(shape)};
     return true;
 }
 
 void storage_imprint_taken(struct storage *self, uint64_t now_us, const struct record_snapshot *id,
-                           uint64_t bytes)
+                           const struct snapshot_shape *shape)
 {
     const struct storage_set set = set_of(id);
     struct storage_imprint *former = find(self, &set);
@@ -92,8 +107,8 @@ void storage_imprint_taken(struct storage *self, uint64_t now_us, const struct r
     }
     self->imprints.written++;
     self->imprints.lacks_room = false;
-    self->imprints.rest_us = now_us + bytes / REST_BYTES_A_US;
-    if (!storage_imprints_put(&self->imprints, id, bytes)) {
+    self->imprints.rest_us = now_us + snapshot_bytes(shape) / REST_BYTES_A_US;
+    if (!storage_imprints_put(&self->imprints, id, shape)) {
         log_line(LOG_WARN,
                  "there is no memory for an imprint: the next start uses it all the same");
     }
@@ -184,6 +199,34 @@ void storage_imprints_fini(struct storage_imprints *self)
 
 /* ---- which one is due ---- */
 
+/* Would a start that ends with these arrays use it? */
+static bool suits(const struct storage_imprint *imprint, const struct storage_image *image)
+{
+    uint64_t shards = 0;
+
+    for (uint32_t i = 0; i < image->nshards; i++) {
+        shards += image->shards[i] != NULL ? shard_digest(i) : 0;
+    }
+    return imprint->id.generation == image->generation && imprint->shards == shards &&
+           snapshot_geometry_equal(&imprint->geometry, &image->geometry);
+}
+
+/* The imprint of these arrays; one of others goes. */
+static const struct storage_imprint *
+find_suiting(struct storage *self, const struct storage_set *set, const struct storage_image *image)
+{
+    struct storage_imprint *imprint = find(self, set);
+    char name[DISK_NAME_BYTES];
+
+    if (imprint == NULL || suits(imprint, image)) {
+        return imprint;
+    }
+    imprint_name(imprint->id.number, name);
+    log_line(LOG_INFO, "%s goes: the array is another one by now", name);
+    forget(self, imprint);
+    return NULL;
+}
+
 /* What a start would have to read of these runs besides the imprint, if there is one. */
 static uint64_t left_bytes(const struct record_run *runs, size_t count,
                            const struct storage_imprint *imprint)
@@ -210,9 +253,10 @@ static uint64_t bearable_bytes(const struct storage *self, const struct storage_
 }
 
 /* `runs`: all of one set. *later: it may be due soon, without anything having changed. */
-static bool is_due(const struct storage *self, uint64_t now_us, const struct record_run *runs,
+static bool is_due(struct storage *self, uint64_t now_us, const struct record_run *runs,
                    size_t count, struct storage_image *image, bool *later)
 {
+    const uint64_t least = self->config.imprint_bytes / REST_PART;
     const struct storage_set set = {
         .filter_id = runs[0].filter_id, .slice = runs[0].slice, .keyset = runs[0].keyset};
     const struct storage_imprint *imprint = find(self, &set);
@@ -220,25 +264,25 @@ static bool is_due(const struct storage *self, uint64_t now_us, const struct rec
     uint64_t bytes;
     uint64_t left;
 
-    if (left_bytes(runs, count, imprint) < self->config.imprint_bytes / REST_PART) {
+    if (imprint == NULL && left_bytes(runs, count, NULL) < least) {
         return false; /* Most sets of most nodes: small ones. */
     }
     if (!self->config.image(self->config.context, &set, image)) {
-        *later = true;
+        *later = *later || left_bytes(runs, count, imprint) >= least;
         return false;
     }
+    imprint = find_suiting(self, &set, image);
     bytes = image->nhosted * snapshot_shard_pages(image->geometry.lines) *
             snapshot_page_bytes(image->geometry.lines);
-    imprint = imprint != NULL && imprint->id.generation == image->generation ? imprint : NULL;
     left = left_bytes(runs, count, imprint);
-    if (bytes == 0 || bytes < self->config.imprint_bytes) {
+    if (left < least || bytes == 0 || bytes < self->config.imprint_bytes) {
         return false;
     }
     *later = *later || left > bearable_bytes(self, imprint, bytes, true);
     return left > bearable_bytes(self, imprint, bytes, rests);
 }
 
-static bool choose(const struct storage *self, uint64_t now_us, const struct record_run *runs,
+static bool choose(struct storage *self, uint64_t now_us, const struct record_run *runs,
                    struct storage_set *set, struct storage_image *image, bool *later)
 {
     size_t end;
@@ -266,7 +310,7 @@ bool storage_imprint_due(struct storage *self, uint64_t now_us, struct storage_s
     bool due;
 
     if (self->config.imprint_bytes == 0 || self->nruns == 0 || now_us < all->next_us ||
-        all->looked) {
+        (all->looked && now_us < all->then_us + LOOK_AGAIN_US)) {
         return false;
     }
     runs = heap_alloc(self->nruns, sizeof *runs);
@@ -278,6 +322,7 @@ bool storage_imprint_due(struct storage *self, uint64_t now_us, struct storage_s
     due = choose(self, now_us, runs, set, image, &later);
     heap_free(runs);
     all->looked = !due && !later;
+    all->then_us = now_us;
     all->next_us = due ? all->next_us : now_us + LOOK_US;
     return due;
 }

@@ -50,7 +50,9 @@ struct storage_arrays {
 /* A copy of an array of a filter with key log, which a start may read in place of runs. */
 struct storage_imprint {
     struct record_snapshot id;
-    uint64_t bytes; /* of the file */
+    struct snapshot_geometry geometry;
+    uint64_t shards; /* digest of which there are */
+    uint64_t bytes;  /* of the file */
 };
 
 struct storage_imprints {
@@ -60,7 +62,8 @@ struct storage_imprints {
     uint64_t *old; /* numbers of files that are to go */
     size_t nold;
     size_t old_capacity;
-    bool looked;      /* which one is due: none, and no run has come since */
+    bool looked;      /* which one is due: none, and no run has come since, */
+    uint64_t then_us; /* ... then: arrays may be others by now */
     uint64_t next_us; /* it is not looked before */
     uint64_t rest_us; /* before, none is taken for little */
     bool lacks_room;  /* said */
@@ -230,11 +233,11 @@ void storage_snapshot_destroy(struct storage_snapshot **snapshot);
 bool storage_imprint_due(struct storage *self, uint64_t now_us, struct storage_set *set,
                          struct storage_image *image);
 MUST_USE bool storage_imprints_put(struct storage_imprints *self, const struct record_snapshot *id,
-                                   uint64_t bytes);
+                                   const struct snapshot_shape *shape);
 
 /* It is durable, and replaces the one before. */
 void storage_imprint_taken(struct storage *self, uint64_t now_us, const struct record_snapshot *id,
-                           uint64_t bytes);
+                           const struct snapshot_shape *shape);
 
 /* That very one can't be used: said, and its file goes. */
 void storage_imprint_refuse(struct storage *self, const struct record_snapshot *id,

@@ -285,7 +285,7 @@ static bool publish(struct storage *storage, uint64_t now_us)
     }
     assert(self->written && self->writer == NULL); /* The lane is done with it. */
     if (self->imprint) {
-        storage_imprint_taken(storage, now_us, &self->id, snapshot_bytes(&self->shape));
+        storage_imprint_taken(storage, now_us, &self->id, &self->shape);
     } else if (!publish_snapshot(storage, self)) {
         return false;
     }

@@ -173,6 +173,29 @@ Test(node_imprint, a_newer_one_takes_the_place_of_the_one_before)
     close_stage();
 }
 
+/* Nothing is added, so no run says that it is time to look. */
+Test(node_imprint, when_the_array_is_another_one_there_is_a_new_imprint)
+{
+    for (int i = 0; i < 3; i++) {
+        struct storage_imprint *imprint;
+
+        open_stage(1);
+        add_until_imprint();
+        imprint = &stage.node->storage->imprints.items[0];
+        imprint->id.generation += i == 0;
+        imprint->geometry.seed += i == 1;
+        imprint->shards += i == 2;
+        for (int seconds = 0; seconds < 60 && imprints() < 2; seconds++) {
+            stage.now_us += 1000000;
+            node_stage_settle(&stage);
+        }
+        cr_assert_eq(imprints(), 2);
+        node_stage_settle_long(&stage);
+        cr_assert_eq(node_stage_files(&stage, "imprint-"), 1);
+        close_stage();
+    }
+}
+
 Test(node_imprint, small_arrays_have_none)
 {
     static const uint64_t sizes[] = {0, 1 << 20};
