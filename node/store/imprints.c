@@ -323,6 +323,6 @@ bool storage_imprint_due(struct storage *self, uint64_t now_us, struct storage_s
     heap_free(runs);
     all->looked = !due && !later;
     all->then_us = now_us;
-    all->next_us = due ? all->next_us : now_us + LOOK_US;
+    all->next_us = due ? all->next_us : now_us + LOOK_US + self->nruns * LOOK_RUN_US;
     return due;
 }
