@@ -117,11 +117,13 @@ static struct storage *of_job(struct job *job)
 /* An imprint has shown what it could. */
 static enum status put_one_away(const struct storage *self, const char *name)
 {
-    const struct disk *disk = self->config.disk;
     uint64_t number;
 
-    return imprint_name_parse(name, &number) ? disk->remove(disk->context, name)
-                                             : storage_set_aside(self, name);
+    if (!imprint_name_parse(name, &number)) {
+        return storage_set_aside(self, name);
+    }
+    storage_imprint_remove(self, name);
+    return STATUS_OK;
 }
 
 static void put_away(struct job *job)

@@ -466,19 +466,15 @@ static bool stays(const struct storage_recovery *self, const char *name, uint64_
     return stays;
 }
 
-static enum status remove_others(const struct storage_recovery *self)
+static void remove_others(const struct storage_recovery *self)
 {
-    const struct disk *disk = self->storage->config.disk;
-    enum status status = STATUS_OK;
-
-    for (size_t i = 0; i < self->nnames && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < self->nnames; i++) {
         uint64_t number;
 
         if (imprint_name_parse(self->names[i], &number) && !stays(self, self->names[i], number)) {
-            status = disk->remove(disk->context, self->names[i]);
+            storage_imprint_remove(self->storage, self->names[i]);
         }
     }
-    return status;
 }
 
 /* They are of the life that was lost. */
@@ -510,7 +506,10 @@ enum status storage_folder_choose_imprints(struct storage_recovery *self)
     if (self->fell_back) {
         leave_all(self);
     }
-    return status == STATUS_OK ? remove_others(self) : status;
+    if (status == STATUS_OK) {
+        remove_others(self);
+    }
+    return status;
 }
 
 /* ---- room ---- */
@@ -560,12 +559,11 @@ static enum status drop_imprint(struct storage_recovery *self)
 {
     const struct disk *disk = self->storage->config.disk;
     char name[DISK_NAME_BYTES];
-    enum status status;
 
     imprint_name(self->imprints.items[--self->imprints.count].id.number, name);
     log_line(LOG_WARN, "the disk of data_dir is full: %s goes, so this start takes longer", name);
-    status = disk->remove(disk->context, name);
-    return status == STATUS_OK ? disk->sync_folder(disk->context) : status;
+    storage_imprint_remove(self->storage, name);
+    return disk->sync_folder(disk->context);
 }
 
 enum status storage_folder_make_room(struct storage_recovery *self)

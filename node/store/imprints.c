@@ -131,6 +131,17 @@ void storage_imprint_refuse(struct storage *self, const struct record_snapshot *
     }
 }
 
+void storage_imprint_remove(const struct storage *self, const char *name)
+{
+    const struct disk *disk = self->config.disk;
+    enum status status = disk->remove(disk->context, name);
+
+    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
+        log_line(LOG_WARN, "%s, which is not used, can't be removed: %s; the disk may be failing",
+                 name, status_meaning(status));
+    }
+}
+
 void storage_imprints_forget(struct storage *self)
 {
     while (self->imprints.count > 0) {

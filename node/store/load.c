@@ -77,8 +77,12 @@ static void run(struct job *job)
         return;
     }
     self->status = read_slice(self);
-    if (self->status == STATUS_MALFORMED || self->status == STATUS_NOT_FOUND) {
-        self->status = self->imprint ? STATUS_STALE : set_aside(self, self->status);
+    if (self->imprint) {
+        /* Whatever it is: runs have all. */
+        self->status = self->status == STATUS_OK || self->status == STATUS_NOMEM ? self->status
+                                                                                 : STATUS_STALE;
+    } else if (self->status == STATUS_MALFORMED || self->status == STATUS_NOT_FOUND) {
+        self->status = set_aside(self, self->status);
     }
 }
 

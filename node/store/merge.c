@@ -184,10 +184,13 @@ static enum status run_runs(struct storage_merge *self)
 static enum status run_remove(struct storage_merge *self)
 {
     const struct disk *disk = self->storage->config.disk;
-    enum status status;
+    enum status status = STATUS_OK;
+    uint64_t number;
 
     if (self->name[0] == '\0') {
         status = segment_file_drop(disk, self->segment.number, self->spare);
+    } else if (imprint_name_parse(self->name, &number)) {
+        storage_imprint_remove(self->storage, self->name);
     } else {
         status = disk->remove(disk->context, self->name);
         if (status == STATUS_OK || status == STATUS_NOT_FOUND) {

@@ -243,6 +243,9 @@ void storage_imprint_taken(struct storage *self, uint64_t now_us, const struct r
 void storage_imprint_refuse(struct storage *self, const struct record_snapshot *id,
                             const char *why);
 
+/* On a lane. What can't be removed is said: the next start looks at it again. */
+void storage_imprint_remove(const struct storage *self, const char *name);
+
 /* All go: what they are of is another life's. */
 void storage_imprints_forget(struct storage *self);
 

@@ -778,6 +778,68 @@ Test(node_imprint, one_that_can_t_be_written_harms_nothing)
     }
 }
 
+/* ---- a disk that refuses something about imprints only ---- */
+
+static struct disk refusing;
+static unsigned opens_left;
+
+static bool is_imprint(const char *name)
+{
+    uint64_t number;
+
+    return imprint_name_parse(name, &number);
+}
+
+static enum status refuse_open(void *context, const char *name, uint32_t *file, uint64_t *size)
+{
+    if (is_imprint(name) && opens_left == 0) {
+        return STATUS_IO;
+    }
+    opens_left -= is_imprint(name);
+    return memory_disk_seam(stage.disk)->open(context, name, file, size);
+}
+
+static enum status refuse_remove(void *context, const char *name)
+{
+    return is_imprint(name) ? STATUS_IO : memory_disk_seam(stage.disk)->remove(context, name);
+}
+
+/* The start's look at it is the first. */
+Test(node_imprint, one_that_can_t_be_opened_is_no_loss)
+{
+    for (unsigned opens = 0; opens < 2; opens++) {
+        open_with_imprint();
+        refusing = *stage.config.disk;
+        refusing.open = refuse_open;
+        opens_left = opens;
+        stage.config.disk = &refusing;
+        stage.config.imprint_bytes = UINT64_MAX;
+        expect_refused();
+        node_stage_settle_long(&stage);
+        cr_assert_eq(node_stage_files(&stage, "imprint-"), 0);
+        close_stage();
+    }
+}
+
+Test(node_imprint, one_that_can_t_be_removed_harms_nothing)
+{
+    open_with_imprint();
+    refusing = *stage.config.disk;
+    refusing.remove = refuse_remove;
+    stage.config.disk = &refusing;
+    stage.config.imprint_bytes = 0;
+    cr_assert_eq(node_stage_open(&stage), 0);
+    expect_keys();
+    node_stage_end(&stage, STAGE_END_KILL);
+    stage.config.imprint_bytes = UINT64_MAX;
+    cr_assert_eq(node_stage_open(&stage), 0);
+    storage_imprints_forget(stage.node->storage);
+    node_stage_settle_long(&stage);
+    cr_assert_not(node_failed(stage.node));
+    expect_keys();
+    close_stage();
+}
+
 /* ---- when the disk is full ---- */
 
 static void open_eager(void)
