@@ -164,7 +164,7 @@ void storage_imprints_keep(struct storage *self)
 
 void storage_imprints_make_room(struct storage *self, uint64_t now_us)
 {
-    if (self->imprints.count > 0) {
+    if (storage_snapshot_yield(self) || self->imprints.count > 0) {
         log_line(LOG_WARN,
                  "the disk of data_dir is nearly full: imprints of arrays are removed, so "
                  "a start of this node will take longer");

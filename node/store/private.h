@@ -227,6 +227,9 @@ MUST_USE enum status storage_edit_array(struct storage *self,
 void storage_snapshot_work(struct storage *self, uint64_t now_us);
 void storage_snapshot_destroy(struct storage_snapshot **snapshot);
 
+/* If an imprint is under way, it is given up; false: none is, or it was told before. */
+bool storage_snapshot_yield(struct storage *self);
+
 /* imprints.c */
 
 /* Is one due, and of what? */
@@ -252,7 +255,7 @@ void storage_imprints_forget(struct storage *self);
 /* Those of sets that are no more go. */
 void storage_imprints_keep(struct storage *self);
 
-/* All go, as adds and runs need their room; none is taken for a while. */
+/* All go, also one under way, as adds and runs need their room; none is taken for a while. */
 void storage_imprints_make_room(struct storage *self, uint64_t now_us);
 
 /* One was not taken after all, which harms nothing. `number`: of its file if that is whole, else 0;

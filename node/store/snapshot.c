@@ -40,6 +40,7 @@ struct storage_snapshot {
     bool last;                  /* all have been */
     bool waits;                 /* the lane has them, and the log is not durable through them */
     bool ends;                  /* it is: the lane writes the rest */
+    bool unwanted;              /* imprint: its room is needed */
     bool abandoned;
     bool written;  /* the lane's word, */
     bool finished; /* and the actor has it */
@@ -184,7 +185,7 @@ static void go_on(struct storage_snapshot *self)
     const struct effects *effects = self->storage->config.effects;
     struct storage_image image;
 
-    if (look(self, &image)) {
+    if (!self->unwanted && look(self, &image)) {
         copy_slice(self, &image);
     } else {
         self->abandoned = true;
@@ -259,7 +260,7 @@ static bool counts(const struct storage *storage, const struct storage_snapshot 
 {
     struct storage_image image;
 
-    return look(self, &image) &&
+    return !self->unwanted && look(self, &image) &&
            (self->imprint ? self->shape.life.incarnation == storage->identity.incarnation
                           : storage_arrays_find(&storage->arrays, &self->set) != NULL);
 }
@@ -270,7 +271,7 @@ static bool publish(struct storage *storage, uint64_t now_us)
     struct storage_snapshot *self = storage->snapshot;
     bool durable = storage_synced(storage) >= self->id.end || MUTANT(IMPRINT_AHEAD_OF_LOG);
 
-    if ((!self->waits && !self->finished) || !durable) {
+    if ((!self->waits && !self->finished) || (!durable && !self->unwanted)) {
         return false;
     }
     /* Dropped; or a slot group came back meanwhile, and its bits are where this one would cut them
@@ -291,6 +292,17 @@ static bool publish(struct storage *storage, uint64_t now_us)
     }
     storage_snapshot_destroy(&storage->snapshot);
     return true;
+}
+
+bool storage_snapshot_yield(struct storage *self)
+{
+    struct storage_snapshot *snapshot = self->snapshot;
+    bool yields = snapshot != NULL && snapshot->imprint && !snapshot->unwanted;
+
+    if (yields) {
+        snapshot->unwanted = true;
+    }
+    return yields;
 }
 
 /* ---- which one ---- */

@@ -866,6 +866,68 @@ Test(node_imprint, it_goes_before_adds_lack_room)
     close_stage();
 }
 
+static void begin_one(void)
+{
+    for (int seconds = 0; stage.node->storage->snapshot == NULL; seconds++) {
+        cr_assert_lt(seconds, 100);
+        stage.now_us += 1000000;
+        (void)stage.actor.work(stage.actor.self, stage.now_us);
+    }
+}
+
+/* Slice after slice, in all moments: it is being copied, waits for the log, or is whole. */
+Test(node_imprint, one_that_is_being_taken_goes_before_adds_lack_room)
+{
+    bool taken = false;
+
+    for (unsigned slices = 0; !taken; slices++) {
+        struct storage *storage;
+
+        open_stage(1);
+        add_runs();
+        begin_one();
+        storage = stage.node->storage;
+        for (unsigned i = 0; i < slices && storage->snapshot != NULL; i++) {
+            (void)node_stage_run(&stage, JOB_BACKGROUND);
+        }
+        taken = storage->snapshot == NULL;
+        storage_imprints_make_room(storage, stage.now_us);
+        cr_assert_not(storage_snapshot_yield(storage), "once");
+        node_stage_settle_long(&stage);
+        cr_assert_eq(imprints(), taken);
+        cr_assert_eq(node_stage_files(&stage, "imprint-"), 0);
+        expect_keys();
+        close_stage();
+        cr_assert_lt(slices, 1000);
+    }
+}
+
+/* Groups came or went when the lane was about to end it. */
+Test(node_imprint, one_that_is_whole_and_counts_no_more_goes)
+{
+    bool taken = false;
+
+    for (unsigned slices = 0; !taken; slices++) {
+        struct storage *storage;
+
+        open_stage(1);
+        add_runs();
+        begin_one();
+        storage = stage.node->storage;
+        for (unsigned i = 0; i < slices && storage->snapshot != NULL; i++) {
+            step();
+        }
+        taken = storage->snapshot == NULL;
+        array()->hosting += !taken;
+        stage.node->storage->config.imprint_bytes = UINT64_MAX;
+        node_stage_settle_long(&stage);
+        cr_assert_eq(imprints(), taken);
+        cr_assert_eq(node_stage_files(&stage, "imprint-"), taken);
+        close_stage();
+        cr_assert_lt(slices, 1000);
+    }
+}
+
 Test(node_imprint, it_goes_before_a_start_lacks_room)
 {
     open_eager();
