@@ -438,7 +438,7 @@ Test(key_ring, the_command_edits_the_file, .timeout = LIMIT_S)
     expect_key("list", text, 1,
                "line 1: a key of zeros is none; make one with: orbloom keygen FILE");
     expect_key("turn", path, 2, "list, add, promote or retire");
-    (void)snprintf(text, sizeof text, "chmod 640 %s", path);
+    (void)snprintf(text, sizeof text, "chmod 644 %s", path);
     shell(text);
     expect_key("list", path, 1, "orbloom: INVALID: cannot use the cluster key file ");
     expect_key("list", path, 1, "chmod 600 it");

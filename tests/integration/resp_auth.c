@@ -70,7 +70,7 @@ Test(resp_auth, a_file_that_is_none_is_refused, .timeout = LIMIT_S)
 {
     write_password(KEY "\n\n"); /* blanks are allowed around a cluster key */
     expect_refused("cannot use the resp_password_file /tmp/orbloom-password-");
-    cr_assert_eq(chmod(file, 0640), 0);
+    cr_assert_eq(chmod(file, 0604), 0);
     expect_refused("others than its owner may use it; chmod 600 it");
     (void)unlink(file);
 }
