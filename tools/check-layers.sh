@@ -113,9 +113,9 @@ BEGIN {
     room("cli/show", "house users")
     room("cli/doctor", "house show")
     room("cli/setup", "house")
-    room("cli/commands", "house show users doctor setup")
     room("cli/backup", "house")
-    room("cli/commands", "house show users doctor backup")
+    room("cli/resume", "house")
+    room("cli/commands", "house show users doctor setup backup resume")
     room("cli/bench", "house")
     room("cli/playground", "house")
     room("cli/shadow", "house")
@@ -124,7 +124,7 @@ BEGIN {
     owner["zmq"] = "^lib/runtime/"
     owner["libconfig"] = "^lib/runtime/"
     owner["uv"] = "^(lib/runtime/|cli/playground/)"
-    owner["signal"] = "^(lib/runtime/|cli/playground/|cli/commands/interrupt[.]c$|cli/shadow/proxy[.]c$)"
+    owner["signal"] = "^(lib/runtime/|cli/playground/|cli/interrupt[.]c$|cli/shadow/proxy[.]c$)"
     owner["time"] = "^(lib/runtime/|lib/base/log[.]c$|cli/bench/process_usage[.]c$)"
     owner["protobuf-c"] = "^proto/"
     owner["sodium"] = "^lib/((filter|map|backup|runtime)/|base/password[.]c$)"

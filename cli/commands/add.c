@@ -1,7 +1,7 @@
 /* `orbloom add`: nothing on stdout, counts on stderr. */
 #include "base/number.h"
 #include "cli/cmd.h"
-#include "cli/commands/resume.h"
+#include "cli/resume/resume.h"
 #include "cli/stream.h"
 
 #include <stddef.h>

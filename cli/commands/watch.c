@@ -3,7 +3,7 @@
 
 #include "cli/ask.h"
 #include "cli/cmd.h"
-#include "cli/commands/interrupt.h"
+#include "cli/interrupt.h"
 #include "runtime/hub.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* A state is taken by the same keys for the same filter alone, and says what is another; a bent one
  * is none. */
-#include "cli/commands/resume_state.h"
+#include "cli/resume/state.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -10,11 +10,11 @@
  * Owner:   after CMD_OK resume_begin()'s caller calls resume_end().
  * Threads: one.
  */
-#ifndef ORBLOOM_CLI_COMMANDS_RESUME_H
-#define ORBLOOM_CLI_COMMANDS_RESUME_H
+#ifndef ORBLOOM_CLI_RESUME_RESUME_H
+#define ORBLOOM_CLI_RESUME_RESUME_H
 
-#include "cli/commands/resume_state.h"
 #include "cli/progress.h"
+#include "cli/resume/state.h"
 #include "cli/stream.h"
 
 struct resume {

@@ -1,12 +1,12 @@
 /* Whatever the stream has reached is kept in memory, and in the file every few seconds, once the
  * filter was asked whether it is still the one that it was. */
-#include "cli/commands/resume.h"
+#include "cli/resume/resume.h"
 
 #include "base/heap.h"
 #include "base/number.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
-#include "cli/commands/interrupt.h"
+#include "cli/interrupt.h"
 #include "runtime/file.h"
 #include "runtime/hub.h"
 

@@ -4,8 +4,8 @@
  *
  * Threads: interrupt_catch() before any other thread is started, or where only one cares.
  */
-#ifndef ORBLOOM_CLI_COMMANDS_INTERRUPT_H
-#define ORBLOOM_CLI_COMMANDS_INTERRUPT_H
+#ifndef ORBLOOM_CLI_INTERRUPT_H
+#define ORBLOOM_CLI_INTERRUPT_H
 
 #include <stdbool.h>
 

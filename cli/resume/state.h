@@ -17,8 +17,8 @@
  * Owner:   `files` is the caller's.
  * Threads: none.
  */
-#ifndef ORBLOOM_CLI_COMMANDS_RESUME_STATE_H
-#define ORBLOOM_CLI_COMMANDS_RESUME_STATE_H
+#ifndef ORBLOOM_CLI_RESUME_STATE_H
+#define ORBLOOM_CLI_RESUME_STATE_H
 
 #include "base/buffer.h"
 #include "cli/keys.h"

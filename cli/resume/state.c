@@ -1,6 +1,6 @@
 /* The text is written line by line; to read one the text of now is written too, and the first line
  * that differs tells what is another. */
-#include "cli/commands/resume_state.h"
+#include "cli/resume/state.h"
 
 #include <assert.h>
 #include <inttypes.h>

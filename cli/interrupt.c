@@ -1,6 +1,6 @@
 /* A handler that only notes the first Ctrl-C, for the command to look at; a second one ends the
  * process. */
-#include "cli/commands/interrupt.h"
+#include "cli/interrupt.h"
 
 #include <signal.h>
 
