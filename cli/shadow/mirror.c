@@ -87,6 +87,11 @@ bool mirror_ready(const struct mirror *self)
     return self->connected && self->greeted;
 }
 
+bool mirror_is_idle(const struct mirror *self)
+{
+    return mirror_ready(self) && self->sent == 0;
+}
+
 void mirror_was_late(struct mirror *self)
 {
     self->late++;

@@ -124,4 +124,7 @@ bool mirror_is_late(const struct mirror *self);
 /* Is it there, and lets us in? */
 bool mirror_ready(const struct mirror *self);
 
+/* ... and owes no answer? */
+bool mirror_is_idle(const struct mirror *self);
+
 #endif

@@ -19,7 +19,7 @@
 enum {
     TICK_US = 100000,
     RETRY_US = 1000000,    /* between connections to the new server */
-    SILENT_US = 10000000,  /* it owes an answer for so long: another connection is tried */
+    SILENT_US = 10000000,  /* it owes something for so long: another connection is tried */
     LEFT_US = 30000000,    /* for what a client that has gone had sent */
     END_US = 5000000,      /* for what is under way at the end */
     LAST_REPORT_MS = 5000, /* until somebody reads it */
@@ -437,13 +437,14 @@ static void look_at_clients(struct proxy *proxy, uint64_t now_us)
 
 static void look_at_new(struct proxy *proxy, uint64_t now_us)
 {
-    if (proxy->mirror.sent == 0) {
+    if (mirror_is_idle(&proxy->mirror)) {
         proxy->heard_us = now_us;
     }
     if (now_us >= proxy->retry_us) {
         proxy->retry_us = now_us + RETRY_US;
         mirror_again(&proxy->mirror);
         if (proxy->new_side.stream == NULL) {
+            proxy->heard_us = now_us;
             proxy->new_side.stream = hub_streams_connect(proxy->back, &proxy->new_address,
                                                          &proxy->new_side);
         }

@@ -319,6 +319,24 @@ Test(visit, an_add_that_can_t_be_done_now_is_sent_later)
     cr_assert_eq(tally_missed(&stage.tally), 0);
 }
 
+/* A server that never says whether it lets us in owes that. */
+Test(visit, the_new_one_is_idle_once_it_owes_nothing)
+{
+    mirror_disconnected(&stage.mirror);
+    stage.mirror.greeting = span_text("AUTH x\r\n");
+    cr_assert_not(mirror_is_idle(&stage.mirror));
+    mirror_connected(&stage.mirror);
+    expect(&stage.new_server, "AUTH x\r\n");
+    cr_assert_not(mirror_is_idle(&stage.mirror));
+    new_server("+OK\r\n");
+    cr_assert(mirror_is_idle(&stage.mirror));
+    client("BF.ADD f a\r\n");
+    old_server(":1\r\n");
+    cr_assert_not(mirror_is_idle(&stage.mirror));
+    new_server(":1\r\n");
+    cr_assert(mirror_is_idle(&stage.mirror));
+}
+
 Test(visit_bounds, what_finds_no_room_is_missed, .fini = close_stage)
 {
     open_stage(false, 1000);
