@@ -171,10 +171,13 @@ static void flush(struct visit *self)
     }
 }
 
-/* Bytes of the old server that belong to the entry, or to none. */
+/* Bytes of the old server that belong to the entry, or to none: then they leave behind all that
+ * waits. */
 static void emit(struct visit *self, struct entry *entry, struct span bytes)
 {
-    if (entry == NULL || (entry == TAILQ_FIRST(&self->entries) && !holds(self, entry))) {
+    entry = entry != NULL ? entry : TAILQ_LAST(&self->entries, entries);
+    if (entry == NULL ||
+        (entry == TAILQ_FIRST(&self->entries) && !entry->answered && !holds(self, entry))) {
         self->port->to_client(self->owner, bytes);
     } else if (buffer_append(&entry->held, bytes) == STATUS_OK) {
         self->held += bytes.size;

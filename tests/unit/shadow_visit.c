@@ -450,12 +450,13 @@ Test(visit_new, of_keys_that_the_new_one_is_not_sure_of_the_old_one_s_answer_is_
     expect_count(TALLY_IN_PLACE, 4);
 }
 
-Test(visit_new, what_is_told_by_the_way_is_not_lost)
+Test(visit_new, what_is_told_by_the_way_keeps_its_place)
 {
     client("BF.EXISTS f a\r\nBF.EXISTS f b\r\n");
-    old_server(":1\r\n>1\r\n+x\r\n:1\r\n");
+    old_server(":1\r\n>1\r\n+x\r\n:1\r\n>1\r\n+y\r\n");
+    expect(&stage.client, "");
     new_server(":0\r\n:0\r\n");
-    expect(&stage.client, ":0\r\n>1\r\n+x\r\n:0\r\n");
+    expect(&stage.client, ":0\r\n>1\r\n+x\r\n:0\r\n>1\r\n+y\r\n");
 }
 
 static void ask_in_vain(void)
