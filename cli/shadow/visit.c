@@ -146,11 +146,17 @@ void visit_destroy(struct visit **visit)
 
 /* ---- what leaves ---- */
 
+/* No router takes it, or there was no room for it. */
+static bool is_for_old_alone(const struct shadow_deed *deed)
+{
+    return deed->size == 0 || deed->nkeys > SHADOW_MOST_KEYS;
+}
+
 /* Is the old server's answer held until the new one's has come? */
 static bool holds(const struct visit *self, const struct entry *entry)
 {
     return self->port->answers_new && !self->blind_replies && entry->deed != NULL &&
-           shadow_is_about_keys(entry->deed->kind);
+           shadow_is_about_keys(entry->deed->kind) && !is_for_old_alone(entry->deed);
 }
 
 /* The first entries that wait for nothing leave; of the next one what has come. */
@@ -226,7 +232,7 @@ static struct mirror_item *mirror_deed(struct visit *self, struct shadow_deed **
     if (lost.kind != SHADOW_MAKE) {
         count(self, lost.kind == SHADOW_ADD ? TALLY_ADDED : TALLY_CHECKED, lost.nkeys);
     }
-    if (lost.size == 0 || lost.nkeys > SHADOW_MOST_KEYS) { /* No router takes it. */
+    if (is_for_old_alone(&lost)) {
         count_missed(self, &lost, lost.no_room ? TALLY_MISSED_FULL : TALLY_MISSED_LARGE);
         mirror_drop_deed(self->port->mirror, deed);
         return NULL;
@@ -655,7 +661,9 @@ bool visit_reads_client(const struct visit *visit)
 
 bool visit_reads_old(const struct visit *visit)
 {
-    return visit->held < HELD_MOST;
+    bool waits_for_old = visit->next != NULL && visit->next == TAILQ_FIRST(&visit->entries);
+
+    return visit->held < HELD_MOST || waits_for_old; /* Else its answer would never be whole. */
 }
 
 bool visit_is_settled(const struct visit *visit)

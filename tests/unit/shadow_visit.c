@@ -502,6 +502,27 @@ Test(visit_new, an_add_that_is_put_off_is_answered_by_the_old_one)
     expect_count(TALLY_IN_PLACE, 1);
 }
 
+Test(visit_new, an_answer_that_is_larger_than_all_that_is_held_is_read_to_its_end)
+{
+    enum { KEYS = 5 };
+    static char error[MOST];
+    char head[] = "*5\r\n";
+
+    memset(error, 'x', sizeof error);
+    memcpy(error, "-ERR", 4);
+    memcpy(error + sizeof error - 2, "\r\n", 2);
+    stage.client.max = (KEYS + 1) * (size_t)MOST;
+    client("BF.MEXISTS f a b c d e\r\n");
+    old_server(head);
+    for (int i = 0; i < KEYS; i++) {
+        cr_assert(visit_reads_old(stage.visit), "%d", i);
+        visit_old_bytes(stage.visit, ++stage.now_us, span_of(error, sizeof error));
+    }
+    new_server("*5\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n");
+    cr_assert_eq(stage.client.size, sizeof head - 1 + KEYS * sizeof error);
+    cr_assert(visit_reads_old(stage.visit));
+}
+
 Test(visit_new, a_refusal_of_the_old_one_stands)
 {
     client("BF.ADD f a\r\nPING\r\n");
