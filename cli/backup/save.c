@@ -4,11 +4,11 @@
 
 #include "base/heap.h"
 #include "base/number.h"
-#include "cli/cmd.h"
 #include "runtime/date.h"
 #include "runtime/hub.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -301,11 +301,7 @@ enum status save_filter(struct save *self, const struct save_filter *wanted)
         progress_end(&self->progress);
         status = begin_anew(self, wanted);
     }
-    if (!self->writer.place.in_filter && (status == STATUS_INVALID || status == STATUS_NOT_FOUND)) {
-        return status;
-    }
-    if (status != STATUS_OK && self->reason[0] != '\0') {
-        (void)cmd_fail(status, "%s: %s", wanted->name, self->reason);
-    }
-    return status == STATUS_INVALID || status == STATUS_NOT_FOUND ? STATUS_CONFLICT : status;
+    return self->writer.place.in_filter && (status == STATUS_INVALID || status == STATUS_NOT_FOUND)
+               ? STATUS_CONFLICT
+               : status;
 }

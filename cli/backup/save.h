@@ -3,9 +3,9 @@
  * What is written stays valid as far as it goes: a backup that is interrupted between two pages is
  * gone on with behind the last one. A filter that is rebuilt from a list meanwhile is begun anew.
  *
- * Errors:  printed; the status is returned. save_filter(): STATUS_NOT_FOUND: no filter, or another
- *          one, has that name; STATUS_INVALID: it can't be backed up, being what it is: `reason`
- *          says why, and nothing is printed or written.
+ * Errors:  `reason` says why, or is "": the output failed, which is printed. STATUS_NOT_FOUND: no
+ *          filter, or another one, has that name; STATUS_INVALID: it can't be backed up, being what
+ *          it is: nothing is written then.
  * Threads: the main thread.
  */
 #ifndef ORBLOOM_CLI_BACKUP_SAVE_H

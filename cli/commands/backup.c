@@ -14,7 +14,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { RENAMES = 3 /* of one filter, while it waits for its turn */ };
+enum {
+    RENAMES = 3, /* of one filter, while it waits for its turn */
+    SILENT = 3,  /* filters one after the other that nobody answers of: so of the others */
+};
 
 struct backup_settings {
     struct flags_common common;
@@ -39,6 +42,7 @@ struct backup_run {
     uint64_t from_us;
     uint64_t begun_ms;    /* since 1970; filters were listed later */
     uint64_t keys_before; /* that an earlier try has written */
+    unsigned silent;      /* filters, up to now, that nobody answers of */
 };
 
 /* Behind what was left. */
@@ -130,16 +134,31 @@ static enum status save_named(struct backup_run *self, struct save_filter *filte
     return status;
 }
 
-/* One that can't be backed up for what it is is the end of it, unless it is one of all. */
+static bool is_silence(enum status status)
+{
+    return status == STATUS_UNAVAILABLE || status == STATUS_DEADLINE;
+}
+
+/* One of all that fails is left out. Of a pipe what is written of it can't be taken back. */
+static bool goes_on_without(struct backup_run *self, enum status status)
+{
+    bool written = self->save.writer.place.in_filter;
+
+    self->silent = is_silence(status) ? self->silent + 1 : 0;
+    return self->settings->all && self->save.reason[0] != '\0' && self->silent < SILENT &&
+           !(written && output_is_pipe(&self->output));
+}
+
 static enum status save_one(struct backup_run *self, struct save_filter *filter)
 {
     enum status status = save_named(self, filter);
 
-    if (status == STATUS_INVALID && self->settings->all) {
+    if (status == STATUS_OK) {
+        self->silent = 0;
+    } else if (goes_on_without(self, status)) {
         wanted_leave_out(&self->wanted, filter->name, self->save.reason);
-        return STATUS_OK;
-    }
-    if (status == STATUS_INVALID || status == STATUS_NOT_FOUND) {
+        status = self->save.writer.place.in_filter ? save_back(&self->save) : STATUS_OK;
+    } else if (self->save.reason[0] != '\0') {
         (void)cmd_fail(status, "%s: %s", filter->name, self->save.reason);
     }
     return status;
@@ -153,7 +172,7 @@ static enum status save_wanted(struct backup_run *self)
 
     for (size_t i = 0; i < self->wanted.count && open && status == STATUS_OK; i++) {
         if (filter_uid_equal(&self->wanted.items[i].uid, &self->save.open.uid)) {
-            status = save_filter(&self->save, &self->wanted.items[i]);
+            status = save_one(self, &self->wanted.items[i]);
             break;
         }
     }
@@ -161,6 +180,12 @@ static enum status save_wanted(struct backup_run *self)
         if (!left_has(&self->left, &self->wanted.items[i].uid)) {
             status = save_one(self, &self->wanted.items[i]);
         }
+    }
+    if (status == STATUS_OK && self->save.writer.place.filters == 0) {
+        (void)cmd_fail(STATUS_NOT_FOUND,
+                       "there is no filter that can be backed up, of those that this user sees; "
+                       "nothing is written");
+        status = STATUS_NOT_FOUND;
     }
     return status;
 }
@@ -360,7 +385,8 @@ static const struct option_table table = {
         "whoever\n"
         "opens that can test any key. Filters with a window, in memory or with keylog off can't "
         "be\n"
-        "backed up.\n\n"
+        "backed up. With --all one that fails is left out and named, and the others are gone on "
+        "with.\n\n"
         "verify asks no cluster. A backup is whole if it says so.\n\n"
         "  orbloom backup urls /backup/urls.orb\n"
         "  orbloom backup --all - --passphrase-file p | aws s3 cp - s3://bucket/all.orb\n"

@@ -12,6 +12,7 @@
 #include "filter/sizing.h"
 #include "runtime/hub.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 struct restore_settings {
@@ -21,6 +22,8 @@ struct restore_settings {
     const char *passphrase_file;
     uint64_t capacity; /* 0: as it was */
 };
+
+enum { SILENT = 3 /* filters one after the other that nobody answers of: so of the others */ };
 
 struct restore {
     const struct restore_settings *settings;
@@ -36,6 +39,8 @@ struct restore {
     bool passing; /* over a filter that is not wanted, or is there already */
     uint64_t begun_us;
     uint64_t filters; /* that are made, or were there */
+    uint64_t failed;
+    unsigned silent; /* of these, up to now, that nobody answers of */
 };
 
 static bool is_wanted(const struct restore *self, const char *name)
@@ -165,17 +170,35 @@ static enum status take_filter_end(struct restore *self)
     return status;
 }
 
+/* The others are none the worse for one that fails. */
+static enum status pass_over(struct restore *self, enum status status)
+{
+    bool silence = status == STATUS_UNAVAILABLE || status == STATUS_DEADLINE;
+
+    self->silent = status == STATUS_OK || !silence ? 0 : self->silent + 1;
+    if (status == STATUS_OK || status == STATUS_USAGE) {
+        return status;
+    }
+    if (self->loading) {
+        load_close(&self->load);
+        self->loading = false;
+    }
+    self->passing = true;
+    self->failed++;
+    return self->silent < SILENT ? STATUS_OK : status;
+}
+
 static enum status take(struct restore *self, const struct backup_record *record)
 {
     switch (record->kind) {
     case BACKUP_HEAD:
         return take_head(self, &record->head);
     case BACKUP_FILTER:
-        return take_filter(self, &record->filter);
+        return pass_over(self, take_filter(self, &record->filter));
     case BACKUP_CHUNK:
-        return self->passing ? STATUS_OK : load_chunk(&self->load, &record->chunk);
+        return self->passing ? STATUS_OK : pass_over(self, load_chunk(&self->load, &record->chunk));
     case BACKUP_FILTER_END:
-        return take_filter_end(self);
+        return pass_over(self, take_filter_end(self));
     case BACKUP_END:
         return STATUS_OK;
     }
@@ -205,6 +228,13 @@ static enum status go_through(struct restore *self)
             explain_torn(self, status);
         }
     } while (status == STATUS_OK);
+    if (self->failed > 0) {
+        (void)fprintf(stderr,
+                      "orbloom: %" PRIu64 " restored, %" PRIu64 " not, as said above; the same "
+                      "command goes on\n",
+                      self->filters, self->failed);
+        return status;
+    }
     if (status == STATUS_NOT_FOUND && self->filters == 0) {
         (void)cmd_fail(STATUS_NOT_FOUND, "%s: there is no %s in it", self->input.path,
                        self->settings->only != NULL ? self->settings->only : "filter");
@@ -340,6 +370,7 @@ static const struct option_table table = {
         "What was interrupted goes on where it was when the same command is given again within "
         "the\n"
         "coordinator's load_timeout; later it begins anew.\n\n"
+        "A filter that can't be restored is named, and the others are gone on with.\n\n"
         "A cluster with another cluster key takes backups that were sealed with a passphrase.\n\n"
         "  orbloom restore /backup/urls.orb --as urls-before\n"
         "  aws s3 cp s3://bucket/all.orb - | orbloom restore - --passphrase-file p\n\n"

@@ -535,6 +535,60 @@ Test(backup, of_all_each_is_there_whatever_it_is_called_by_its_turn)
     stop();
 }
 
+/* One whose name is taken does not hold up the others. */
+Test(backup, those_that_can_be_restored_are)
+{
+    char path[PATH_BYTES];
+    struct command command;
+
+    start();
+    PLAYGROUND_DO("", "create", "a", "--capacity", "10k", "--fpr", "0.1%");
+    add_keys("a", "it", 1000);
+    PLAYGROUND_DO("", "backup", "--all", path_of("all.orb", path));
+    PLAYGROUND_DO("", "drop", "seen", "--timeout", "20s");
+    command_run(&command, span_text(""), "orbloom", "restore", path, NULL);
+    command_expect_errors(&command, 1, "a: there is a filter of that name");
+    cr_assert_not_null(strstr(command.errors, "1 restored, 1 not"), "%s", command.errors);
+    command_forget(&command);
+    expect_all("seen", "old", KEYS);
+    stop();
+}
+
+/* The one replica of its shards is gone. */
+Test(backup, those_that_somebody_tells_are_backed_up)
+{
+    char path[PATH_BYTES];
+    struct command command;
+
+    start();
+    PLAYGROUND_DO("", "create", "alone", "--capacity", "10k", "--fpr", "0.1%", "--replicas", "1");
+    add_keys("alone", "it", 1000);
+    PLAYGROUND_DO("", "create", "z", "--capacity", "10k", "--fpr", "0.1%");
+    playground_kill(&playground, "node-3");
+    command_run(&command, span_text(""), "orbloom", "backup", "--all", path_of("all.orb", path),
+                "--timeout", "2s", NULL);
+    command_expect_errors(&command, 1, "left out alone: ");
+    command_forget(&command);
+    playground_restart(&playground, "node-3");
+    PLAYGROUND_DO("", "backup", "verify", path);
+    PLAYGROUND_DO("", "restore", path, "--only", "seen", "--as", "again");
+    expect_all("again", "old", KEYS);
+    FAILS("there is no alone in it", "restore", path, "--only", "alone", "--as", "x");
+    stop();
+}
+
+Test(backup, of_none_nothing_is_written)
+{
+    char path[PATH_BYTES];
+
+    start();
+    FAILS("there is no filter that can be backed up", "backup", "--all", path_of("all.orb", path),
+          "--except", "seen");
+    cr_assert_eq(size_of(path), -1);
+    cr_assert_eq(size_of(strcat(path, ".part")), -1);
+    stop();
+}
+
 /* ---- more keys than it was made for ---- */
 
 static void put_head_and_filter(struct backup_writer *writer, struct backup_key *key,
