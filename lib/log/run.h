@@ -12,7 +12,8 @@
  *       u64 XXH3-64 of the index's bytes
  *       u64 through, u64 XXH3-64 of cluster, number, count and through (u64 each): all its batches
  *       are below that offset of the log. Without it, or where the checksum is another, that is not
- *       known, which is no damage: releases before imprints wrote none and pass over it
+ *       known, which is no damage: releases before imprints wrote none and pass over it. It may be
+ *       written later
  *
  * What follows in the file is room that was not needed. A run is written once, synced, and only
  * then named by a manifest record of the log; a file that none names is a leftover, to be removed

@@ -230,12 +230,6 @@ static void take_over_arrays(struct storage *storage, struct storage_recovery *s
     }
 }
 
-static void take_over_imprints(struct storage *storage, struct storage_recovery *self)
-{
-    storage->imprints = self->imprints;
-    self->imprints = (struct storage_imprints){0};
-}
-
 /* The new log goes on where the readable one ends. */
 static void take_over(struct storage *storage, struct storage_recovery *self)
 {
@@ -266,7 +260,8 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     storage->merged = storage->merged < storage->begin_first ? storage->merged
                                                              : storage->begin_first;
     take_over_arrays(storage, self);
-    take_over_imprints(storage, self);
+    storage->imprints = self->imprints;
+    self->imprints = (struct storage_imprints){0};
     /* What no run has is behind what all have, and the log goes on behind both. */
     assert(storage->merged <= storage->begin_first);
     storage->evidence = self->evidence;
