@@ -335,7 +335,7 @@ static void new_closed(struct proxy *proxy)
     mirror_disconnected(&proxy->mirror);
     TAILQ_FOREACH(client, &proxy->clients, entry)
     {
-        visit_new_gone(client->visit);
+        visit_server_gone(client->visit);
     }
 }
 
@@ -364,7 +364,7 @@ static void back_closed(void *context, void *owner)
         return;
     }
     if (client->front.stream != NULL) {
-        visit_old_gone(client->visit);
+        visit_server_gone(client->visit);
         say_failure(client);
     }
     side->stream = NULL;

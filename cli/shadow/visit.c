@@ -366,7 +366,7 @@ static void go_blind(struct visit *self)
     miss_transaction(self, TALLY_MISSED_UNSURE);
     count(self, TALLY_BLIND, self->blind_requests ? 0 : 1);
     self->blind_requests = self->blind_replies = true;
-    visit_old_gone(self);
+    visit_server_gone(self);
 }
 
 /* Keep of an answer what is looked at. */
@@ -443,12 +443,7 @@ static size_t give_up(struct visit *self, uint64_t before_us)
     return number;
 }
 
-void visit_old_gone(struct visit *visit)
-{
-    (void)give_up(visit, UINT64_MAX);
-}
-
-void visit_new_gone(struct visit *visit)
+void visit_server_gone(struct visit *visit)
 {
     (void)give_up(visit, UINT64_MAX);
 }

@@ -40,14 +40,12 @@ void visit_destroy(struct visit **visit);
 void visit_client_bytes(struct visit *visit, struct span bytes);
 void visit_old_bytes(struct visit *visit, uint64_t now_us, struct span bytes);
 
-/* The old server has gone: what is held is let go, as it had answered. */
-void visit_old_gone(struct visit *visit);
+/* One of the servers has gone: what waits for the new one is let go, as the old one has answered.
+ */
+void visit_server_gone(struct visit *visit);
 
 /* The new one has answered the item, or never will (empty). */
 void visit_new_answered(struct mirror_item *item, struct span reply);
-
-/* The new server has gone: the old one's answers are taken. */
-void visit_new_gone(struct visit *visit);
 
 /* Likewise of answers that have waited for the new one since before then. */
 void visit_give_up(struct visit *visit, uint64_t before_us);
