@@ -71,15 +71,26 @@ static void leave_unsigned(struct left *self)
     self->count = self->nwhole;
 }
 
-/* Can it become the backup of the filters that are wanted? */
+static bool is_wanted(const struct wanted *wanted, const struct filter_uid *uid)
+{
+    for (size_t i = 0; i < wanted->count; i++) {
+        if (filter_uid_equal(&wanted->items[i].uid, uid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Can it become the backup of the filters that are wanted? One in it that was dropped since may
+ * have left its name to another one: of two by one name it would be hard to say which is meant. */
 static bool is_about(const struct left *self, const struct wanted *wanted)
 {
-    bool found = !self->end.place.in_filter;
-
-    for (size_t i = 0; i < wanted->count; i++) {
-        found = found || filter_uid_equal(&wanted->items[i].uid, &self->open.uid);
+    for (size_t i = 0; i < self->count; i++) {
+        if (!is_wanted(wanted, &self->uids[i])) {
+            return false;
+        }
     }
-    return found && (wanted->all || (self->count == 1 && left_has(self, &wanted->items[0].uid)));
+    return wanted->all || self->count == 1;
 }
 
 bool left_read(struct left *self, struct input *input, const struct left_wish *wish)

@@ -43,9 +43,14 @@ struct restore {
     unsigned silent; /* of these, up to now, that nobody answers of */
 };
 
-static bool is_wanted(const struct restore *self, const char *name)
+/* By its name; or by its uid, as two may have had the one name. */
+static bool is_wanted(const struct restore *self, const struct backup_filter *filter)
 {
-    return self->settings->only == NULL || strcmp(self->settings->only, name) == 0;
+    const char *only = self->settings->only;
+    char uid[FILTER_UID_TEXT_BYTES];
+
+    return only == NULL || strcmp(only, filter->name) == 0 ||
+           strcmp(only, filter_uid_show(&filter->uid, uid)) == 0;
 }
 
 /* ---- records ---- */
@@ -124,7 +129,7 @@ static enum status begin(struct restore *self, const struct backup_filter *filte
 
 static enum status take_filter(struct restore *self, const struct backup_filter *filter)
 {
-    self->passing = !is_wanted(self, filter->name);
+    self->passing = !is_wanted(self, filter);
     if (self->passing) {
         return STATUS_OK;
     }
@@ -253,7 +258,7 @@ static enum status look_through(struct restore *self, const char *path)
     enum status status = survey_make(&self->survey, path, &keys);
 
     for (size_t i = 0; i < self->survey.nfilters; i++) {
-        wanted += is_wanted(self, self->survey.filters[i].filter.name);
+        wanted += is_wanted(self, &self->survey.filters[i].filter);
     }
     if (status == STATUS_OK && self->settings->as != NULL && wanted > 1) {
         (void)cmd_fail(STATUS_USAGE,
@@ -325,7 +330,7 @@ static const struct option options[] = {
         .kind = OPTION_TEXT,
         .offset = offsetof(struct restore_settings, only),
         .sample = "NAME",
-        .range = "a filter's name, as the backup has it",
+        .range = "a filter's name, as the backup has it, or its uid",
         .help = "restore this one of several filters",
     },
     {

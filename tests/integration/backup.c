@@ -503,10 +503,25 @@ Test(backup, of_a_bent_file_nothing_is_made)
 }
 
 /* While another one is under way its name is given to a filter that is not in the list. */
+static void uid_of(const char *filter, char uid[FILTER_UID_TEXT_BYTES])
+{
+    static const char label[] = "uid           ";
+    struct command command;
+    const char *at;
+
+    command_run(&command, span_text(""), "orbloom", "info", filter, NULL);
+    command_expect_exit(&command, 0);
+    at = strstr(command.output, label);
+    cr_assert_not_null(at, "%s", command.output);
+    (void)snprintf(uid, FILTER_UID_TEXT_BYTES, "%s", at + sizeof label - 1);
+    command_forget(&command);
+}
+
 Test(backup, of_all_each_is_there_whatever_it_is_called_by_its_turn)
 {
     char path[PATH_BYTES];
     char gate[PATH_BYTES];
+    char uid[FILTER_UID_TEXT_BYTES];
     char script[SCRIPT_BYTES];
     struct command command;
 
@@ -532,6 +547,9 @@ Test(backup, of_all_each_is_there_whatever_it_is_called_by_its_turn)
     PLAYGROUND_DO("", "restore", path, "--only", "moved", "--as", "again");
     expect_all("again", "it", 1000);
     FAILS("there is no second in it", "restore", path, "--only", "second", "--as", "x");
+    uid_of("moved", uid);
+    PLAYGROUND_DO("", "restore", path, "--only", uid, "--as", "thrice");
+    expect_all("thrice", "it", 1000);
     stop();
 }
 

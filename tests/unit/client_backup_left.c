@@ -136,3 +136,16 @@ Test(client_backup_left, with_a_passphrase_half_a_filter_is_begun_anew)
     cr_assert_not(goes_on(true, &first_only));
     end();
 }
+
+/* Another one may have its name by now. */
+Test(client_backup_left, with_a_filter_that_is_gone_is_begun_anew)
+{
+    const struct wanted second_only = {.all = true, .items = &wanted[1], .count = 1};
+
+    begin(BACKUP_SEAL_CLUSTER);
+    (void)put_first();
+    cr_assert(goes_on(false, &both));
+    left_fini(&left);
+    cr_assert_not(goes_on(false, &second_only));
+    end();
+}
