@@ -10,14 +10,16 @@
 
 #include "backup/stream.h"
 
-#include <stdio.h>
-
 struct input {
     const char *path;
-    FILE *file;
+    int descriptor;
     struct backup_reader reader;
     const char *reason;
     uint64_t bytes; /* that were read */
+
+    /* Called before a wait for bytes that have not come yet; set by the caller, or NULL. */
+    void (*idle)(void *context);
+    void *context;
 };
 
 MUST_USE enum status input_open(struct input *self, const char *path);

@@ -330,11 +330,16 @@ enum status load_chunk(struct load *self, const struct backup_chunk *chunk)
     return STATUS_OK;
 }
 
-enum status load_end(struct load *self)
+void load_settle(struct load *self)
 {
     while (self->status == STATUS_OK && (self->ended < self->begun || self->moving)) {
         turn(self, WAIT_US);
     }
+}
+
+enum status load_end(struct load *self)
+{
+    load_settle(self);
     if (self->status == STATUS_OK && !load_is_done(self)) {
         assert(self->there == DUMP_END);
         move_to(self, DUMP_END);

@@ -64,6 +64,9 @@ void load_close(struct load *self);
 bool load_is_done(const struct load *self);
 
 MUST_USE enum status load_chunk(struct load *self, const struct backup_chunk *chunk);
+/* Wait for all that is under way, as before a pause: what is answered meanwhile would be heard too
+ * late. What went wrong is told by the next call. */
+void load_settle(struct load *self);
 MUST_USE enum status load_end(struct load *self);
 
 #endif

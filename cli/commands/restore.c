@@ -220,6 +220,16 @@ static void explain_torn(const struct restore *self, enum status status)
                                  : " more was restored");
 }
 
+/* Whoever writes into the pipe may pause. */
+static void on_idle(void *context)
+{
+    struct restore *self = context;
+
+    if (self->loading) {
+        load_settle(&self->load);
+    }
+}
+
 static enum status go_through(struct restore *self)
 {
     struct backup_record record;
@@ -290,6 +300,8 @@ static int run_restore(struct restore *self, const char *path)
         return code;
     }
     status = input_open(&self->input, path);
+    self->input.idle = on_idle;
+    self->input.context = self;
     return cmd_code(status == STATUS_OK ? go_through(self) : status);
 }
 

@@ -403,6 +403,25 @@ Test(backup, a_restore_that_is_killed_goes_on)
     stop();
 }
 
+/* What was answered meanwhile is not too late. */
+Test(backup, a_pipe_may_pause_for_longer_than_the_timeout)
+{
+    char path[PATH_BYTES];
+    char script[SCRIPT_BYTES];
+    struct command command;
+
+    start();
+    PLAYGROUND_DO("", "backup", "seen", path_of("seen.orb", path));
+    (void)snprintf(script, sizeof script,
+                   "(head -c 1300000 '%s'; sleep 3; tail -c +1300001 '%s') | "
+                   "\"$ORBLOOM\" restore - --as again --timeout 1s",
+                   path, path);
+    start_shell(&command, script);
+    expect_end(&command, 0, "it serves");
+    expect_all("again", "old", KEYS);
+    stop();
+}
+
 /* ---- every day, and the drill: as docs/operations.md has them ---- */
 
 static size_t count_files(const char *suffix)
