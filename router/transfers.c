@@ -149,12 +149,21 @@ static void refuse_load(struct router *self, const struct peer *to, uint64_t cor
 static void serve_load(struct router *self, uint64_t now_us, const struct peer *from,
                        uint64_t correlation, const struct load_request *request)
 {
+    /* Keys go by the id, so the right does, whatever the asker calls the filter. */
+    const struct document_entry *entry = document_cache_find(&self->documents, request->filter_id);
+    const char *name = entry != NULL ? entry->document.content.name : request->filter;
     char message[ROUTER_MESSAGE_BYTES];
     struct dump_chunk chunk;
     uint64_t *fingerprints;
 
-    if (!may(self, from, USER_CREATE, request->filter, message)) {
+    if (!may(self, from, USER_CREATE, name, message)) {
         refuse_load(self, from, correlation, STATUS_UNAUTHENTIC, message);
+        return;
+    }
+    if (entry != NULL && !document_is_loading(&entry->document)) {
+        refuse_load(self, from, correlation, STATUS_EXISTS,
+                    "all of the dump is in the filter, and it serves: keys are added to it by its "
+                    "clients");
         return;
     }
     if (dump_chunk_read(request->chunk, &chunk) != STATUS_OK) {

@@ -182,6 +182,12 @@ Test(router_rights, what_is_brought_back_takes_the_right_to_make_filters)
     cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAUTHENTIC);
     send(ADMIN, &frame);
     cr_assert_eq(router_stage_told(&stage).status, STATUS_MALFORMED, "bad input harms nothing");
+    frame.body.load_request.filter = "x-of-my-own";
+    frame.body.load_request.filter_id = ROUTER_STAGE_FILTER;
+    send(STRANGER, &frame);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAUTHENTIC, "keys go by the id");
+    send(ADMIN, &frame);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_EXISTS, "one that serves takes none");
     router_stage_fini(&stage);
 }
 
