@@ -19,11 +19,19 @@ bool output_is_pipe(const struct output *self)
     return self->part[0] == '\0';
 }
 
-/* What is there is a backup, or nothing is. */
+static bool is_empty(FILE *file)
+{
+    struct stat about;
+
+    return fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0;
+}
+
+/* What is there is a backup, or a file without anything in it as mktemp makes, or nothing is. */
 static enum status check_place(const char *path)
 {
     uint8_t head[BACKUP_MAGIC_BYTES] = {0};
     FILE *file = fopen(path, "rb");
+    bool empty;
     size_t size;
 
     if (file == NULL && errno == ENOENT) {
@@ -34,7 +42,11 @@ static enum status check_place(const char *path)
         return STATUS_IO;
     }
     size = fread(head, 1, sizeof head, file);
+    empty = is_empty(file);
     (void)fclose(file);
+    if (empty) {
+        return STATUS_OK;
+    }
     if (size == sizeof head && memcmp(head, backup_magic, sizeof head - 1) == 0) {
         return STATUS_OK;
     }
@@ -100,6 +112,10 @@ enum status output_open(struct output *self, const char *path)
     if (strcmp(path, "-") == 0) {
         self->descriptor = STDOUT_FILENO;
         return STATUS_OK;
+    }
+    if (path[0] == '\0') {
+        (void)cmd_fail(STATUS_USAGE, "FILE is empty: name the file to write, or - for a pipe");
+        return STATUS_USAGE;
     }
     size = snprintf(self->part, sizeof self->part, "%s.part", path);
     if (size < 0 || (size_t)size >= sizeof self->part) {

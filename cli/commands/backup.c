@@ -398,6 +398,12 @@ static const struct option_table table = {
     .max_words = 2,
 };
 
+/* What only verify takes. */
+static bool is_for_verify(const struct backup_settings *settings)
+{
+    return settings->json || settings->cluster_key != NULL;
+}
+
 static int run(int argc, char **argv)
 {
     struct backup_settings settings = {0};
@@ -405,6 +411,9 @@ static int run(int argc, char **argv)
 
     if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
+    }
+    if (is_for_verify(&settings) && (settings.all || strcmp(words.items[0], "verify") != 0)) {
+        return cmd_fail(STATUS_USAGE, "--json and --cluster-key go with verify alone");
     }
     if (settings.all) {
         return words.count == 1 ? back_up(&settings, NULL, words.items[0])

@@ -9,7 +9,7 @@
 #   ORBLOOM_ROUTER, ORBLOOM_COORDINATOR, ORBLOOM_CREDENTIAL   as for orbloom; an admin's credential
 #
 # Backups are DIR/TIME.map and DIR/TIME.orb. What is interrupted of the filters is gone on with by a run
-# within six hours. Nothing is forgotten by a run that fails. Exit: 0 all is there, else not.
+# within six hours, as by `systemctl start` again; that of the next day begins anew. Nothing is forgotten by a run that fails. Exit: 0 all is there, else not.
 set -u
 
 dir=${ORBLOOM_BACKUP_DIR:-${STATE_DIRECTORY:-}}

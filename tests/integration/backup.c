@@ -614,6 +614,20 @@ Test(backup, those_that_somebody_tells_are_backed_up)
     stop();
 }
 
+Test(backup, what_is_not_meant_is_refused_and_an_empty_file_is_none)
+{
+    char path[PATH_BYTES];
+
+    start();
+    write_file(path_of("empty.orb", path), "", 0);
+    FAILS("FILE is empty", "backup", "seen", "");
+    FAILS("go with verify alone", "backup", "seen", path, "--json");
+    FAILS("go with verify alone", "backup", "--all", path, "--cluster-key", "k");
+    PLAYGROUND_DO("", "backup", "seen", path);
+    PLAYGROUND_DO("", "backup", "verify", path);
+    stop();
+}
+
 Test(backup, of_none_nothing_is_written)
 {
     char path[PATH_BYTES];
