@@ -13,6 +13,7 @@
 # - Every family of metrics that sources name ("orbloom_...") is named in docs/operations.md, and every
 #   family in a table there below "With labels" by a source.
 # - Every example of client/examples has fewer than 100 lines and a heading in docs/examples.md.
+# - docs/clients/node.md shows client/examples/resp_seen.js as it is.
 # - The walks through the code in docs/architecture.md name files that are there, and in their first
 #   column functions that the file before them defines.
 # - Every .c file begins with a comment that says what it is for.
@@ -217,10 +218,19 @@ check_example() {
     if [ "$lines" -ge 100 ]; then
         complain "$1: $lines lines; an example has fewer than 100"
     fi
-    name=$(basename "$1" .py)
-    name=${name%.c}
+    name=$(basename "$1")
+    name=${name%.*}
     if ! grep -q "^## $name\$" "$root/docs/examples.md" 2>/dev/null; then
         complain "docs/examples.md has no heading \"## $name\""
+    fi
+}
+
+# check_shown PAGE FILE: the page's code in JavaScript is the file, which is tested.
+check_shown() {
+    [ -e "$root/$1" ] || return 0
+    sed -n '/^```js$/,/^```$/p' "$root/$1" | sed '/^```/d' >"$samples/shown"
+    if ! cmp -s "$samples/shown" "$root/$2"; then
+        complain "$1 does not show $2 as it is"
     fi
 }
 
@@ -302,7 +312,8 @@ if [ -x "$bin/orbloom" ]; then
     check_texts
 fi
 check_families
-for example in "$root"/client/examples/*.c "$root"/client/examples/*.py; do
+check_shown docs/clients/node.md client/examples/resp_seen.js
+for example in "$root"/client/examples/*.c "$root"/client/examples/*.js "$root"/client/examples/*.py; do
     if [ -e "$example" ]; then
         check_example "$example"
     fi

@@ -113,6 +113,13 @@ echo 100 >>"$dir/client/examples/short.c"
 refuses "client/examples/short.c: 100 lines"
 rm "$dir/docs/examples.md"
 refuses 'docs/examples.md has no heading "## short"'
+mkdir "$dir/docs/clients"
+echo 'ask()' >"$dir/client/examples/resp_seen.js"
+printf '## %s\n' short resp_seen >"$dir/docs/examples.md"
+printf '%s\n' '```js' 'ask()' '```' >"$dir/docs/clients/node.md"
+accepts
+echo 'ask(all)' >"$dir/client/examples/resp_seen.js"
+refuses "docs/clients/node.md does not show client/examples/resp_seen.js"
 mkdir -p "$dir/router/resp" "$dir/coordinator"
 echo '/* see `orbloom sttaus` */' >"$dir/coordinator/text.c"
 refuses "a text names orbloom sttaus"

@@ -52,6 +52,18 @@ fetch() {
             --no-save --ignore-scripts --loglevel=error "$@" >"$log" 2>&1 </dev/null
 }
 
+# unsure NAME LIBRARY ENV...: the example of docs/clients/node.md, whose `??=` takes Node.js 15.
+unsure() {
+    local name=$1 library=$2
+    shift 2
+    if [ "$(node_major)" -lt 15 ]; then
+        skip "$name, unsure" "needs Node.js 15"
+    else
+        try "$name, unsure" "$@" "$tests/seen.sh" "$library" io:seen
+        try "$name, unsure, by TLS" "$tests/by_tls.sh" "$@" "$tests/seen.sh" "$library" io:seen
+    fi
+}
+
 # npm_client LEAST-NODE SCRIPT PACKAGE...: the first one names it.
 npm_client() {
     local least=$1 script=$2 name=$3 place
@@ -66,6 +78,7 @@ npm_client() {
     else
         try "$name" env NODE_PATH="$place/node_modules" node "$tests/$script"
         try "$name by TLS" "$tests/by_tls.sh" env NODE_PATH="$place/node_modules" node "$tests/$script"
+        unsure "$name" "${name%@*}" env NODE_PATH="$place/node_modules"
     fi
 }
 
