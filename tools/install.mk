@@ -61,7 +61,9 @@ install-docs: $(MAN)
 	install -m 644 $(dir $(MAN))*.1 $(DESTDIR)$(MANDIR)/man1
 	install -m 644 $(dir $(MAN))*.8 $(DESTDIR)$(MANDIR)/man8
 	install -d $(addprefix $(DESTDIR)$(EXAMPLEDIR)/,client grafana prometheus)
+	install -d $(DESTDIR)$(DOCDIR)/clients
 	install -m 644 $(wildcard docs/*.md) $(DESTDIR)$(DOCDIR)
+	install -m 644 $(wildcard docs/clients/*.md) $(DESTDIR)$(DOCDIR)/clients
 	install -m 644 $(wildcard deploy/*.conf) $(DESTDIR)$(EXAMPLEDIR)
 	install -m 644 $(wildcard client/examples/*) $(DESTDIR)$(EXAMPLEDIR)/client
 	install -m 644 $(wildcard deploy/grafana/*) $(DESTDIR)$(EXAMPLEDIR)/grafana
