@@ -16,8 +16,9 @@ enum {
     PATH_BYTES = 512,
     MAX_DAEMONS = 8,
     MAX_FLAGS = 8,
-    TRIES = 50,
-    HIGHEST = 63000,
+    TRIES = 200,
+    LOWEST = 12000, /* below what the kernel gives away, as what else runs here has of these */
+    PORTS = 18000,
     HTTP_PORTS = 2000
 };
 
@@ -54,19 +55,20 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-/* A port of 127.0.0.1 to 127.0.0.3 that nobody has; 0 of the kernel's choice. */
-static unsigned bind_port(unsigned wanted)
+/* Does nobody have that port of 127.0.0.1 to 127.0.0.3? Who had it a moment ago is no matter, as
+ * for daemons. */
+static bool is_free(unsigned wanted)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)wanted),
                                   .sin_addr.s_addr = htonl(INADDR_ANY)};
-    socklen_t size = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool bound = bind(fd, (struct sockaddr *)&address, size) == 0 &&
-                 getsockname(fd, (struct sockaddr *)&address, &size) == 0;
+    int yes = 1;
+    bool bound = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+                 bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 1) == 0;
 
     (void)close(fd);
-    return bound ? ntohs(address.sin_port) : 0;
+    return bound;
 }
 
 static bool all_free(unsigned base)
@@ -74,7 +76,7 @@ static bool all_free(unsigned base)
     static const unsigned above[] = {0, 1, 10, 11, 12, 13};
 
     for (size_t i = 0; i < sizeof above / sizeof above[0]; i++) {
-        if (bind_port(base + above[i]) == 0 || bind_port(base + above[i] + HTTP_PORTS) == 0) {
+        if (!is_free(base + above[i]) || !is_free(base + above[i] + HTTP_PORTS)) {
             return false;
         }
     }
@@ -83,10 +85,10 @@ static bool all_free(unsigned base)
 
 static void choose_port(void)
 {
-    for (int i = 0; i < TRIES; i++) {
-        unsigned base = bind_port(0);
+    for (unsigned i = 0; i < TRIES; i++) {
+        unsigned base = LOWEST + ((unsigned)getpid() * 37 + i * 101) % PORTS;
 
-        if (base > 0 && base < HIGHEST && all_free(base)) {
+        if (all_free(base)) {
             (void)snprintf(port, sizeof port, "%u", base);
             return;
         }

@@ -487,7 +487,7 @@ static void expect_refused(const char *certificate, const char *key)
 
 Test(runtime_tls, files_that_are_no_good_are_refused)
 {
-    run("cp server.key open.key && chmod 640 open.key");
+    run("cp server.key open.key && chmod 644 open.key");
     run("openssl pkey -in server.key -aes128 -passout pass:x -out locked.key && chmod 600 "
         "locked.key");
     run("echo nothing >empty.pem; head -c 300 server.pem >torn.pem; mkdir folder.pem");
