@@ -244,10 +244,12 @@ static enum status go_through(struct restore *self)
         }
     } while (status == STATUS_OK);
     if (self->failed > 0) {
-        (void)fprintf(stderr,
-                      "orbloom: %" PRIu64 " restored, %" PRIu64 " not, as said above; the same "
-                      "command goes on\n",
-                      self->filters, self->failed);
+        if (self->failed + self->filters > 1) {
+            (void)fprintf(stderr,
+                          "orbloom: %" PRIu64 " restored, %" PRIu64
+                          " not: do what is said above, and repeat the command, which goes on\n",
+                          self->filters, self->failed);
+        }
         return status;
     }
     if (status == STATUS_NOT_FOUND && self->filters == 0) {
