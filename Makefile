@@ -561,7 +561,7 @@ bench-etcd: ## The part of it about many filters in etcd; not part of bench (BEN
 bench-operate: ## The part of it about being watched: scrapes, the page, measured rates (BENCH=quick)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=operate bench-run
-bench-large: ## One node with more than 2^30 keys, and its restart; not part of bench (BENCH=quick, LARGE_KEYS=)
+bench-large: ## One node with more than 2^30 keys, and its restart; not part of bench (BENCH=quick, LARGE_KEYS=, LARGE_DISK_MBPS=)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=large bench-run
 bench-sites: ## What keys cost between two linked sites, 80 ms apart, also with losses; not part of bench (SITES_SECONDS=150, SITES_FLAGS=)

@@ -1,16 +1,20 @@
 #!/bin/bash
 # Run by a playground of one node for durability.sh and large.sh: how fast it is filled, what many keys take on disk when all is merged,
 # and how long the node takes to come back with them after kill -9: by an imprint of its array, and from sorted runs.
-#   bench/durable-restart.sh ORBLOOM BUILD ROWS-FILE WORK-DIRECTORY ROUNDS KEYS
+#   bench/durable-restart.sh ORBLOOM BUILD ROWS-FILE WORK-DIRECTORY ROUNDS KEYS [DISK_MBPS]
+# DISK_MBPS: restarts are as on a disk that reads so many MB/s.
 set -u
 
-orbloom=$1 build=$2 rows=$3 work=$4 rounds=$5 keys=$6
+orbloom=$1 build=$2 rows=$3 work=$4 rounds=$5 keys=$6 disk_mbps=${7:-}
 round=1 node=node-1 LIMIT_S=600
 WATCHED="replicas_full replayed_keys_total"
 # shellcheck source=bench/figures.sh
 . "$(dirname "$0")/figures.sh"
 # shellcheck source=bench/node-again.sh
 . "$(dirname "$0")/node-again.sh"
+# shellcheck source=bench/slow-disk.sh
+. "$(dirname "$0")/slow-disk.sh"
+trap 'node_stop; slow_disk_leave' EXIT
 
 LEAST_ON_DISK=50000000 # Keys; of fewer the log, which never shrinks below its files, says nothing.
 
@@ -71,7 +75,7 @@ read_array() {
 
 # again NAME: killed before; started on cold caches, `took` until it is FULL.
 again() {
-    caches=$(drop_caches)
+    caches=$(drop_caches)${disk_mbps:+, disk limited to $disk_mbps MB/s}
     node_start
     if ! node_await_full; then
         failed "$1" "not FULL after $LIMIT_S s: $(tail -n 1 "$work/$node.log")"
@@ -137,6 +141,10 @@ if [ "$keys" -ge "$LEAST_ON_DISK" ]; then
 fi
 settle $LIMIT_S node-1 || echo "bench: merging has not ended after $LIMIT_S s" >&2
 on_disk
+if [ -n "$disk_mbps" ] && ! slow_disk_enter "$ORBLOOM_DIR" "$disk_mbps"; then
+    failed "restart until FULL" "no disk of $disk_mbps MB/s: it takes root and a control group that can limit a disk"
+    exit 0
+fi
 for ((round = 1; round <= rounds; round++)); do
     echo "bench: restart $round of $rounds (${SECONDS} s)" >&2
     restart || break

@@ -4,7 +4,7 @@
 
 : "${build:?}" "${here:?}" "${rows:?}" "${work:?}" "${kind:?}"
 
-# large_choose: how many keys by the kind of run; the environment may say another number.
+# large_choose: how many keys by the kind of run; the environment may say another number, and how fast the disk is.
 large_choose() {
     local keys=1150000000
     case $kind in
@@ -14,6 +14,9 @@ large_choose() {
     large_keys=${LARGE_KEYS:-$keys}
     case $large_keys in
     '' | *[!0-9]* | 0* | ???????????*) usage "LARGE_KEYS=$large_keys is no number of keys" ;;
+    esac
+    case ${LARGE_DISK_MBPS:=} in
+    *[!0-9]* | 0* | ??????*) usage "LARGE_DISK_MBPS=$LARGE_DISK_MBPS is no number of MB/s" ;;
     esac
     # 8 bytes a key in the log, as much in runs, and as much again while those are merged.
     large_disk_mib=$((large_keys * 25 / 1048576 + 2000))
@@ -42,5 +45,5 @@ run_large() {
         return 0
     fi
     in_playground --nodes 1 --memory "${large_memory_mib}MiB" -- "$here/durable-restart.sh" \
-        "$build/bin/orbloom" "$build" "$rows" "$work" 1 "$large_keys"
+        "$build/bin/orbloom" "$build" "$rows" "$work" 1 "$large_keys" "$LARGE_DISK_MBPS"
 }

@@ -11,6 +11,7 @@
 #   ROUNDS=N      instead of 5
 #   PARTS="kernel cluster durability growth resp curve many operate"   all of them, or some; "large" and "etcd" only when named
 #   LARGE_KEYS=N          of the part large, instead of 1,150,000,000
+#   LARGE_DISK_MBPS=N     its restarts are as on a disk that reads N MB/s (root; control groups)
 #   MANY_ALIVE=N MANY_DROPPED=N   filters of the part many
 #   ETCD_FILTERS=N        of the part etcd, instead of 10,000
 #   GROWTH_MIX_KEYS=N    of the filter whose generations are mixed, instead of 4,000,000
