@@ -143,6 +143,49 @@ try "one that hangs is started again" '
     done
     test "$(systemctl show -p MainPID --value orbloom-node@2)" != "$pid"
     test "$(seq 1000 | orbloom check --quiet seen | sort -u)" = present'
+# The other site is started by hand, as it is about the unit of this one.
+try "a link under its unit joins another site" '
+    at_eu() { env ORBLOOM_COORDINATOR=tcp://127.0.0.1:7400 ORBLOOM_ROUTER=tcp://127.0.0.1:7401 orbloom "$@"; }
+    at_us() { env ORBLOOM_COORDINATOR=tcp://127.0.0.1:17400 ORBLOOM_ROUTER=tcp://127.0.0.1:17401 orbloom "$@"; }
+    link() {
+        printf "%s = \"%s\";\n" name "link-$1" listen "tcp://127.0.0.1:$2" site "$1"
+        printf "coordinators = [\"tcp://127.0.0.1:%s\"];\nsite_peers = (\"%s\");\n" "$3" "$4"
+    }
+    orbloom setup --dir /root/us --data /root/us/data --base-port 17400
+    eu=$(orbloom keygen --site /etc/orbloom/site.key | grep -oE "[0-9a-f]{64}")
+    us=$(orbloom keygen --site /root/us/site.key | grep -oE "[0-9a-f]{64}")
+    link eu 7402 7400 "us tcp://127.0.0.1:17420 $us" >/etc/orbloom/link.conf
+    link us 17402 17400 "eu - $eu" >/root/us/link.conf
+    cat >>/root/us/link.conf <<END
+site_listen = "tcp://127.0.0.1:17420";
+site_key_file = "/root/us/site.key";
+cluster_key_file = "/root/us/cluster.key";
+END
+    echo "site = \"eu\";" >>/etc/orbloom/coordinator.conf
+    echo "site = \"us\";" >>/root/us/coordinator.conf
+    for conf in coordinator node-1 node-2 node-3 router link; do
+        daemon=${conf%-[123]}
+        orbloom-$daemon --config /root/us/$conf.conf >/root/us/$conf.log 2>&1 </dev/null &
+        daemons="${daemons:-} $!"
+    done
+    systemctl restart orbloom-coordinator
+    systemctl enable --now orbloom-link
+    systemctl is-active orbloom-link
+    at_eu site add seen us --timeout 60s
+    test "$(seq 1000 | at_us check --quiet seen | sort -u)" = present
+    kill -KILL "$(systemctl show -p MainPID --value orbloom-link)"
+    for second in $(seq 30); do
+        ! systemctl is-active orbloom-link || break
+        sleep 1
+    done
+    echo later | at_eu add --quiet seen
+    for second in $(seq 30); do
+        test "$(echo later | at_us check --quiet seen)" != present || break
+        sleep 1
+    done
+    test "$(echo later | at_us check --quiet seen)" = present
+    kill $daemons
+    wait'
 try "a stop of the target stops all" "
     systemctl stop orbloom.target
     for second in \$(seq 30); do
