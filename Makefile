@@ -397,8 +397,8 @@ SITES_FLAGS   ?=
 torture-sites: $(PROGRAMS) $(TORTURE_SITES) ## Kill, stop and cut off whole linked sites: is any key lost? SITES_SECONDS=600
 	@$(TORTURE_SITES) --seconds $(or $(SITES_SECONDS),600) $(if $(SITES_SEED),--seed $(SITES_SEED)) $(SITES_FLAGS)
 OLDER := $(BUILD_ROOT)/older
-torture-upgrade: $(PROGRAMS) $(TORTURE) ## Take every process to this release and back, in every order, while clients go on: is any key lost?
-	@OLDER=$(OLDER) TORTURE=$(TORTURE) ORBLOOM_BIN_DIR=$(BUILD)/bin tools/test-upgrade.sh
+torture-upgrade: $(PROGRAMS) $(TORTURE) $(TORTURE_SITES) ## Take every process to this release and back, in every order, also of linked sites: is any key lost?
+	@OLDER=$(OLDER) TORTURE=$(TORTURE) TORTURE_SITES=$(TORTURE_SITES) ORBLOOM_BIN_DIR=$(BUILD)/bin tools/test-upgrade.sh
 mutants: $(SIM) $(SIM_SITES) ## Can the simulator fail? Each planted defect must be found
 	@tools/run-mutants.sh
 asan: ## All suites under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -442,7 +442,8 @@ ASAN_SUITE = --suite asan $(ASAN_ENV) --jobs 1 $(call built,$(ASAN),integration)
     $(if $(SIM_SITES),--check "sim-sites 8" "$(ASAN)/tests/sim-sites --seeds 8")
 # What needs the machine for itself: others beside them can hold a process up for longer than a client
 # waits. The tortures wait for longer, and mostly for time: they share it.
-UPGRADE_ENV = $(ASAN_ENV) --env OLDER=$(OLDER) --env TORTURE=$(ASAN)/tests/torture --env ORBLOOM_BIN_DIR=$(abspath $(ASAN)/bin)
+UPGRADE_ENV = $(ASAN_ENV) --env OLDER=$(OLDER) --env TORTURE=$(ASAN)/tests/torture --env TORTURE_SITES=$(ASAN)/tests/torture-sites \
+    --env ORBLOOM_BIN_DIR=$(abspath $(ASAN)/bin) --env UPGRADE_ROUNDS=1 --env UPGRADE_SITES_ROUNDS=1
 ALONE_SUITE = --suite alone --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check "benchmark of growth" "tools/test-bench-part.sh growth $(REL)" \

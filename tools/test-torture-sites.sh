@@ -64,6 +64,8 @@ refused --seconds
 refused --break it
 refused --torture 1
 refused --cut 0
+refused --rounds 0
+refused --upgrade
 refused --wan 80ms
 refused --wan 80,1%
 refused --wan 80ms,60%

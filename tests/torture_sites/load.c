@@ -10,6 +10,7 @@
 
 enum {
     TIMEOUT_MS = 2000,
+    UPGRADE_MS = 30000,
     ATTEMPT_MS = 500,
     CHECKED = 256,
     NEVER = 64,
@@ -46,9 +47,10 @@ static struct orbloom *connect_for(const struct sites *sites, uint32_t site, uin
     return handle;
 }
 
+/* While processes are upgraded one after the other no client is to see anything of it. */
 struct orbloom *load_connect(const struct sites *sites, uint32_t site)
 {
-    return connect_for(sites, site, TIMEOUT_MS);
+    return connect_for(sites, site, sites->options->upgrade != NULL ? UPGRADE_MS : TIMEOUT_MS);
 }
 
 void load_key(uint32_t site, uint64_t number, char key[LEDGER_KEY_BYTES])
@@ -134,12 +136,23 @@ static uint64_t acknowledge(struct load *self, const struct ledger_handout *out,
     return open;
 }
 
+static void count_errors(struct load *self, uint64_t count, const char *what,
+                         const struct orbloom *handle)
+{
+    if (count > 0 && self->sites->options->upgrade != NULL) {
+        atomic_fetch_add(&self->errors, count);
+        journal_say("%llu %s at site-%u not answered: %s", (unsigned long long)count, what,
+                    self->site + 1, orbloom_error(handle));
+    }
+}
+
 /* FULL comes while the filter grows; NOT_FOUND, of a filter that exists, never. False: nothing is
  * to be added. */
 static bool add_some(struct load *self, struct batch *batch, uint32_t acks)
 {
     struct ledger_handout out;
     struct orbloom_keys keys;
+    uint64_t open;
     int code;
 
     if (ledger_take_batch(&self->ledger, &batch->random, &out) == NULL) {
@@ -150,7 +163,11 @@ static bool add_some(struct load *self, struct batch *batch, uint32_t acks)
     }
     keys = write_keys(self, batch, LEDGER_BATCH);
     code = orbloom_add_in_sites(batch->handle, SITES_FILTER, acks, &keys, batch->answers);
-    atomic_fetch_add(&self->unacknowledged, acknowledge(self, &out, batch));
+    open = acknowledge(self, &out, batch);
+    atomic_fetch_add(&self->unacknowledged, open);
+    if (acks == ORBLOOM_ACKS_LOCAL && code != ORBLOOM_FULL) {
+        count_errors(self, open, "adds", batch->handle);
+    }
     ledger_put(&self->ledger, self->filter);
     if (code == ORBLOOM_FULL) {
         ledger_rest(self->filter, journal_now_ms());
@@ -166,15 +183,18 @@ static void check_some(struct load *self, struct batch *batch)
 {
     uint32_t count = ledger_random(self->filter, &batch->random, batch->numbers, CHECKED);
     struct orbloom_keys keys = write_keys(self, batch, count);
+    uint64_t unknown = 0;
 
     (void)orbloom_check(batch->handle, SITES_FILTER, &keys, batch->answers);
     for (uint32_t i = 0; i < count; i++) {
         atomic_fetch_add(&self->checked, batch->answers[i] == ORBLOOM_PRESENT);
+        unknown += batch->answers[i] == ORBLOOM_UNKNOWN;
         if (batch->answers[i] == ORBLOOM_ABSENT) {
             verdict_fail("LOST: %.16s of %s was acknowledged at site-%u and is called absent there",
                          batch->keys + (size_t)i * LEDGER_KEY_BYTES, SITES_FILTER, self->site + 1);
         }
     }
+    count_errors(self, unknown, "checks", batch->handle);
 }
 
 /* Of too few replicas "present" comes, and "absent" not: only whole answers count. */

@@ -28,9 +28,11 @@ struct load {
     struct ledger_filter *filter; /* the ledger's only one */
     _Atomic bool ending;
     _Atomic uint64_t unacknowledged; /* keys whose add was not answered */
-    _Atomic uint64_t checked;        /* answers "present" about acknowledged keys */
-    _Atomic uint64_t by_each;        /* keys that each site was to have, and were acknowledged */
-    _Atomic uint64_t fresh;          /* answers "present" of fresh checks about the next site's */
+    _Atomic uint64_t errors;  /* of an upgrade: ... or check, but for what waits for other sites, or
+                                 for growth */
+    _Atomic uint64_t checked; /* answers "present" about acknowledged keys */
+    _Atomic uint64_t by_each; /* keys that each site was to have, and were acknowledged */
+    _Atomic uint64_t fresh;   /* answers "present" of fresh checks about the next site's */
     struct {
         _Atomic uint64_t asked;   /* keys that were never added ... */
         _Atomic uint64_t present; /* ... and are called present */

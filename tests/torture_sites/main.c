@@ -7,6 +7,7 @@
 #include "tests/torture_sites/equal.h"
 #include "tests/torture_sites/faults.h"
 #include "tests/torture_sites/older.h"
+#include "tests/torture_sites/upgrade.h"
 #include "tests/torture_sites/verdict.h"
 
 #include <inttypes.h>
@@ -23,6 +24,7 @@ struct run {
     struct sites sites;
     struct load loads[OPTIONS_MAX_SITES];
     struct faults faults;
+    struct upgrade upgrade;
     uint64_t equal_ms; /* so long after the last fault */
 };
 
@@ -155,6 +157,16 @@ static void sabotage(struct run *self)
     }
 }
 
+static void go(struct run *self)
+{
+    if (self->options.upgrade != NULL) {
+        upgrade_run(&self->upgrade, &self->faults, self->loads);
+        return;
+    }
+    torture(self);
+    sabotage(self);
+}
+
 /* Far above what chance does at the bound, which the fill stays below. */
 static void judge_rate(const struct load *load)
 {
@@ -208,10 +220,15 @@ static void print_site(const struct load *load)
 
 static int report(const struct run *self)
 {
+    bool upgrades = self->options.upgrade != NULL;
     char text[2][NUMBER_TEXT_BYTES];
 
     (void)printf("\n");
-    faults_print(&self->faults);
+    if (upgrades) {
+        upgrade_print(&self->upgrade);
+    } else {
+        faults_print(&self->faults);
+    }
     (void)printf("\n%-6s %16s %16s %16s %16s %16s %14s\n", "", "acknowledged", "not acknowledged",
                  "by each site", "checked there", "by fresh checks", "false positives");
     for (uint32_t site = 0; site < self->options.sites; site++) {
@@ -225,9 +242,11 @@ static int report(const struct run *self)
                      "torture-sites: FAILED: %s\n",
                      self->sites.dir, self->options.seed, verdict_reason());
     } else {
-        (void)printf("equal after %.1f s\ntorture-sites: %s faults, %s acknowledged adds, 0 lost\n",
-                     (double)self->equal_ms / 1000, number_show_count(self->faults.total, text[0]),
-                     number_show_count(acknowledged(self), text[1]));
+        (void)printf(
+            "equal after %.1f s\ntorture-sites: %s %s, %s acknowledged adds, 0 lost\n",
+            (double)self->equal_ms / 1000,
+            number_show_count(upgrades ? self->upgrade.restarts : self->faults.total, text[0]),
+            upgrades ? "restarts" : "faults", number_show_count(acknowledged(self), text[1]));
     }
     (void)fflush(stdout);
     return verdict_failed() ? 1 : 0;
@@ -260,8 +279,7 @@ int main(int argc, char **argv)
     catch_signals();
     lines_open(&self->lines, &self->options);
     if (prepare(self)) {
-        torture(self);
-        sabotage(self);
+        go(self);
         settle(self);
     }
     end(self);

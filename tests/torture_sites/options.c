@@ -31,7 +31,13 @@ static const char usage[] =
     "  --cut N            seconds that a line is cut for, 1 to N (default 20)\n"
     "  --dir DIR          data, logs and the journal; empty (default: a temporary folder)\n"
     "  --keep             the folder, also when all went well\n"
-    "  --break HOW        a defect on purpose, which must be found: false-claim, rewind-site\n";
+    "  --break HOW        a defect on purpose, which must be found: false-claim, rewind-site\n\n"
+    "  --upgrade DIR      no faults: begin with the programs in DIR, of an older release, and "
+    "take\n"
+    "                     all processes to this one and back, in all orders of the kinds; no "
+    "client\n"
+    "                     may see an error\n"
+    "  --rounds N         times there and back; 12 are all orders, both ways (default 12)\n";
 
 struct number_option {
     const char *name;
@@ -57,6 +63,7 @@ static const struct number_option numbers[] = {
     {"--losses", FIELD(losses), 0, 100},
     {"--patience", FIELD(patience), 10, 1000000},
     {"--cut", FIELD(cut), 1, 3600},
+    {"--rounds", FIELD(rounds), 1, 1000},
 };
 
 static int refuse(const char *word, const char *why)
@@ -129,6 +136,10 @@ static int parse_one(struct options *self, const char *word, const char *value)
         self->dir = value;
         return 2;
     }
+    if (strcmp(word, "--upgrade") == 0) {
+        self->upgrade = value;
+        return 2;
+    }
     if (strcmp(word, "--wan") == 0) {
         return set_wan(self, value);
     }
@@ -146,7 +157,8 @@ int options_parse(struct options *self, int argc, char **argv, int *code)
                              .gap_ms = 1500,
                              .losses = 2,
                              .cut = 20,
-                             .patience = 300};
+                             .patience = 300,
+                             .rounds = 12};
     for (int i = 1; i < argc;) {
         int used;
 

@@ -37,6 +37,9 @@ struct options {
     uint64_t cut; /* seconds that such a line is cut for, at most */
     bool keep;
     enum sabotage sabotage;
+    const char *upgrade; /* the folder of an older release's programs, with which all begins; NULL:
+                            faults instead */
+    uint64_t rounds;     /* of upgrade and downgrade */
 };
 
 /* 0: run; else the program is to exit with *code. */

@@ -120,9 +120,10 @@ bool process_start(struct process *self)
     char flag[] = "--config";
     char *words[] = {program, flag, conf, NULL};
 
-    (void)snprintf(program, sizeof program, "%s/orbloom-%s", process_bin_dir(),
+    (void)snprintf(program, sizeof program, "%s/orbloom-%s",
+                   self->programs != NULL ? self->programs : process_bin_dir(),
                    process_role_name(self->role));
-    (void)process_path(self, "conf", conf);
+    (void)process_path(self, self->conf != NULL ? self->conf : "conf", conf);
     return process_start_words(self, words);
 }
 

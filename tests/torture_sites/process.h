@@ -3,6 +3,7 @@
  *
  *   DIR/NAME/conf  its configuration    DIR/NAME/log    its stderr, of all its lives
  *   DIR/NAME/data  its data             DIR/NAME/ready  its stdout, when we have started it
+ *   DIR/NAME/conf-newer  ... of this release, while others are of an older one
  *
  * It is signalled by a pidfd, so never anybody else. Those that we start die with us.
  *
@@ -27,6 +28,8 @@ struct process {
     uint32_t site;                 /* from 0 */
     char name[PROCESS_NAME_BYTES]; /* "site-1/node-2" */
     char dir[PROCESS_PATH_BYTES - 64];
+    const char *programs; /* the folder of its program; NULL: of this build */
+    const char *conf;     /* a file as above; NULL: conf */
     enum process_state state;
     uint64_t due_ms; /* dead: it is to start then; stopped: it is to go on */
     pid_t pid;

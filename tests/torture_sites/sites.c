@@ -143,7 +143,8 @@ static bool start_playground(struct sites *self)
                      text[2],
                      NULL};
 
-    (void)snprintf(program, sizeof program, "%s/orbloom", process_bin_dir());
+    (void)snprintf(program, sizeof program, "%s/orbloom",
+                   self->options->upgrade != NULL ? self->options->upgrade : process_bin_dir());
     (void)snprintf(text[0], sizeof text[0], "%u", self->base_port);
     (void)snprintf(text[1], sizeof text[1], "%" PRIu64, self->options->sites);
     (void)snprintf(text[2], sizeof text[2], "%" PRIu64, self->options->nodes);
@@ -184,19 +185,14 @@ struct process *sites_find(struct sites *self, uint32_t site, enum role role, ui
 
 /* ---- commands ---- */
 
-/* `orbloom WORDS` at a site; what it says is in `said`. Returns its exit status, or -1. */
-static int command(const struct sites *self, uint32_t site, const char *words,
-                   char said[SAID_BYTES])
+/* What the shell's command says is in `said`. Returns its exit status, or -1. */
+static int run(const char *text, char said[SAID_BYTES])
 {
-    char text[1024];
-    FILE *output;
+    FILE *output = popen(text, "re");
     size_t size;
     int status;
 
-    (void)snprintf(text, sizeof text, "'%s/orbloom' %s --coordinator %s --router %s 2>&1",
-                   process_bin_dir(), words, self->endpoints[site].coordinator,
-                   self->endpoints[site].router);
-    output = popen(text, "re");
+    said[0] = '\0';
     if (output == NULL) {
         return -1;
     }
@@ -206,29 +202,99 @@ static int command(const struct sites *self, uint32_t site, const char *words,
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-bool sites_command(const struct sites *self, uint32_t site, const char *words)
+/* `orbloom WORDS` at a site, of the programs in that folder; NULL: of this build. */
+static int command_of(const struct sites *self, uint32_t site, const char *programs,
+                      const char *words, char said[SAID_BYTES])
+{
+    char text[1024];
+
+    (void)snprintf(text, sizeof text, "'%s/orbloom' %s --coordinator %s --router %s 2>&1",
+                   programs != NULL ? programs : process_bin_dir(), words,
+                   self->endpoints[site].coordinator, self->endpoints[site].router);
+    return run(text, said);
+}
+
+static int command(const struct sites *self, uint32_t site, const char *words,
+                   char said[SAID_BYTES])
+{
+    return command_of(self, site, NULL, words, said);
+}
+
+bool sites_command_of(const struct sites *self, uint32_t site, const char *programs,
+                      const char *words)
 {
     char *said = calloc(1, SAID_BYTES);
-    bool good = said != NULL && command(self, site, words, said) == 0;
+    bool good = said != NULL && command_of(self, site, programs, words, said) == 0;
 
-    journal_say("%s at site-%u: %s", words, site + 1, said != NULL ? said : "no memory");
+    journal_say("%s%s at site-%u: %s", programs != NULL ? "older " : "", words, site + 1,
+                said != NULL ? said : "no memory");
     free(said);
     return good;
+}
+
+bool sites_command(const struct sites *self, uint32_t site, const char *words)
+{
+    return sites_command_of(self, site, NULL, words);
+}
+
+/* Where it listens, as its configuration says. */
+static bool read_endpoint(const struct process *process, char endpoint[SITES_ENDPOINT_BYTES])
+{
+    char path[PROCESS_PATH_BYTES];
+    char line[512];
+    bool found = false;
+    FILE *conf = fopen(process_path(process, "conf", path), "re");
+
+    while (conf != NULL && !found && fgets(line, sizeof line, conf) != NULL) {
+        found = sscanf(line, "listen = \"%63[^\"]", endpoint) == 1;
+    }
+    if (conf != NULL) {
+        (void)fclose(conf);
+    }
+    return found;
+}
+
+uint64_t sites_count(const struct process *process, const char *counter)
+{
+    char *said = calloc(1, SAID_BYTES);
+    char endpoint[SITES_ENDPOINT_BYTES];
+    char text[1024];
+    char word[64];
+    uint64_t value = 0;
+    const char *at;
+
+    (void)snprintf(word, sizeof word, "\"%s\": ", counter);
+    if (said != NULL && read_endpoint(process, endpoint)) {
+        (void)snprintf(text, sizeof text, "'%s/orbloom' stats %s --json 2>&1", process_bin_dir(),
+                       endpoint);
+        at = run(text, said) == 0 ? strstr(said, word) : NULL;
+        value = at != NULL ? strtoull(at + strlen(word), NULL, 10) : 0;
+    }
+    free(said);
+    return value;
 }
 
 /* What a site is to say of itself, and of the others. */
 struct saying {
     const char *words;
-    bool (*is_said)(const char *said);
+    bool (*is_said)(const char *said); /* NULL: nothing, as the command fails */
     const char *what;
 };
+
+static bool is_so(const struct sites *self, uint32_t site, const struct saying *saying,
+                  char said[SAID_BYTES])
+{
+    int status = command(self, site, saying->words, said);
+
+    return saying->is_said != NULL ? status == 0 && saying->is_said(said) : status > 0;
+}
 
 static bool await_said(const struct sites *self, uint32_t site, const struct saying *saying,
                        char said[SAID_BYTES])
 {
     uint64_t deadline_ms = journal_now_ms() + self->options->patience * 1000;
 
-    while (command(self, site, saying->words, said) != 0 || !saying->is_said(said)) {
+    while (!is_so(self, site, saying, said)) {
         if (journal_now_ms() > deadline_ms) {
             journal_say("%s", said);
             verdict_fail("STUCK: site-%u %s after %" PRIu64 " s; what it says is in the journal",
@@ -272,11 +338,26 @@ static bool says_absent(const char *said)
     return says_absent_itself(said) && strstr(said, "\"state\": \"joining\"") == NULL;
 }
 
+bool sites_wait_absent_of(const struct sites *self, const char *filter)
+{
+    char words[128];
+    const struct saying saying = {words, says_absent, "does not say \"absent\""};
+
+    (void)snprintf(words, sizeof words, "site %s --json", filter);
+    return await_all(self, &saying);
+}
+
 bool sites_wait_absent(const struct sites *self)
 {
-    const struct saying saying = {"site " SITES_FILTER " --json", says_absent,
-                                  "does not say \"absent\""};
+    return sites_wait_absent_of(self, SITES_FILTER);
+}
 
+bool sites_wait_dropped(const struct sites *self, const char *filter)
+{
+    char words[128];
+    const struct saying saying = {words, NULL, "still has a filter that was dropped"};
+
+    (void)snprintf(words, sizeof words, "info %s", filter);
     return await_all(self, &saying);
 }
 
@@ -294,7 +375,7 @@ static bool is_connected(const char *said)
            strstr(said, "\"connected\": false") == NULL;
 }
 
-static bool wait_connected(const struct sites *self)
+bool sites_wait_connected(const struct sites *self)
 {
     const struct saying saying = {"site --json", is_connected, "is not connected"};
 
@@ -365,7 +446,7 @@ static bool relink(struct sites *self)
             return false;
         }
     }
-    return wait_connected(self);
+    return sites_wait_connected(self);
 }
 
 bool sites_open(struct sites *self, const struct options *options, bool by_wan)

@@ -43,8 +43,22 @@ bool sites_create_filter(const struct sites *self);
 /* `orbloom WORDS` at a site; what it says is in the journal. False: it has failed. */
 bool sites_command(const struct sites *self, uint32_t site, const char *words);
 
-/* Wait until each site is counted and says "absent". */
+/* The same, of the programs in that folder; NULL: of this build. */
+bool sites_command_of(const struct sites *self, uint32_t site, const char *programs,
+                      const char *words);
+
+/* What a process counts, by its name in `orbloom stats`; 0: it does not, or says nothing. */
+uint64_t sites_count(const struct process *process, const char *counter);
+
+/* Wait until each site is counted and says "absent", of SITES_FILTER, or of any. */
 bool sites_wait_absent(const struct sites *self);
+bool sites_wait_absent_of(const struct sites *self, const char *filter);
+
+/* Wait until no site has the filter any more. */
+bool sites_wait_dropped(const struct sites *self, const char *filter);
+
+/* Wait until the links of all sites are connected. */
+bool sites_wait_connected(const struct sites *self);
 
 /* Wait until each other one says "absent": what the site loses then is not all that there is. */
 bool sites_wait_others(const struct sites *self, uint32_t site);
