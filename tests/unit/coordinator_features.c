@@ -1,4 +1,5 @@
 /* A feature is in use once every process knows it and an operator has said so; not before. */
+#include "base/log.h"
 #include "map/feature.h"
 #include "proto/signed_document.h"
 #include "tests/support/coordinator_stage.h"
@@ -6,6 +7,8 @@
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { NODES = 3, ROUTER = 14 };
@@ -238,6 +241,50 @@ Test(coordinator_features, a_coordinator_that_lacks_what_is_in_use_changes_nothi
     cr_assert_eq(told.status, STATUS_CONFLICT);
     cr_assert_not_null(strstr(told.message, "does not know renames, windows, expiry"), "%s",
                        told.message);
+    close_stage();
+}
+
+static const char *logged(void)
+{
+    static char text[8192];
+    FILE *file = cr_get_redirected_stderr();
+    size_t size;
+
+    (void)fflush(stderr);
+    size = fread(text, 1, sizeof text - 1, file);
+    text[size] = '\0';
+    return text;
+}
+
+static size_t count_in(const char *text, const char *part)
+{
+    size_t count = 0;
+
+    for (text = strstr(text, part); text != NULL; text = strstr(text + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+/* Whoever asks it is told; so is who looks at its log: as an error, and once. */
+Test(coordinator_features, a_coordinator_that_lacks_what_is_in_use_logs_it_once,
+     .init = cr_redirect_stderr)
+{
+    const char *text;
+
+    open_stage(0);
+    sync_nodes(features_known());
+    log_setup("coordinator", LOG_ERROR);
+    upgrade_coordinator(old);
+    for (uint32_t turn = 0; turn < 3; turn++) {
+        (void)sync_node(1, features_known());
+        coordinator_stage_pass(&stage, 10000000);
+    }
+    text = logged();
+    cr_assert_eq(count_in(text, "error coordinator: coordinator coordinator-1 does not know "
+                                "renames, windows, expiry, users, sites, which this cluster uses, "
+                                "and changes nothing; run a version of orbloom there that does\n"),
+                 1, "%s", text);
     close_stage();
 }
 
