@@ -201,7 +201,7 @@ static enum status allow_feature(struct coordinator *self, const struct admin_re
         }
         status = cluster_ensure(self, message);
     }
-    return status == STATUS_OK ? features_allow(self, feature, message) : status;
+    return status == STATUS_OK ? features_allow(self, feature_bit(feature), message) : status;
 }
 
 /* May it be begun at all? Else it is answered here. */

@@ -144,11 +144,12 @@ static bool look_for_obstacle(void *context, const struct process_features *proc
 
 /* ---- the gate ---- */
 
-enum status features_allow(const struct coordinator *self, enum feature feature, char *message)
+enum status features_allow(const struct coordinator *self, uint64_t features, char *message)
 {
-    struct obstacle obstacle = {.wanted = feature_bit(feature), .message = message};
+    struct obstacle obstacle = {.wanted = features & ~in_use(self), .message = message};
+    char names[FEATURES_TEXT_BYTES];
 
-    if ((in_use(self) & obstacle.wanted) != 0) {
+    if (obstacle.wanted == 0) {
         return STATUS_OK;
     }
     visit_all(self, look_for_obstacle, &obstacle);
@@ -156,9 +157,14 @@ enum status features_allow(const struct coordinator *self, enum feature feature,
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                        "this cluster does not use %s yet, though every process knows it: say "
                        "`orbloom upgrade finalize`",
-                       feature_name(feature));
+                       features_show(obstacle.wanted, names));
     }
     return STATUS_VERSION;
+}
+
+bool features_are_known(const struct coordinator *self, uint64_t features)
+{
+    return (features & ~told_by(known(self))) == 0;
 }
 
 enum status features_check(const struct coordinator *self, const struct sync_request *request,
@@ -173,8 +179,10 @@ enum status features_check(const struct coordinator *self, const struct sync_req
     (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                    "%s %.128s does not know %s, which this cluster uses; run a version of orbloom "
                    "there that does (see `orbloom upgrade status`)",
-                   request->role == SYNC_NODE ? "node" : "router", request->name,
-                   features_show(lacks, names));
+                   request->role == SYNC_NODE         ? "node"
+                   : link_report_said(&request->link) ? "link"
+                                                      : "router",
+                   request->name, features_show(lacks, names));
     return STATUS_VERSION;
 }
 

@@ -23,9 +23,12 @@ MUST_USE enum status features_blank(const struct coordinator *self, struct buffe
 MUST_USE enum status features_join(const struct coordinator *self, struct span record,
                                    struct span held, struct buffer *out);
 
-/* STATUS_VERSION, and why: it is not in use yet. */
-MUST_USE enum status features_allow(const struct coordinator *self, enum feature feature,
+/* STATUS_VERSION, and why: not all of them, a bit each, are in use yet. */
+MUST_USE enum status features_allow(const struct coordinator *self, uint64_t features,
                                     char *message);
+
+/* Does this coordinator know all of them? */
+bool features_are_known(const struct coordinator *self, uint64_t features);
 
 /* STATUS_VERSION, and why: the process does not know what is in use. */
 MUST_USE enum status features_check(const struct coordinator *self,

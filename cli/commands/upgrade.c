@@ -19,9 +19,9 @@ static const struct option_table table = {
     .summary = "Show which features all processes know; use those of a newer version.",
     .notes =
         "A newer version may know features that an older one does not: they are refused until\n"
-        "every process knows them and finalize was said. So upgrade coordinators, nodes and\n"
-        "routers one by one, in any order, and go back while finalize was not said. From\n"
-        "then on a process that lacks one of them is refused.\n\n"
+        "every process knows them and finalize was said. So upgrade coordinators, nodes,\n"
+        "routers and links one by one, in any order, and go back while finalize was not said.\n"
+        "From then on a process that lacks one of them is refused.\n\n"
         "status shows per process what it knows, what is in use, and what stands in the way.\n"
         "Of other coordinators and of routers at other coordinators nobody tells: upgrade\n"
         "those, too, before you say finalize.\n\n"

@@ -130,7 +130,8 @@ static void fill(struct coordinator *self, const struct create *create,
 static enum status check(const struct coordinator *self, const struct site_filter *told,
                          struct create *create, struct hash_secret *secret)
 {
-    enum status status = features_allow(self, FEATURE_SITES, create->message);
+    enum status status = features_allow(self, told->needs | feature_bit(FEATURE_SITES),
+                                        create->message);
 
     status = status == STATUS_OK ? check_name(self, told, create->message) : status;
     status = status == STATUS_OK ? create_check_count(self, create) : status;

@@ -1,6 +1,7 @@
 /* Filters are found by their uids among those that have sites, which are noted. */
 #include "coordinator/site/intake.h"
 
+#include "coordinator/features.h"
 #include "coordinator/links.h"
 #include "coordinator/site/heard.h"
 #include "coordinator/site/newcomer.h"
@@ -23,6 +24,9 @@ static void take(struct coordinator *self, uint64_t now_us, const struct site_fi
     const char *fault = site_id_equal(&told->site, own) ? "it is said of this site itself"
                                                         : site_filter_fault(told);
 
+    if (fault == NULL && note != NULL && !features_are_known(self, told->needs)) {
+        fault = "that site has given it what this version does not know; upgrade this site";
+    }
     if (fault != NULL) {
         refuse(self, now_us, &told->uid, "what another site says", fault);
     } else if (note != NULL) {

@@ -88,6 +88,7 @@ static void fill(const struct coordinator *self, const struct in_sites *note,
         .max_staleness = document->max_staleness,
         .acks = document->acks,
         .keys = count_keys(self, document),
+        .needs = features_of_sites(document),
     };
     if (is_fenced) {
         out->fenced = note->fenced;

@@ -81,3 +81,8 @@ uint64_t features_of(const struct filter_document *document)
     }
     return set;
 }
+
+uint64_t features_of_sites(const struct filter_document *document)
+{
+    return features_of(document) & feature_bit(FEATURE_SITES);
+}

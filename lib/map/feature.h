@@ -61,4 +61,8 @@ const char *features_show(uint64_t set, char text[FEATURES_TEXT_BYTES]);
 /* What whoever reads the document must know. */
 uint64_t features_of(const struct filter_document *document);
 
+/* ... and what other sites must that hear how it is at this one. Names, owners and expiry are each
+ * site's own. */
+uint64_t features_of_sites(const struct filter_document *document);
+
 #endif

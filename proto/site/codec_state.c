@@ -48,6 +48,7 @@ static const struct binding site_filter_rows[] = {
     ROW(site_filter, max_staleness, UINT64),
     ROW(site_filter, acks, UINT32),
     ROW(site_filter, last_return, UINT64),
+    ROW(site_filter, needs, UINT64),
 };
 BINDING_TABLE(site_filter, site_filter, NULL);
 

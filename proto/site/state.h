@@ -64,6 +64,7 @@ struct site_filter {
      * secret itself: they speak CURVE, with pinned keys. */
     struct span sealed_secret;
 
+    uint64_t needs;       /* features that whoever hears it must know; see map/feature.h */
     uint64_t last_return; /* a tombstone: in which the filter was dropped; see map/sites.h */
 };
 

@@ -469,6 +469,73 @@ Test(coordinator_join, without_enough_nodes_nothing_is_made)
     cr_assert_not_null(site_stages_document(US, "urls"));
 }
 
+/* Up to where us is told of it, and no further. */
+static void tell_us(void)
+{
+    site_stages_sync(EU);
+    site_stages_confirm(EU);
+    site_stages_sync(EU);
+    site_stages_carry();
+}
+
+static struct coordinator_told finalize(uint32_t i)
+{
+    const struct admin_request request = {.action = ADMIN_UPGRADE_FINALIZE, .name = ""};
+
+    site_stages[i].stage.ntold = 0;
+    coordinator_stage_command(&site_stages[i].stage, 2, &request);
+    return coordinator_stage_told(&site_stages[i].stage);
+}
+
+/* Sites are upgraded weeks apart. */
+Test(coordinator_join, a_site_that_does_not_use_sites_yet_makes_it_once_it_does)
+{
+    struct coordinator_stage *us = &site_stages[US].stage;
+
+    us->coordinator->features.record.in_use = feature_bit(FEATURE_BASE);
+    add(EU, "us");
+    site_stages_run();
+    cr_assert_null(site_stages_document(US, "urls"));
+    expect_refusal(US, "this cluster does not use sites yet, though every process knows it: say "
+                       "`orbloom upgrade finalize`");
+    coordinator_stage_report(us, 3, 0, 0, REPLICA_NONE);
+    cr_assert_eq(finalize(US).status, STATUS_OK, "%s", coordinator_stage_told(us).message);
+    site_stages_run();
+    cr_assert_not_null(site_stages_document(US, "urls"));
+}
+
+Test(coordinator_join, what_needs_a_later_version_is_not_made)
+{
+    add(EU, "us");
+    tell_us();
+    site_stages[US].heard[EU].told.needs = UINT64_C(1) << 40;
+    site_stages_sync(US);
+    coordinator_stage_turn(&site_stages[US].stage);
+    cr_assert_null(site_stages_document(US, "urls"));
+    expect_refusal(US, "does not know feature 40; upgrade it");
+    site_stages_run(); /* eu has taken it back */
+    cr_assert_not_null(site_stages_document(US, "urls"));
+}
+
+/* ... and of one that is here what is said by then does not count. */
+Test(coordinator_join, what_a_later_version_says_is_not_gone_by)
+{
+    struct coordinator_stage *us = &site_stages[US].stage;
+    struct site_filter *told = &site_stages[US].heard[EU].told;
+    uint64_t refused;
+
+    add(EU, "us");
+    site_stages_run();
+    cr_assert_eq(told->needs, feature_bit(FEATURE_SITES), "so it is told");
+    refused = coordinator_stage_counter(us, "site_states_refused_total");
+    told->needs |= UINT64_C(1) << 40;
+    told->revision++;
+    told->document.entries[1].state = told->fenced.entries[1].state = SITE_COUNTED;
+    site_stages_sync(US);
+    cr_assert_eq(coordinator_stage_counter(us, "site_states_refused_total"), refused + 1);
+    cr_assert_eq(site_stages_state(US, US), SITE_JOINING);
+}
+
 /* Its link, too, begins with nothing. */
 static void lose_all(uint32_t i)
 {

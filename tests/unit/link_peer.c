@@ -6,19 +6,25 @@
 TestSuite(link_peer, .timeout = 120);
 
 /* To a link's outer face, as its peer. */
-static void say(uint32_t site, const struct frame *frame)
+static void say_bytes(uint32_t site, struct span bytes)
 {
     struct site_pair_side *side = &pair->sides[site];
     const struct peer from = {.size = 1, .id = {1}, .user = 1};
+
+    if (site == EU) {
+        side->face.on_answer(side->face.self, side->circle.now_us, 7, bytes);
+    } else {
+        side->face.on_request(side->face.self, side->circle.now_us, &from, bytes);
+    }
+}
+
+static void say(uint32_t site, const struct frame *frame)
+{
     struct buffer bytes;
 
     buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
     cr_assert_eq(codec_encode(frame, &bytes), STATUS_OK);
-    if (site == EU) {
-        side->face.on_answer(side->face.self, side->circle.now_us, 7, buffer_span(&bytes));
-    } else {
-        side->face.on_request(side->face.self, side->circle.now_us, &from, buffer_span(&bytes));
-    }
+    say_bytes(site, buffer_span(&bytes));
     buffer_fini(&bytes);
 }
 
@@ -177,6 +183,60 @@ Test(link_peer, what_waits_of_all_streams_is_bounded)
         say_full_batch(last_batch + ++sent, keys, COUNT, bytes);
     }
     cr_assert_geq(sent, HELD / sizeof keys);
+    end();
+}
+
+/* A body that this version does not know: field 900, of one byte. */
+static void say_unknown(uint32_t site)
+{
+    static const uint8_t bytes[] = {0x08, 1, 0xa2, 0x38, 1, 0};
+
+    say_bytes(site, span_of(bytes, sizeof bytes));
+}
+
+static enum status close_told; /* by US */
+
+static bool watch_close(struct site_pair *self, uint32_t to, const struct frame *frame)
+{
+    if (frame->kind == FRAME_SITE_CLOSE && to == EU) {
+        close_told = frame->body.site_close.status;
+    }
+    return watch_batches(self, to, frame);
+}
+
+/* Sites are upgraded weeks apart: what is new is refused, and all else goes on. */
+Test(link_peer, what_only_a_later_version_sends_does_no_harm)
+{
+    enum { VERSION_AT = 7 };
+    static const uint64_t key = UINT64_C(1) << 50;
+    struct site_batch batch = {.sender = {1, 10}, .receiver = {1, 11}, .nkeysets = 1, .nkeys = 1};
+    struct frame frame = {.kind = FRAME_SITE_BATCH};
+    uint8_t bytes[1024];
+    size_t size;
+
+    begin();
+    pair->spy = watch_close;
+    connect_both();
+    for (uint32_t site = EU; site <= US; site++) {
+        uint64_t refused = site_pair_counter(pair, site, "site_refused_total");
+
+        say_unknown(site);
+        cr_assert_eq(site_pair_counter(pair, site, "site_refused_total"), refused + 1);
+        cr_assert_eq(site_pair_counter(pair, site, "site_channels"), 1);
+    }
+    batch.uid = pair->sides[EU].document.content.uid;
+    batch.keysets[0] = pair->sides[EU].document.content.keysets[0].id;
+    size = site_batch_encode(&batch, &key, NULL, bytes);
+    bytes[VERSION_AT]++;
+    frame.body.site_batch = (struct site_batch_message){
+        .stream = stream_seen, .number = last_batch + 1, .batch = span_of(bytes, size)};
+    say(US, &frame);
+    site_pair_run(pair, 20000);
+    cr_assert_eq(close_told, STATUS_VERSION, "the sender hears why");
+    add_rounds(one_keys, other_keys, 100000);
+    site_pair_run(pair, 5 * SECOND);
+    expect_rounds(one_keys, other_keys);
+    cr_assert_eq(have_none(US, &key, 1), 3, "it was not guessed at");
     end();
 }
 
