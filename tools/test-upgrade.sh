@@ -62,7 +62,7 @@ if find features; then
     tail -n 1 "$output"
 fi
 if find sites; then
-    ORBLOOM_BIN_DIR=$newer "$torture_sites" --upgrade "$older" --rounds "$sites_rounds" --keys-max 300k --pace 10k \
+    ORBLOOM_BIN_DIR=$newer "$torture_sites" --upgrade "$older" --rounds "$sites_rounds" --keys-max "${sites_rounds}M" --pace 10k \
         --patience 300 --seed 1 >"$output" 2>&1
     judge "$sites_rounds rounds of upgrade and downgrade of two sites" $? "$output"
     grep -E '^[0-9]+ (rounds|filters)|^torture-sites: ' "$output"

@@ -19,7 +19,8 @@ enum {
     AGAIN_MS = 20,  /* between two questions */
     BATCH = 2048,   /* keys that are added or checked at once */
     STEADY = 60000, /* keys: more bytes in runs than in the array, so that there is an imprint */
-    MORE = 4096,    /* ... that come in each phase, and few enough that it is of use again */
+    MORE = 1024, /* ... that come in each phase, and so few that it does not grow: then the imprint
+                    would go */
     PASSING = 4096, /* ... of a filter that passes, at each site */
 };
 
@@ -467,7 +468,7 @@ void upgrade_run(struct upgrade *self, struct faults *faults, struct load *loads
     *self = (struct upgrade){
         .faults = faults, .loads = loads, .random = faults->sites->options->seed};
     if (prepare(self)) {
-        make_filter(self, STEADY_FILTER, "200k");
+        make_filter(self, STEADY_FILTER, "300k");
         add_steady(self, STEADY);
     }
     while (self->rounds < options_of(self)->rounds && !verdict_failed()) {
