@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NODES = 3, ROUTER = 14 };
+enum { NODES = 3, ROUTER = 14, LINK = 15 };
 
 static const uint64_t old = UINT64_C(1) << FEATURE_BASE;
 
@@ -65,6 +65,20 @@ static struct coordinator_synced sync_router(uint64_t features)
                                          .features = features};
 
     return coordinator_stage_send(&stage, ROUTER, &request);
+}
+
+/* It asks as routers do, and says whose site it links. */
+static struct coordinator_synced sync_link(uint64_t features)
+{
+    const struct sync_request request = {.role = SYNC_ROUTER,
+                                         .name = "link-1",
+                                         .endpoint = "",
+                                         .host = "",
+                                         .zone = "",
+                                         .features = features,
+                                         .link = {.id = {1, 2}}};
+
+    return coordinator_stage_send(&stage, LINK, &request);
 }
 
 static struct coordinator_told command(struct admin_request request)
@@ -199,6 +213,10 @@ Test(coordinator_features, who_does_not_know_what_is_in_use_is_refused)
     cr_assert_not_null(strstr(synced.message, "router router-1 does not know renames"), "%s",
                        synced.message);
     cr_assert_eq(sync_router(features_known() << 1 | 1).status, STATUS_OK, "a newer one does");
+    synced = sync_link(old);
+    cr_assert_eq(synced.status, STATUS_VERSION);
+    cr_assert_not_null(strstr(synced.message, "link link-1 does not know renames"), "%s",
+                       synced.message);
     close_stage();
 }
 
@@ -224,6 +242,23 @@ Test(coordinator_features, routers_and_nodes_that_are_silent_stand_in_the_way)
     cr_assert_eq(sync_node(2, features_known()).status, STATUS_OK);
     told = upgrade_status();
     cr_assert_not_null(strstr(told.message, "nothing stands in the way"), "%s", told.message);
+    cr_assert_eq(finalize().status, STATUS_OK);
+    close_stage();
+}
+
+Test(coordinator_features, so_do_links)
+{
+    struct coordinator_told told;
+
+    open_stage(old);
+    sync_nodes(old);
+    upgrade_coordinator(0);
+    sync_nodes(features_known());
+    cr_assert_eq(sync_link(old | feature_bit(FEATURE_SITES)).status, STATUS_OK);
+    told = finalize();
+    cr_assert_eq(told.status, STATUS_VERSION);
+    cr_assert_not_null(strstr(told.message, "link-1 does not know renames"), "%s", told.message);
+    cr_assert_eq(sync_link(features_known()).status, STATUS_OK);
     cr_assert_eq(finalize().status, STATUS_OK);
     close_stage();
 }
