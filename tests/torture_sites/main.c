@@ -28,12 +28,10 @@ struct run {
     uint64_t equal_ms; /* so long after the last fault */
 };
 
-static volatile sig_atomic_t interrupted;
-
 static void on_signal(int number)
 {
     (void)number;
-    interrupted = 1;
+    verdict_interrupt();
 }
 
 static void catch_signals(void)
@@ -78,9 +76,6 @@ static bool prepare(struct run *self)
 static void tick(struct run *self)
 {
     faults_tick(&self->faults);
-    if (interrupted != 0) {
-        verdict_fail("interrupted");
-    }
     journal_pause_ms(TICK_MS);
 }
 
@@ -284,7 +279,7 @@ int main(int argc, char **argv)
     }
     end(self);
     code = report(self);
-    code = interrupted != 0 ? INTERRUPTED : code;
+    code = verdict_interrupted() ? INTERRUPTED : code;
     journal_close();
     if (code == 0 && !self->options.keep && self->options.dir == NULL) {
         folder_remove(self->sites.dir);

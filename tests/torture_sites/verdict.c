@@ -10,6 +10,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool failed;
+static _Atomic bool interrupted;
 static char reason[512]; /* not written any more once `failed` */
 
 void verdict_fail(const char *format, ...)
@@ -27,12 +28,25 @@ void verdict_fail(const char *format, ...)
     (void)pthread_mutex_unlock(&lock);
 }
 
+void verdict_interrupt(void)
+{
+    atomic_store(&interrupted, true);
+}
+
+bool verdict_interrupted(void)
+{
+    return atomic_load(&interrupted);
+}
+
 bool verdict_failed(void)
 {
-    return atomic_load(&failed);
+    return atomic_load(&failed) || atomic_load(&interrupted);
 }
 
 const char *verdict_reason(void)
 {
-    return verdict_failed() ? reason : "";
+    if (atomic_load(&interrupted)) {
+        return "interrupted";
+    }
+    return atomic_load(&failed) ? reason : "";
 }

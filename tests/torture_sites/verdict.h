@@ -10,9 +10,13 @@
 /* The first reason stays. Also a line of the journal. */
 void verdict_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* It is to end at once: as if it had failed. A signal's handler may say so. */
+void verdict_interrupt(void);
+bool verdict_interrupted(void);
+
 bool verdict_failed(void);
 
-/* "LOST: ..."; "": nothing went wrong. */
+/* "LOST: ..."; "interrupted"; "": nothing went wrong. */
 const char *verdict_reason(void);
 
 #endif
