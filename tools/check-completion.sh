@@ -74,10 +74,10 @@ in_zsh() {
         zpty -w shell "fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -d $1/dump; PS1="
         zpty -w shell "_try() { compadd() { local -a got; builtin compadd -O got \"\$@\"; print -rl -- \$got >>$1/offered; builtin compadd \"\$@\" }; _main_complete; unfunction compadd; print over >>$1/over; compstate[insert]=; compstate[list]= }; zle -C try complete-word _try; bindkey \"^X\" try"
         zpty -w shell "print -r ready >>$1/over"
-        for ((i = 0; i < 200; i++)); do [[ -s $1/over ]] && break; sleep 0.05; done
+        for ((i = 0; i < 1200; i++)); do [[ -s $1/over ]] && break; sleep 0.05; done
         : >$1/over
         zpty -n -w shell "$2"$'"'\\x18'"'
-        for ((i = 0; i < 200; i++)); do [[ -s $1/over ]] && break; sleep 0.05; done
+        for ((i = 0; i < 1200; i++)); do [[ -s $1/over ]] && break; sleep 0.05; done
         zpty -d shell' zsh "$dir" "$1"
     ) >/dev/null 2>"$dir/said"
 }
