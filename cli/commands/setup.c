@@ -15,6 +15,7 @@
 enum {
     MEMORY_SHARE = 5, /* A node of three gets so much of the machine's memory: a fifth. */
     MEMORY_LEAST = 64 << 20,
+    ETCD_URLS = 8,
 };
 
 struct setup_settings {
@@ -35,8 +36,19 @@ static bool machines_valid(const char *text)
 /* What it does not know of URLs the coordinator says. */
 static bool etcd_valid(const char *text)
 {
-    return (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0) &&
-           strlen(text) < SETUP_TEXT_BYTES / 8 && strpbrk(text, "\"\\ \t\n%") == NULL;
+    if (strlen(text) >= SETUP_TEXT_BYTES / 8 || strpbrk(text, "\"\\ \t\n%") != NULL) {
+        return false;
+    }
+    for (unsigned count = 0; count < ETCD_URLS; count++) {
+        if (strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0) {
+            return false;
+        }
+        text += strcspn(text, ",");
+        if (*text++ == '\0') {
+            return true;
+        }
+    }
+    return false;
 }
 
 static const struct option options_of_setup[] = {
@@ -113,7 +125,19 @@ static const struct option_table table = {
     .count = sizeof options_of_setup / sizeof options_of_setup[0],
 };
 
-/* It stands between quotes in files of options, and in commands. */
+/* It stands between quotes in files of options, and as it is in commands that are pasted. */
+static bool is_plain(const char *path)
+{
+    for (; *path != '\0'; path++) {
+        unsigned char byte = (unsigned char)*path;
+
+        if (byte <= ' ' || byte == 0x7f || strchr("\"\\'$`;&|<>()[]{}*?!", byte) != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool make_absolute(const char *flag, const char *path, char out[SETUP_DIR_BYTES])
 {
     char here[SETUP_DIR_BYTES] = "";
@@ -127,10 +151,10 @@ static bool make_absolute(const char *flag, const char *path, char out[SETUP_DIR
     while (size > 1 && size < SETUP_DIR_BYTES && out[size - 1] == '/') {
         out[--size] = '\0';
     }
-    if (size >= SETUP_DIR_BYTES || strpbrk(out, "\"\\'\n\t $") != NULL) {
+    if (size >= SETUP_DIR_BYTES || !is_plain(out)) {
         (void)cmd_fail(STATUS_INVALID,
-                       "--%s: \"%.200s\" is too long, or has quotes or blanks in "
-                       "it; choose another folder",
+                       "--%s: \"%.200s\" is too long, or has blanks, quotes or other signs in it "
+                       "that a shell does not take for itself; choose another folder",
                        flag, out);
         return false;
     }
@@ -160,6 +184,12 @@ static bool take(const struct setup_settings *settings, struct setup_options *op
         !make_absolute("data", settings->data, options->data)) {
         return false;
     }
+    if (options->nmachines > 0 && strcmp(options->data, SETUP_DATA) != 0) {
+        (void)cmd_fail(STATUS_INVALID, "--data: units write below " SETUP_DATA
+                                       " alone; mount the disk that is to have it there, on each "
+                                       "of the machines");
+        return false;
+    }
     if (!keygen_draw(options->key) || !keygen_draw(options->token)) {
         (void)cmd_fail(STATUS_IO, "no random bytes: %s", strerror(errno));
         return false;
@@ -184,10 +214,7 @@ static enum status write_all(const struct setup_options *options, struct setup_p
     enum status status;
 
     setup_make_plan(options, plan);
-    status = setup_write(plan, group);
-    if (status == STATUS_OK && !setup_is_for_units(options)) {
-        status = setup_make_data(options);
-    }
+    status = setup_write(plan, setup_is_for_units(options) ? NULL : options->data, group);
     if (status == STATUS_OK) {
         setup_show_steps(options, group != SETUP_NO_GROUP);
     }

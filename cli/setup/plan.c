@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { ENDPOINTS_BYTES = 1024, NODE_PORT = 10 };
 
@@ -29,10 +30,19 @@ static bool is_machine(const char *text, size_t size)
            text[0] != '.' && text[0] != '-';
 }
 
+/* What has the letters of an address is no name. */
+static bool is_broken_address(const char *machine)
+{
+    struct in_addr parsed;
+
+    return machine[strspn(machine, "0123456789.")] == '\0' &&
+           inet_pton(AF_INET, machine, &parsed) != 1;
+}
+
 static bool is_known(const struct setup_options *options, const char *machine)
 {
     for (size_t i = 0; i < options->nmachines; i++) {
-        if (strcmp(options->machines[i], machine) == 0) {
+        if (strcasecmp(options->machines[i], machine) == 0) {
             return true;
         }
     }
@@ -52,7 +62,7 @@ bool setup_read_machines(const char *text, struct setup_options *options)
         machine = options->machines[options->nmachines];
         memcpy(machine, text, size);
         machine[size] = '\0';
-        if (is_known(options, machine)) {
+        if (is_broken_address(machine) || is_known(options, machine)) {
             return false;
         }
         options->nmachines++;

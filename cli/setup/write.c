@@ -79,11 +79,29 @@ static enum status make_file(const struct setup_file *file, gid_t group)
     return status;
 }
 
-enum status setup_write(const struct setup_plan *plan, gid_t group)
+/* Empty ones that are left behind by a failure are in nobody's way. */
+static enum status make_data(const char *data)
+{
+    static const char *const folders[] = {"coordinator", "router"}; /* Nodes make their own. */
+    char path[SETUP_PATH_BYTES];
+
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", data, folders[i]);
+        if (file_make_folder(path) != STATUS_OK) {
+            return refuse_path(path);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status setup_write(const struct setup_plan *plan, const char *data, gid_t group)
 {
     enum status status = check_absent(plan);
     size_t made = 0;
 
+    if (status == STATUS_OK && data != NULL) {
+        status = make_data(data);
+    }
     while (status == STATUS_OK && made < plan->count) {
         status = make_file(&plan->files[made], group);
         made += status == STATUS_OK;
@@ -92,18 +110,4 @@ enum status setup_write(const struct setup_plan *plan, gid_t group)
         (void)unlink(plan->files[--made].path);
     }
     return status;
-}
-
-enum status setup_make_data(const struct setup_options *options)
-{
-    static const char *const folders[] = {"coordinator", "router"}; /* Nodes make their own. */
-    char path[SETUP_PATH_BYTES];
-
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", options->data, folders[i]);
-        if (file_make_folder(path) != STATUS_OK) {
-            return refuse_path(path);
-        }
-    }
-    return STATUS_OK;
 }

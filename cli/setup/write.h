@@ -14,9 +14,7 @@
 
 #define SETUP_NO_GROUP ((gid_t)-1)
 
-MUST_USE enum status setup_write(const struct setup_plan *plan, gid_t group);
-
-/* Folders for data, for one's own user alone. */
-MUST_USE enum status setup_make_data(const struct setup_options *options);
+/* `data`: where one's own user is to have data; NULL: units make their folders. */
+MUST_USE enum status setup_write(const struct setup_plan *plan, const char *data, gid_t group);
 
 #endif

@@ -239,6 +239,22 @@ Test(setup, what_is_there_stays)
     free(again);
 }
 
+/* Not half of it, which a second run would refuse to replace. */
+Test(setup, without_room_for_data_nothing_is_written)
+{
+    struct command command;
+
+    cr_assert_eq(symlink("/dev/null", in_folder("data")), 0);
+    command_run(&command, span_text(""), "orbloom", "setup", "--dir", in_folder("etc"), "--data",
+                in_folder("data"), NULL);
+    command_expect_errors(&command, 1, "name a folder that you may write to");
+    cr_expect_str_eq(command.output, "");
+    command_forget(&command);
+    cr_expect_eq(access(in_folder("etc/cluster.key"), F_OK), -1);
+    cr_assert_eq(unlink(in_folder("data")), 0);
+    write_one();
+}
+
 Test(setup, what_makes_no_sense_is_refused)
 {
     static const char *const refused[][5] = {
@@ -248,12 +264,22 @@ Test(setup, what_makes_no_sense_is_refused)
         {"--machines", "a,,b", NULL},
         {"--machines", "a,b,../c", NULL},
         {"--machines", "a,b,$(c)", NULL},
+        {"--machines", "a,b,A", NULL},
+        {"--machines", "10.0.0.1,10.0.0.2,10.0.0.300", NULL},
+        {"--machines", "10.0.0.1,10.0.0.2,10.0.3", NULL},
         {"--machines", "", NULL},
         {"--etcd", "http://a:2379", NULL},
         {"--machines", "a,b,c", "--etcd", "a:2379", NULL},
+        {"--machines", "a,b,c", "--etcd", "http://a:2379,", NULL},
+        {"--machines", "a,b,c", "--etcd", "http://a:2379,b:2379", NULL},
+        {"--machines", "a,b,c", "--data", "/srv/seen", NULL},
         {"--base-port", "0", NULL},
         {"--base-port", "65000", NULL},
         {"--dir", "a\"b", NULL},
+        {"--dir", "a;b", NULL},
+        {"--dir", "a`b`", NULL},
+        {"--data", "a(b)", NULL},
+        {"--data", "a\rb", NULL},
         {"--data", "a b", NULL},
         {"word", NULL},
     };

@@ -51,7 +51,7 @@ Test(client_setup, the_group_of_the_units_may_read_secrets)
     }
     setup_make_plan(&options, &plan);
     cr_assert_eq(plan.count, 7);
-    cr_assert_eq(setup_write(&plan, GROUP), STATUS_OK);
+    cr_assert_eq(setup_write(&plan, NULL, GROUP), STATUS_OK);
     expect_file(options.dir, 0750, GROUP);
     for (size_t i = 0; i < plan.count; i++) {
         bool secret = plan.files[i].secret;
@@ -68,7 +68,7 @@ Test(client_setup, what_fails_midway_leaves_nothing)
     setup_make_plan(&options, &plan);
     last = &plan.files[plan.count - 1];
     (void)snprintf(last->path, sizeof last->path, "%.100s/cluster.key/below", options.dir);
-    cr_assert_eq(setup_write(&plan, SETUP_NO_GROUP), STATUS_IO);
+    cr_assert_eq(setup_write(&plan, NULL, SETUP_NO_GROUP), STATUS_IO);
     for (size_t i = 0; i < plan.count; i++) {
         cr_expect_eq(access(plan.files[i].path, F_OK), -1, "%s", plan.files[i].path);
     }
