@@ -50,6 +50,7 @@ make_root() {
     fi
     mkdir "$work/root" && tar -xf "$folder/root.tar" -C "$work/root" --exclude='./dev/*' || return 1
     cp "$bin"/orbloom* "$work/root/usr/bin/" && cp "$root"/deploy/systemd/*.service "$root"/deploy/systemd/*.target "$units/" || return 1
+    install -D "$root/deploy/systemd/orbloom-backup.sh" "$work/root/usr/lib/orbloom/orbloom-backup" || return 1
     mkdir -p "$work/root/etc/sysusers.d" "$work/root/etc/tmpfiles.d"
     cp "$root/deploy/systemd/orbloom.sysusers.conf" "$work/root/etc/sysusers.d/orbloom.conf"
     cp "$root/deploy/systemd/orbloom.tmpfiles.conf" "$work/root/etc/tmpfiles.d/orbloom.conf"
@@ -116,6 +117,10 @@ try "what setup says starts a cluster" "
     orbloom create seen --capacity 1M --fpr 1% --timeout 20s
     seq 1000 | orbloom add --quiet seen
     test \"\$(seq 1000 | orbloom check --quiet seen | sort -u)\" = present"
+try "the timer's backup of all is one" '
+    systemctl start orbloom-backup
+    test "$(ls /var/lib/orbloom/backup | sed "s/.*Z//" | sort | tr "\n" " ")" = ".map .orb "
+    test "$(stat -c "%a %U" /var/lib/orbloom/backup)" = "700 orbloom"'
 try "a reload that is refused shows" '
     echo "nonsense = 1;" >>/etc/orbloom/router.conf
     systemctl reload orbloom-router
