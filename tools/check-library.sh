@@ -9,7 +9,7 @@
 # - no other name of liborbloom.a can collide with a program's;
 # - the ABI is the one in tests/abi, if abidiff is there (docs/releases.md: how to renew it);
 # - nothing that was installed knows in which folder it was built;
-# - `make uninstall` leaves nothing.
+# - everybody may read what was installed under a umask of 077, and `make uninstall` leaves nothing of it.
 set -u
 
 build=${1:?usage: tools/check-library.sh BUILD}
@@ -112,6 +112,12 @@ check_abi
 if grep -rlF "$root" "$tree" >"$dir/output"; then
     complain "these know the folder in which they were built"
 fi
+python=
+! /usr/bin/python3 -c 'import cffi' 2>/dev/null || python=install-python
+umask 077
+make_tree install $python
+find "$tree" ! -type l ! -perm -444 >"$dir/output"
+[ ! -s "$dir/output" ] || complain "not everybody may read these"
 make_tree uninstall
 find "$tree" ! -type d >"$dir/output"
 [ ! -s "$dir/output" ] || complain "make uninstall leaves these"

@@ -12,6 +12,10 @@ DOCDIR       ?= $(DATADIR)/doc/orbloom
 EXAMPLEDIR   ?= $(DOCDIR)/examples
 BASHDIR      ?= $(DATADIR)/bash-completion/completions
 ZSHDIR       ?= $(DATADIR)/zsh/site-functions
+SCRIPTDIR    ?= $(PREFIX)/lib/orbloom
+UNITDIR      ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR  ?= $(PREFIX)/lib/sysusers.d
+TMPFILESDIR  ?= $(PREFIX)/lib/tmpfiles.d
 PYTHON       ?= /usr/bin/python3
 PYTHONDIR    ?= $(PREFIX)/lib/python3/dist-packages
 
@@ -22,7 +26,7 @@ $(BUILD)/obj/orbloom.pc: client/orbloom.pc.in client/orbloom.h FORCE
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call under_prefix,$(LIBDIR))|' \
 	    -e 's|@INCLUDEDIR@|$(call under_prefix,$(INCLUDEDIR))|; s|@VERSION@|$(VERSION)|' $< > $@.new && mv $@.new $@
 
-install: install-programs install-library install-completion install-docs ## Install all that there is below PREFIX=/usr/local, or DESTDIR/PREFIX (BINDIR, LIBDIR, ...)
+install: install-programs install-library install-completion install-docs install-units ## Install all that there is below PREFIX=/usr/local, or DESTDIR/PREFIX (BINDIR, LIBDIR, ...)
 
 install-programs: programs
 	install -d $(DESTDIR)$(BINDIR)
@@ -36,6 +40,18 @@ install-library: $(LIBORBLOOM) $(SHARED) $(BUILD)/obj/orbloom.pc
 	$(if $(SHARED),install -m 644 $(SHARED) $(DESTDIR)$(LIBDIR))
 	$(if $(SHARED),ln -sf $(notdir $(SHARED)) $(DESTDIR)$(LIBDIR)/$(SONAME))
 	$(if $(SHARED),ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/liborbloom.so)
+
+# As in deploy/systemd, with the folders that are theirs here.
+UNITS := $(wildcard deploy/systemd/*.service deploy/systemd/*.target deploy/systemd/*.timer)
+install-units:
+	install -d $(addprefix $(DESTDIR),$(UNITDIR) $(SYSUSERSDIR) $(TMPFILESDIR) $(SCRIPTDIR))
+	install -m 644 $(UNITS) $(DESTDIR)$(UNITDIR)
+	sed -i -e 's|/usr/bin/|$(BINDIR)/|; s|/usr/lib/orbloom/|$(SCRIPTDIR)/|' \
+	    -e 's|/usr/share/doc/orbloom/|$(DOCDIR)/|' $(addprefix $(DESTDIR)$(UNITDIR)/,$(notdir $(UNITS)))
+	install -m 644 deploy/systemd/orbloom.sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/orbloom.conf
+	install -m 644 deploy/systemd/orbloom.tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/orbloom.conf
+	install -m 755 deploy/systemd/orbloom-backup.sh $(DESTDIR)$(SCRIPTDIR)/orbloom-backup
+	install -m 755 tools/restore-drill.sh $(DESTDIR)$(SCRIPTDIR)/restore-drill
 
 MAN := $(BUILD)/man/made
 $(MAN): $(PROGRAMS) client/orbloom.h $(wildcard tools/man/*)
@@ -97,9 +113,10 @@ install-python: $(PYTHON_FFI) ## Install it, below PYTHONDIR=PREFIX/lib/python3/
 	install -m 644 $(<D)/*.py $(<D)/py.typed $(DESTDIR)$(PYTHONDIR)/orbloom
 	printf 'Metadata-Version: 2.1\nName: orbloom\nVersion: %s\nRequires-Dist: cffi (>=1.15)\n' $(VERSION) \
 	    > $(DESTDIR)$(PYTHONDIR)/$(PYTHON_INFO)/METADATA
+	chmod 644 $(DESTDIR)$(PYTHONDIR)/$(PYTHON_INFO)/METADATA
 
 # By what an installation elsewhere has put there, so that there is one list; then folders that are ours.
-OUR_FOLDERS = $(addprefix $(DESTDIR),$(DOCDIR) $(PYTHONDIR)/orbloom $(PYTHONDIR)/$(PYTHON_INFO))
+OUR_FOLDERS = $(addprefix $(DESTDIR),$(DOCDIR) $(SCRIPTDIR) $(PYTHONDIR)/orbloom $(PYTHONDIR)/$(PYTHON_INFO))
 uninstall: ## Remove what `make install` with the same folders has put there, and the Python package
 	@dir=$$(mktemp -d) && $(MAKE) -s install $(if $(wildcard $(PYTHON_FFI)),install-python) DESTDIR=$$dir && \
 	    (cd $$dir && find . ! -type d) | while read -r file; do rm -f $(DESTDIR)/$$file; done; rm -rf $$dir
@@ -115,4 +132,4 @@ abi: $(SHARED) ## Write the library's ABI anew to tests/abi, with abidw on x86_6
 reproducible: ## Build HEAD twice, in two folders, and compare all that is installed, byte by byte
 	@tools/check-reproducible.sh
 
-.PHONY: python install-python test-python bench-python reproducible man install install-programs install-library install-completion install-docs uninstall abi
+.PHONY: python install-python test-python bench-python reproducible man install install-programs install-library install-completion install-docs install-units uninstall abi

@@ -9,7 +9,7 @@ set -u
 
 bin=$(cd "${ORBLOOM_BIN_DIR:-build/bin}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/.." && pwd)
-units=${UNITS_DIR:-$root/deploy/systemd}
+units=$root/deploy/systemd
 most_exposed=15 # tenths
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
@@ -33,13 +33,14 @@ setting() {
     sed -n "s/^$1=//p" "$2"
 }
 
-# The tool must find the programs where they are built, and say nothing at all.
+# As they are installed, with programs and scripts in other folders than /usr's. The tool must find these, and
+# say nothing at all.
 verify() {
-    local unit told
-    mkdir -p "$folder/units"
-    for unit in "$units"/*.service "$units"/*.target "$units"/*.timer; do
-        sed "s|/usr/bin/orbloom|$bin/orbloom|; s|/usr/lib/orbloom/orbloom-backup|$units/orbloom-backup.sh|; /^Documentation=/d" "$unit" >"$folder/units/$(basename "$unit")"
-    done
+    local told
+    make -s -C "$root" install-units BINDIR="$bin" SCRIPTDIR="$folder/scripts" UNITDIR="$folder/units" \
+        SYSUSERSDIR="$folder/sysusers" TMPFILESDIR="$folder/tmpfiles" || return 1
+    ! grep -h '/usr/' "$folder"/units/* | grep -v '^Documentation=file:/usr/local/' || return 1
+    sed -i '/^Documentation=/d' "$folder"/units/*
     told=$(systemd-analyze verify --man=no "$folder"/units/* 2>&1) || { echo "$told"; return 1; }
     [ -z "$told" ] || { echo "$told"; return 1; }
 }
@@ -148,7 +149,7 @@ for unit in "${daemons[@]}"; do
     try "$(basename "$unit") is supervised" supervised "$unit"
 done
 if command -v systemd-analyze >/dev/null 2>&1; then
-    try "systemd-analyze verify" verify
+    try "they are installed, and well formed" verify
     for unit in "$units"/*.service; do
         try "$(basename "$unit") is locked in" exposed "$unit"
     done
