@@ -50,6 +50,23 @@ else
     skip lintian "is not installed"
 fi
 
+# A release is an archive of the files, without git. What is built of it is looked at alone.
+archived() {
+    local tree=$dir/archived
+    rm -rf "$tree"
+    mkdir -p "$tree/tree/build" "$tree/bin"
+    git archive HEAD | tar -xC "$tree/tree" || return 1
+    touch "$tree/tree/build/left-over"
+    printf '#!/bin/sh\n[ ! -e build ] && find . ! -type d -print | sort >"%s/there" && touch ../orbloom_0_all.deb\n' "$tree" \
+        >"$tree/bin/dpkg-buildpackage"
+    chmod +x "$tree/bin/dpkg-buildpackage"
+    GIT_CEILING_DIRECTORIES=$tree PATH=$tree/bin:$PATH "$tree/tree/tools/make-deb.sh" "$tree/tree/build/deb" || return 1
+    git ls-tree -r --name-only HEAD | sed 's|^|./|' | sort | diff - "$tree/there"
+}
+archived >"$output" 2>&1
+judge "packages are built of a release's archive" $? "$output"
+rm -rf "$dir/archived"
+
 # ---- a system ----
 
 names=(orbloom orbloom-server liborbloom0 liborbloom-dev python3-orbloom)
@@ -97,6 +114,11 @@ for package in "${packages[@]}"; do
     dpkg-deb --root-owner-group -b "$dir/again" "$root/next" >/dev/null
 done
 rm -rf "$dir/again"
+
+# What packages tell a systemd that is not there.
+mkdir "$root/told"
+printf '#!/bin/sh\necho "$*" >>/told/log\n' >"$root/told/systemctl"
+chmod +x "$root/told/systemctl"
 
 # ---- what is done with them ----
 
@@ -164,13 +186,21 @@ with orbloom.Cluster() as cluster:
 '"
 step "an upgrade leaves it running" "
     before=\$(cat /run/orbloom-test/*.pid)
-    dpkg -i /next/*.deb
+    mkdir -p /run/systemd/system
+    PATH=/told:\$PATH dpkg -i /next/*.deb
+    rmdir /run/systemd/system
+    cat /told/log
+    grep -q daemon-reload /told/log
+    ! grep -vE '^(--system )?daemon-reload' /told/log
     for pid in \$before; do [ -d /proc/\$pid ]; done
     orbloom check seen /keys | sort | uniq -c | grep -qx ' *50000 present'"
 step "it starts again as the later version, with all keys" ". /run/orbloom-test/start; stop_all; start_all
     orbloom check seen /keys | sort | uniq -c | grep -qx ' *50000 present'"
-step "data survive a removal" ". /run/orbloom-test/start; stop_all
-    dpkg -r orbloom-server
+step "data survive a removal, which ends what runs" ". /run/orbloom-test/start; stop_all
+    mkdir -p /run/systemd/system
+    PATH=/told:\$PATH dpkg -r orbloom-server
+    rmdir /run/systemd/system
+    grep -q '^stop orbloom.target .*orbloom-\*.service' /told/log
     [ ! -e /usr/bin/orbloom-node ]
     find /var/lib/orbloom -type f | grep -q log-"
 step "a purge refuses to delete them, and says so" "
@@ -182,6 +212,8 @@ step "installed again, they are there" "dpkg -i /next/*.deb; . /run/orbloom-test
     stop_all"
 step "without data a purge leaves nothing" "
     rm -rf /var/lib/orbloom /etc/orbloom
+    mkdir -p /etc/systemd/system/orbloom.target.wants
+    ln -s /lib/systemd/system/orbloom-node@.service /etc/systemd/system/orbloom.target.wants/orbloom-node@1.service
     dpkg -P ${names[*]}
-    ! find / -xdev -name '*orbloom*' -not -path '/proc/*' -not -path '/packages*' -not -path '/next*' -not -path '/run/*' -not -path '/var/lib/dpkg/*' -not -path '/var/log/*' | grep ."
+    ! find / -xdev -name '*orbloom*' -not -path '/proc/*' -not -path '/packages*' -not -path '/told*' -not -path '/next*' -not -path '/run/*' -not -path '/var/lib/dpkg/*' -not -path '/var/log/*' | grep ."
 conclude
