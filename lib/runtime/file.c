@@ -341,13 +341,20 @@ static bool is_handed(const struct stat *about, const char *path)
            about->st_uid == 0 && about->st_gid == 0;
 }
 
+/* Root, who has given a file of its own to a group, as to that of the units, goes on using it. */
+static bool is_given_by_root(const struct stat *about)
+{
+    return about->st_uid == 0 && geteuid() == 0;
+}
+
 /* The group may read it where that is the process' own, as volumes of Kubernetes have it. */
 static bool is_secret(const struct stat *about, const char *path)
 {
     if ((about->st_mode & (S_IWGRP | S_IXGRP | S_IRWXO)) != 0) {
         return false;
     }
-    return (about->st_mode & S_IRGRP) == 0 || is_own_group(about->st_gid) || is_handed(about, path);
+    return (about->st_mode & S_IRGRP) == 0 || is_own_group(about->st_gid) ||
+           is_given_by_root(about) || is_handed(about, path);
 }
 
 static enum status refuse_secret(const struct file_secret *secret, const char *path,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -353,7 +354,7 @@ Test(runtime_file, ones_own_group_may_read_a_secret)
     }
 }
 
-/* This process is root, of another group than root's. */
+/* By its rights this process is root, of another group than root's, and by its name it is not. */
 static void expect_handed(unsigned mode, enum status expected)
 {
     const char *path = in_folder("key");
@@ -364,6 +365,19 @@ static void expect_handed(unsigned mode, enum status expected)
     cr_assert_eq(chmod(path, mode), 0);
     cr_expect_eq(file_read_secret(&file_cluster_key, path, cluster_key_read, &key), expected,
                  "%o, credentials in %s", mode, getenv("CREDENTIALS_DIRECTORY"));
+}
+
+static void expect_of_root(unsigned mode, uid_t user, enum status expected)
+{
+    const char *path = in_folder("key");
+    struct cluster_key key;
+
+    cr_assert_eq(file_write(path, 0600, span_text(HEX)), STATUS_OK);
+    cr_assert_eq(chown(path, user, STRANGE_GROUP), 0);
+    cr_assert_eq(chmod(path, mode), 0);
+    cr_expect_eq(file_read_secret(&file_cluster_key, path, cluster_key_read, &key), expected,
+                 "%o of %u", mode, (unsigned)user);
+    (void)unlink(path);
 }
 
 /* Root's, readable by an access list, which shows as the group's right. */
@@ -378,6 +392,8 @@ Test(runtime_file, what_systemd_hands_over_is_a_secret)
     expect_owned(&(struct owned){0440, OWN_USER, 0, folder, STATUS_INVALID}); /* not root's */
     cr_assert_eq(setgid(STRANGE_GROUP), 0);
     cr_assert_eq(setgroups(0, NULL), 0);
+    cr_assert_eq(seteuid(OWN_USER), 0);
+    (void)setfsuid(0);
     cr_assert_eq(setenv("CREDENTIALS_DIRECTORY", folder, 1), 0);
     expect_handed(0440, STATUS_OK);
     expect_handed(0444, STATUS_INVALID);
@@ -390,6 +406,21 @@ Test(runtime_file, what_systemd_hands_over_is_a_secret)
     expect_handed(0440, STATUS_INVALID);
     cr_assert_eq(setenv("CREDENTIALS_DIRECTORY", "", 1), 0);
     expect_handed(0440, STATUS_INVALID);
+    cr_assert_eq(seteuid(0), 0);
+}
+
+/* As `orbloom setup` has it: root's, and the group of the units reads it. */
+Test(runtime_file, root_uses_what_it_has_given_to_a_group)
+{
+    if (geteuid() != 0) {
+        (void)fprintf(stderr,
+                      "SKIPPED runtime_file::root_uses_what_it_has_given_to_a_group: not root\n");
+        return;
+    }
+    expect_of_root(0640, 0, STATUS_OK);
+    expect_of_root(0660, 0, STATUS_INVALID);
+    expect_of_root(0644, 0, STATUS_INVALID);
+    expect_of_root(0640, OWN_USER, STATUS_INVALID);
 }
 
 /* Every allocation fails once; nothing is left behind. */
