@@ -121,6 +121,25 @@ try "the timer's backup of all is one" '
     systemctl start orbloom-backup
     test "$(ls /var/lib/orbloom/backup | sed "s/.*Z//" | sort | tr "\n" " ")" = ".map .orb "
     test "$(stat -c "%a %U" /var/lib/orbloom/backup)" = "700 orbloom"'
+try "Redis clients of a group have the socket, and no key" '
+    echo "g clients" | systemd-sysusers -
+    echo "d /run/orbloom-clients 2750 orbloom clients" >/etc/tmpfiles.d/orbloom-clients.conf
+    systemd-tmpfiles --create orbloom-clients.conf
+    mkdir /etc/systemd/system/orbloom-router.service.d
+    printf "[Service]\nUMask=0007\nReadWritePaths=/run/orbloom-clients\n" >/etc/systemd/system/orbloom-router.service.d/socket.conf
+    cp /etc/orbloom/router.conf /etc/orbloom/router.before
+    echo "resp_socket = \"/run/orbloom-clients/resp.sock\";" >>/etc/orbloom/router.conf
+    systemctl daemon-reload
+    systemctl restart orbloom-router
+    ask="use IO::Socket::UNIX; \$s = IO::Socket::UNIX->new(q(/run/orbloom-clients/resp.sock)) or die; print \$s qq(PING\r\n); print scalar <\$s>"
+    client="setpriv --reuid 65534 --regid 65534 --groups clients"
+    $client perl -e "$ask" | grep PONG
+    ! $client cat /etc/orbloom/cluster.key || exit 1
+    ! setpriv --reuid 65534 --regid 65534 --clear-groups perl -e "$ask" || exit 1
+    mv /etc/orbloom/router.before /etc/orbloom/router.conf
+    rm -r /etc/systemd/system/orbloom-router.service.d
+    systemctl daemon-reload
+    systemctl restart orbloom-router'
 try "a reload that is refused shows" '
     echo "nonsense = 1;" >>/etc/orbloom/router.conf
     systemctl reload orbloom-router
