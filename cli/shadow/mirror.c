@@ -123,6 +123,7 @@ static void settle(struct mirror *self, struct span reply)
     struct mirror_item *item = take_first(self);
 
     self->count--;
+    self->owed -= item->put_off;
     mirror_release(self, bytes_of(item));
     self->port.answered(self->port.context, item, reply);
     mirror_drop_deed(self, &item->deed);
@@ -276,6 +277,8 @@ static bool take_reply(struct mirror *self, uint64_t now_us)
         struct mirror_item *item = take_first(self);
 
         TAILQ_INSERT_TAIL(&self->later, item, entry);
+        self->owed += !item->put_off;
+        item->put_off = true;
         self->port.put_off(self->port.context, item);
         return true;
     }

@@ -49,6 +49,7 @@ struct mirror_item {
     void *waiter; /* who is to be told; NULL: nobody */
     uint64_t since_us;
     uint32_t attempts;
+    bool put_off;
     uint8_t old[]; /* enum shadow_answer, one a key: as the old server answered */
 };
 
@@ -74,6 +75,7 @@ struct mirror {
     /* To be read. */
     uint64_t count; /* of items, those put off, too */
     uint64_t sent;  /* ... and not answered yet */
+    uint64_t owed;  /* ... that were put off, and are not answered since */
 
     /* Private. */
     struct mirror_items items;

@@ -599,6 +599,7 @@ static void init(struct proxy *proxy, const struct proxy_options *options)
     proxy->reported_us = proxy->heard_us = proxy->begun_us;
     proxy->report_us = proxy->begun_us + options->every_us;
     proxy->tally.show_keys = options->show_keys;
+    proxy->tally.new_answers = options->answers_new;
     TAILQ_INIT(&proxy->clients);
     TAILQ_INIT(&proxy->dirty);
     init_side(&proxy->new_side, proxy, NULL);

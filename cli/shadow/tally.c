@@ -125,8 +125,9 @@ static void report_verdict(const struct tally *self, FILE *out)
     if (missed > 0) {
         (void)fprintf(out,
                       "not ready to switch: %s keys did not reach the new one. Once it takes adds "
-                      "again, add your list of keys anew, and start the shadow again.\n",
-                      number_show_count(missed, count));
+                      "again, add your list of keys anew, and start the shadow again.%s\n",
+                      number_show_count(missed, count),
+                      self->new_answers ? " Until then clients get the old one's answers." : "");
     } else if (only_old + neither == 0) {
         (void)fputs("nothing to judge by since the last report: no keys were looked up that the "
                     "new one has not\n",

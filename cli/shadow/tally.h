@@ -40,7 +40,8 @@ struct tally {
     uint64_t counts[TALLY_NCOUNTS];
     uint64_t reported[TALLY_NCOUNTS]; /* as of the last report */
     bool show_keys;
-    bool late; /* the new one's answers, so that nobody waits for them */
+    bool late;        /* the new one's answers, so that nobody waits for them */
+    bool new_answers; /* as long as nothing is missed */
     char samples[2][TALLY_SAMPLES][TALLY_TEXT_BYTES]; /* of TALLY_ONLY_OLD, TALLY_ONLY_NEW */
     uint32_t nsamples[2];                             /* since the last report */
     char refusal[TALLY_TEXT_BYTES];                   /* what the new one said last; "": nothing */

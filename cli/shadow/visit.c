@@ -326,6 +326,14 @@ static void queue_deed(struct visit *self, struct entry *entry)
     }
 }
 
+/* Has the new one all that was acknowledged since the shadow began? A client that was told that its
+ * key is added may look it up before a command that was put off has its turn, and what was missed
+ * never comes: then "absent" is not for the new one to say. */
+static bool new_is_whole(const struct visit *self)
+{
+    return self->port->mirror->owed == 0 && tally_missed(self->port->tally) == 0;
+}
+
 static void settle(struct visit *self, struct entry *entry, uint64_t now_us)
 {
     struct span reply = buffer_span(&self->reply);
@@ -343,7 +351,7 @@ static void settle(struct visit *self, struct entry *entry, uint64_t now_us)
         item = do_deed(self, &entry->deed, reply, now_us);
     }
     if (item != NULL && self->port->answers_new && mirror_ready(self->port->mirror) &&
-        !mirror_is_late(self->port->mirror)) {
+        !mirror_is_late(self->port->mirror) && new_is_whole(self)) {
         item->waiter = entry;
         entry->item = item;
     } else if (item != NULL && self->port->answers_new) {
@@ -641,7 +649,7 @@ void visit_new_answered(struct mirror_item *item, struct span reply)
     }
     item->waiter = NULL;
     entry->item = NULL;
-    if (!replace(entry, reply)) {
+    if (!new_is_whole(entry->visit) || !replace(entry, reply)) {
         count(entry->visit, TALLY_IN_PLACE, 1);
     }
     flush(entry->visit);

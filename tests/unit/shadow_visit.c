@@ -502,6 +502,41 @@ Test(visit_new, an_add_that_is_put_off_is_answered_by_the_old_one)
     expect_count(TALLY_IN_PLACE, 1);
 }
 
+/* The client was told that it is added: a lookup that passes it by must not say "absent". */
+Test(visit_new, behind_an_add_that_is_put_off_the_old_one_s_answers_are_taken)
+{
+    client("BF.ADD f a\r\nBF.EXISTS f a\r\n");
+    old_server(":1\r\n:1\r\n");
+    new_server("-UNAVAILABLE x\r\n:0\r\n");
+    expect(&stage.client, ":1\r\n:1\r\n");
+    client("BF.EXISTS f a\r\n");
+    old_server(":1\r\n");
+    expect(&stage.client, ":1\r\n");
+    mirror_again(&stage.mirror);
+    new_server(":0\r\n-UNAVAILABLE x\r\n");
+    mirror_again(&stage.mirror);
+    new_server(":1\r\n");
+    expect_count(TALLY_IN_PLACE, 3);
+    client("BF.EXISTS f b\r\n");
+    old_server(":1\r\n");
+    expect(&stage.client, "");
+    new_server(":0\r\n");
+    expect(&stage.client, ":0\r\n");
+}
+
+Test(visit_new, once_an_add_is_missed_the_old_one_s_answers_are_taken)
+{
+    client("BF.ADD f a\r\nBF.EXISTS f a\r\n");
+    old_server(":1\r\n:1\r\n");
+    new_server("-NOPERM x\r\n:0\r\n");
+    expect(&stage.client, ":1\r\n:1\r\n");
+    client("BF.EXISTS f a\r\n");
+    old_server(":1\r\n");
+    expect(&stage.client, ":1\r\n");
+    expect_count(TALLY_MISSED_REFUSED, 1);
+    expect_count(TALLY_IN_PLACE, 3);
+}
+
 Test(visit_new, an_answer_that_is_larger_than_all_that_is_held_is_read_to_its_end)
 {
     enum { KEYS = 5 };
