@@ -4,6 +4,7 @@
 
 #include "base/actor.h"
 #include "base/heap.h"
+#include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/shadow/compare.h"
 #include "cli/shadow/outlet.h"
@@ -31,6 +32,17 @@ enum {
 struct proxy;
 struct client;
 
+/* The old one, or the new one. */
+struct server {
+    const char *name; /* "old", as its options begin */
+    const char *endpoint;
+    const struct tls_files *files;
+    struct sockaddr_storage address;
+    char host[ADDRESS_BYTES];
+    struct tls_identity *identity; /* NULL: no TLS */
+    bool away;                     /* and that was said */
+};
+
 /* One end of a connection. */
 struct side {
     TAILQ_ENTRY(side) dirty_entry;
@@ -56,8 +68,9 @@ TAILQ_HEAD(clients, client);
 
 struct proxy {
     const struct proxy_options *options;
-    struct sockaddr_storage old_address;
-    struct sockaddr_storage new_address;
+    struct server old_server;
+    struct server new_server;
+    struct tls_source certificates; /* for clients */
     struct hub *hub;
     struct hub_streams *front;
     struct hub_streams *back;
@@ -75,6 +88,45 @@ struct proxy {
     uint64_t heard_us;    /* of the new server, or nothing was expected */
     uint64_t end_us;      /* asked for; 0: not yet */
 };
+
+/* ---- where servers are ---- */
+
+/* Reads the files of one that speaks TLS. USAGE and others: said. */
+static enum status find_server(struct server *server)
+{
+    if (address_resolve(server->endpoint, &server->address) == 0 ||
+        !address_host(server->endpoint, server->host)) {
+        (void)cmd_fail(STATUS_INVALID,
+                       "%s is no address that can be reached; write it as HOST:PORT",
+                       server->endpoint);
+        return STATUS_INVALID;
+    }
+    return server->files->authority[0] != '\0'
+               ? tls_identity_read_client(server->files, server->name[0] == 'o' ? "old_" : "new_",
+                                          &server->identity)
+               : STATUS_OK;
+}
+
+static struct hub_stream *connect_to(struct hub_streams *streams, const struct server *server,
+                                     void *owner)
+{
+    return server->identity == NULL
+               ? hub_streams_connect(streams, &server->address, owner)
+               : hub_streams_connect_tls(streams, &server->address, server->identity, server->host,
+                                         owner);
+}
+
+/* Once, until it is there again. */
+static void say_away(struct server *server, const char *failure)
+{
+    if (!server->away) {
+        log_line(LOG_WARN, "cannot reach the %s server at %s: %s; check --%s%s%s%s", server->name,
+                 server->endpoint, failure, server->name, server->identity != NULL ? ", --" : "",
+                 server->identity != NULL ? server->name : "",
+                 server->identity != NULL ? "-ca-file" : "");
+    }
+    server->away = true;
+}
 
 /* ---- what leaves ---- */
 
@@ -210,8 +262,7 @@ static void *front_opened(void *context, uint64_t now_us, struct hub_stream *str
     TAILQ_INSERT_TAIL(&proxy->clients, client, entry);
     client->visit = visit_create(&proxy->port, client);
     if (client->visit != NULL) {
-        client->old_side.stream = hub_streams_connect(proxy->back, &proxy->old_address,
-                                                      &client->old_side);
+        client->old_side.stream = connect_to(proxy->back, &proxy->old_server, &client->old_side);
     }
     if (client->old_side.stream == NULL) {
         destroy_client(client);
@@ -263,6 +314,13 @@ static void front_closed(void *context, void *owner)
     }
 }
 
+/* Those that did not get in were told of in the log. */
+static void front_shaken(void *context, enum tls_outcome outcome)
+{
+    (void)context;
+    (void)outcome;
+}
+
 /* ---- servers ---- */
 
 static void *back_opened(void *context, uint64_t now_us, struct hub_stream *stream,
@@ -280,8 +338,11 @@ static void back_connected(void *context, uint64_t now_us, void *owner)
     struct proxy *proxy = context;
 
     if (owner == &proxy->new_side) {
+        proxy->new_server.away = false;
         proxy->heard_us = now_us;
         mirror_connected(&proxy->mirror);
+    } else {
+        proxy->old_server.away = false;
     }
 }
 
@@ -326,8 +387,12 @@ static void back_drained(void *context, uint64_t now_us, void *owner)
 
 static void new_closed(struct proxy *proxy)
 {
+    const char *failure = hub_stream_failure(proxy->new_side.stream);
     struct client *client;
 
+    if (failure[0] != '\0') {
+        say_away(&proxy->new_server, failure);
+    }
     proxy->tally.counts[TALLY_NEW_FAILED] += proxy->mirror.connected && proxy->end_us == 0;
     proxy->new_side.stream = NULL;
     proxy->retry_us = hub_now_us() + RETRY_US;
@@ -347,6 +412,7 @@ static void say_failure(struct client *client)
 
     if (failure[0] != '\0') {
         client->front.proxy->tally.counts[TALLY_OLD_FAILED]++;
+        say_away(&client->front.proxy->old_server, failure);
         (void)snprintf(text, sizeof text,
                        "-ERR orbloom shadow can't reach the old server: %.100s\r\n", failure);
         put(&client->front, span_text(text));
@@ -445,8 +511,7 @@ static void look_at_new(struct proxy *proxy, uint64_t now_us)
         mirror_again(&proxy->mirror);
         if (proxy->new_side.stream == NULL) {
             proxy->heard_us = now_us;
-            proxy->new_side.stream = hub_streams_connect(proxy->back, &proxy->new_address,
-                                                         &proxy->new_side);
+            proxy->new_side.stream = connect_to(proxy->back, &proxy->new_server, &proxy->new_side);
         }
     } else if (proxy->new_side.stream != NULL && now_us - proxy->heard_us > SILENT_US) {
         hub_stream_drop(proxy->new_side.stream);
@@ -561,7 +626,8 @@ static int open_streams(struct proxy *proxy)
                                          .bytes = front_bytes,
                                          .drained = front_drained,
                                          .ended = front_ended,
-                                         .closed = front_closed};
+                                         .closed = front_closed,
+                                         .shaken = front_shaken};
     const struct stream_handler back = {.context = proxy,
                                         .opened = back_opened,
                                         .bytes = back_bytes,
@@ -571,8 +637,14 @@ static int open_streams(struct proxy *proxy)
     uint32_t most = (uint32_t)proxy->options->max_clients;
     const struct hub_streams_options none = {
         .endpoint = "", .path = "", .max_streams = 2 * most + 1};
+    const bool plain = proxy->certificates.identity == NULL;
     const struct hub_streams_options clients = {
-        .endpoint = proxy->options->listen, .path = "", .max_streams = most};
+        .endpoint = plain ? proxy->options->listen : "",
+        .path = "",
+        .max_streams = most,
+        .tls_endpoint = proxy->options->listen,
+        .tls = plain ? NULL : &proxy->certificates,
+    };
 
     return hub_streams_open(proxy->hub, &none, &back, &proxy->back) == STATUS_OK &&
                    hub_streams_open(proxy->hub, &clients, &front, &proxy->front) == STATUS_OK
@@ -580,22 +652,17 @@ static int open_streams(struct proxy *proxy)
                : CMD_PARTIAL;
 }
 
-static bool resolve(const char *endpoint, struct sockaddr_storage *address)
-{
-    if (address_resolve(endpoint, address) != 0) {
-        return true;
-    }
-    (void)cmd_fail(STATUS_INVALID, "%s is no address that can be reached; write it as HOST:PORT",
-                   endpoint);
-    return false;
-}
-
 static void init(struct proxy *proxy, const struct proxy_options *options)
 {
     const struct mirror_port port = {
         .context = proxy, .send = to_new, .answered = answered, .put_off = put_off};
 
-    *proxy = (struct proxy){.options = options, .begun_us = hub_now_us()};
+    *proxy = (struct proxy){
+        .options = options,
+        .old_server = {.name = "old", .endpoint = options->old_server, .files = &options->old_tls},
+        .new_server = {.name = "new", .endpoint = options->new_server, .files = &options->new_tls},
+        .begun_us = hub_now_us(),
+    };
     proxy->reported_us = proxy->heard_us = proxy->begun_us;
     proxy->report_us = proxy->begun_us + options->every_us;
     proxy->tally.show_keys = options->show_keys;
@@ -621,21 +688,36 @@ static void fini(struct proxy *proxy)
     mirror_fini(&proxy->mirror);
     fini_side(&proxy->new_side);
     hub_destroy(&proxy->hub);
+    tls_identity_destroy(&proxy->old_server.identity);
+    tls_identity_destroy(&proxy->new_server.identity);
+    tls_source_fini(&proxy->certificates);
+}
+
+static int find_all(struct proxy *proxy)
+{
+    const struct tls_files *files = &proxy->options->listen_tls;
+    enum status status = find_server(&proxy->old_server);
+
+    status = status == STATUS_OK ? find_server(&proxy->new_server) : status;
+    if (status == STATUS_OK && files->certificate[0] != '\0') {
+        status = tls_source_read(&proxy->certificates, files);
+    }
+    return status == STATUS_OK ? CMD_OK : CMD_USAGE;
 }
 
 int proxy_run(const struct proxy_options *options)
 {
     struct proxy proxy;
-    int code = CMD_USAGE;
+    int code;
 
     init(&proxy, options);
-    if (resolve(options->old_server, &proxy.old_address) &&
-        resolve(options->new_server, &proxy.new_address)) {
-        code = open_hub(&proxy);
-    }
+    code = find_all(&proxy);
+    code = code == CMD_OK ? open_hub(&proxy) : code;
     code = code == CMD_OK ? open_streams(&proxy) : code;
     if (code == CMD_OK) {
-        (void)printf("ready %s\n", hub_streams_endpoint(proxy.front));
+        (void)printf("ready %s\n", proxy.certificates.identity != NULL
+                                       ? hub_streams_tls_endpoint(proxy.front)
+                                       : hub_streams_endpoint(proxy.front));
         (void)fflush(stdout);
         hub_run(proxy.hub);
     }

@@ -1,6 +1,8 @@
 /* proxy.h - a shadow with real sockets: clients in front, a connection to the old server for each
  * of them, and one to the new server for all.
  *
+ * Each of the three speaks TLS where it is told by which files.
+ *
  * A new server that is slow or away costs the clients nothing, unless its answers are asked for:
  * then --new-timeout at most.
  *
@@ -11,6 +13,7 @@
 #define ORBLOOM_CLI_SHADOW_PROXY_H
 
 #include "base/span.h"
+#include "runtime/tls/tls.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +22,10 @@ struct proxy_options {
     const char *listen; /* "tcp://HOST:PORT", or without the scheme */
     const char *old_server;
     const char *new_server;
-    struct span greeting; /* for the new server; borrowed */
+    struct tls_files listen_tls; /* no certificate: clients speak no TLS */
+    struct tls_files old_tls;    /* no authority: it speaks no TLS */
+    struct tls_files new_tls;    /* likewise */
+    struct span greeting;        /* for the new server; borrowed */
     bool answers_new;
     bool show_keys;
     uint64_t database;

@@ -12,6 +12,15 @@ struct shadow_settings {
     const char *old_server;
     const char *new_server;
     const char *new_auth;
+    const char *listen_ca;
+    const char *listen_cert;
+    const char *listen_key;
+    const char *old_ca;
+    const char *old_cert;
+    const char *old_key;
+    const char *new_ca;
+    const char *new_cert;
+    const char *new_key;
     const char *answers;
     bool show_keys;
     uint64_t database;
@@ -22,6 +31,15 @@ struct shadow_settings {
 };
 
 #define FIELD(name) offsetof(struct shadow_settings, name)
+
+#define CERTIFICATES "certificates in PEM form"
+#define KEY          "a private key in PEM form, of mode 600"
+
+#define FILE_OF_TLS(option, field, others, form, text)                                   \
+    {                                                                                    \
+        .name = (option), .kind = OPTION_TEXT, .offset = FIELD(field), .sample = "FILE", \
+        .range = (form), .needs = (others), .help = (text)                               \
+    }
 
 static const struct option options[] = {
     {
@@ -56,6 +74,21 @@ static const struct option options[] = {
         .range = "a file of mode 600",
         .help = "what the new one is told of who asks: \"PASSWORD\" or \"USER TOKEN\" in a line",
     },
+    FILE_OF_TLS("old-ca-file", old_ca, NULL, CERTIFICATES,
+                "the old server speaks TLS, and has to prove that it is the host of --old by a "
+                "certificate that one of these vouches for"),
+    FILE_OF_TLS("old-cert-file", old_cert, "old-key-file old-ca-file", CERTIFICATES,
+                "what it is shown, where it asks for a certificate of clients"),
+    FILE_OF_TLS("old-key-file", old_key, "old-cert-file", KEY, "the key of that"),
+    FILE_OF_TLS("new-ca-file", new_ca, NULL, CERTIFICATES,
+                "likewise the new server, at its resp_tls_listen"),
+    FILE_OF_TLS("new-cert-file", new_cert, "new-key-file new-ca-file", CERTIFICATES, "likewise"),
+    FILE_OF_TLS("new-key-file", new_key, "new-cert-file", KEY, "likewise"),
+    FILE_OF_TLS("tls-cert-file", listen_cert, "tls-key-file", CERTIFICATES,
+                "clients speak TLS, and are shown this; read again when it changes"),
+    FILE_OF_TLS("tls-key-file", listen_key, "tls-cert-file", KEY, "the key of that"),
+    FILE_OF_TLS("tls-ca-file", listen_ca, "tls-cert-file", CERTIFICATES,
+                "clients must show a certificate that one of these vouches for"),
     {
         .name = "answers",
         .kind = OPTION_CHOICE,
@@ -197,6 +230,17 @@ static enum status read_greeting(const char *path, struct buffer *greeting)
     return path != NULL ? file_read_secret(&secret, path, make_greeting, greeting) : STATUS_OK;
 }
 
+/* "": none. */
+static struct tls_files files_of(const char *ca, const char *cert, const char *key)
+{
+    return (struct tls_files){
+        .authority = ca != NULL ? ca : "",
+        .certificate = cert != NULL ? cert : "",
+        .key = key != NULL ? key : "",
+        .clients = ca != NULL ? TLS_CLIENTS_REQUIRED : TLS_CLIENTS_NONE,
+    };
+}
+
 static int run(int argc, char **argv)
 {
     enum { GREETING_BYTES = 4096 };
@@ -214,6 +258,9 @@ static int run(int argc, char **argv)
             .listen = settings.listen,
             .old_server = settings.old_server,
             .new_server = settings.new_server,
+            .listen_tls = files_of(settings.listen_ca, settings.listen_cert, settings.listen_key),
+            .old_tls = files_of(settings.old_ca, settings.old_cert, settings.old_key),
+            .new_tls = files_of(settings.new_ca, settings.new_cert, settings.new_key),
             .greeting = buffer_span(&greeting),
             .answers_new = strcmp(settings.answers, "new") == 0,
             .show_keys = settings.show_keys,

@@ -5,18 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
-socklen_t address_resolve(const char *endpoint, struct sockaddr_storage *address)
+static const char *behind_scheme(const char *endpoint)
 {
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-    struct addrinfo *found = NULL;
-    char host[ADDRESS_BYTES];
-    const char *text = strstr(endpoint, "://") != NULL ? strstr(endpoint, "://") + 3 : endpoint;
+    const char *scheme = strstr(endpoint, "://");
+
+    return scheme != NULL ? scheme + 3 : endpoint;
+}
+
+bool address_host(const char *endpoint, char host[ADDRESS_BYTES])
+{
+    const char *text = behind_scheme(endpoint);
     const char *colon = strrchr(text, ':');
     size_t size = colon != NULL ? (size_t)(colon - text) : 0;
-    socklen_t length;
 
-    if (colon == NULL || size >= sizeof host) {
-        return 0;
+    if (colon == NULL || size >= ADDRESS_BYTES) {
+        return false;
     }
     if (size > 2 && text[0] == '[') { /* [::1] */
         text++;
@@ -24,6 +27,20 @@ socklen_t address_resolve(const char *endpoint, struct sockaddr_storage *address
     }
     memcpy(host, text, size);
     host[size] = '\0';
+    return true;
+}
+
+socklen_t address_resolve(const char *endpoint, struct sockaddr_storage *address)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *found = NULL;
+    char host[ADDRESS_BYTES];
+    const char *colon = strrchr(endpoint, ':');
+    socklen_t length;
+
+    if (!address_host(endpoint, host)) {
+        return 0;
+    }
     if (getaddrinfo(strcmp(host, "*") == 0 ? NULL : host,
                     strcmp(colon, ":*") == 0 ? "0" : colon + 1, &hints, &found) != 0) {
         return 0;

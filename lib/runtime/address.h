@@ -6,9 +6,14 @@
 #ifndef ORBLOOM_RUNTIME_ADDRESS_H
 #define ORBLOOM_RUNTIME_ADDRESS_H
 
+#include <stdbool.h>
 #include <sys/socket.h>
 
 enum { ADDRESS_BYTES = 320 };
+
+/* The host of an endpoint: "redis.example", "127.0.0.1", "::1", "*". False: it has no port, or does
+ * not fit. */
+bool address_host(const char *endpoint, char host[ADDRESS_BYTES]);
 
 /* "tcp://127.0.0.1:7401", "[::1]:7401", "*:*": all hosts, a free port. How long the address is. */
 socklen_t address_resolve(const char *endpoint, struct sockaddr_storage *address);

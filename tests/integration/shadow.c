@@ -1,5 +1,7 @@
 /* `orbloom shadow` between real clients and two clusters: what one acknowledges the other one has,
- * also when that was away for a while; and the old one's end is its clients' alone. */
+ * also when that was away for a while; and the old one's end is its clients' alone. By TLS too, on
+ * all three sides. */
+#include "tests/support/certificates.h"
 #include "tests/support/playground.h"
 #include "tests/support/redis_shell.h"
 
@@ -12,13 +14,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 120, TRIES = 300, PAUSE_MS = 50 };
+enum { LIMIT_S = 120, TRIES = 300, PAUSE_MS = 50, MOST_WORDS = 24 };
 
 enum place { OLD, NEW, SHADOW, NPLACES };
 
 static struct playground playground;
 static struct command shadow;
 static unsigned ports[NPLACES];
+static char endpoints[NPLACES][32]; /* as the shadow is told */
+static const char *shadow_tls = ""; /* words of redis-cli */
 
 static void listen_at(const char *router, enum place place)
 {
@@ -67,8 +71,8 @@ static const char *ask(enum place place, const char *words)
     FILE *shell;
     size_t size;
 
-    (void)snprintf(line, sizeof line, "redis-cli -p %u %s 2>&1 | tr '\\n' ' '", ports[place],
-                   words);
+    (void)snprintf(line, sizeof line, "redis-cli -p %u %s %s 2>&1 | tr '\\n' ' '", ports[place],
+                   place == SHADOW ? shadow_tls : "", words);
     shell = popen(line, "r");
     cr_assert_not_null(shell);
     size = fread(text, 1, sizeof text - 1, shell);
@@ -95,12 +99,9 @@ static void expect_soon(enum place place, const char *words, const char *answer)
     cr_assert_str_eq(text, answer, "%s: %s", words, text);
 }
 
-static void start(const char *answers)
+/* Two clusters, whose routers serve Redis clients. */
+static void start_servers(void)
 {
-    char endpoints[NPLACES][32];
-    const char *words[] = {"shadow", "--listen",     endpoints[SHADOW], "--old", endpoints[OLD],
-                           "--new",  endpoints[NEW], "--answers",       answers, NULL};
-
     playground_start(&playground, &(struct playground_plan){.sites = 2, .nodes = 3});
     listen_at("site-1/router", OLD);
     listen_at("site-2/router", NEW);
@@ -110,18 +111,44 @@ static void start(const char *answers)
     }
     await(OLD);
     await(NEW);
-    command_start(&shadow, span_text(""), SIGKILL, "orbloom", words);
-    await(SHADOW);
     expect_soon(OLD, "BF.RESERVE seen 0.0001 100000", "OK ");
     expect_soon(NEW, "BF.RESERVE seen 0.0001 100000", "OK ");
 }
 
-static void stop(int exit_status, const char *says)
+/* With these further words, up to a NULL. */
+static void start_shadow(const char *const *more)
+{
+    const char *words[MOST_WORDS] = {"shadow",       "--listen", endpoints[SHADOW], "--old",
+                                     endpoints[OLD], "--new",    endpoints[NEW]};
+    size_t count = 7;
+
+    while (*more != NULL) {
+        cr_assert_lt(count + 1, (size_t)MOST_WORDS);
+        words[count++] = *more++;
+    }
+    command_start(&shadow, span_text(""), SIGKILL, "orbloom", words);
+    await(SHADOW);
+}
+
+static void start(const char *answers)
+{
+    const char *const more[] = {"--answers", answers, NULL};
+
+    start_servers();
+    start_shadow(more);
+}
+
+static void stop_shadow(int exit_status, const char *says)
 {
     cr_assert_eq(kill(shadow.pid, SIGTERM), 0);
     command_finish(&shadow, COMMAND_LIMIT_MS);
     cr_assert_eq(shadow.exit_status, exit_status, "%s%s", shadow.output, shadow.errors);
     cr_assert_not_null(strstr(shadow.output, says), "%s", shadow.output);
+}
+
+static void stop(int exit_status, const char *says)
+{
+    stop_shadow(exit_status, says);
     command_forget(&shadow);
     playground_stop(&playground);
 }
@@ -191,4 +218,103 @@ Test(shadow, a_new_one_that_stays_away_makes_it_say_so, .timeout = LIMIT_S)
     expect(SHADOW, "BF.ADD seen a", "1 ");
     cr_assert_eq(kill(shadow.pid, SIGUSR1), 0);
     stop(1, "not ready to switch: 1 keys did not reach the new one");
+}
+
+/* ---- by TLS ---- */
+
+/* Of the playground's folder, where the certificates are. */
+static const char *in_folder(const char *name)
+{
+    static char paths[16][96];
+    static unsigned next;
+    char *path = paths[next++ % 16];
+
+    (void)snprintf(path, sizeof paths[0], "%s/%s", playground.dir, name);
+    return path;
+}
+
+/* Routers listen by TLS, too, at ports that are the shadow's; the old one asks for certificates. */
+static void serve_by_tls(const char *old_host)
+{
+    static const char *const routers[] = {[OLD] = "site-1/router", [NEW] = "site-2/router"};
+
+    certificates_make(playground.dir);
+    for (size_t i = OLD; i <= NEW; i++) {
+        const char *host = i == OLD ? old_host : "127.0.0.1";
+        unsigned port = redis_free_port();
+        char lines[640];
+
+        (void)snprintf(lines, sizeof lines,
+                       "resp_tls_listen = \"tcp://%s:%u\";\ntls_cert_file = \"%s\";\n"
+                       "tls_key_file = \"%s\";\ntls_ca_file = \"%s\";\ntls_clients = \"%s\";\n",
+                       host, port, in_folder("server.pem"), in_folder("server.key"),
+                       in_folder("ca.pem"), i == OLD ? "required" : "optional");
+        playground_configure(&playground, routers[i], lines);
+        (void)snprintf(endpoints[i], sizeof endpoints[i], "%s:%u", host, port);
+        await((enum place)i);
+    }
+}
+
+static void start_tls(const char *old_host, const char *old_ca, const char *new_ca)
+{
+    static char words[256];
+
+    start_servers();
+    serve_by_tls(old_host);
+    (void)snprintf(words, sizeof words, "--tls --cacert %s", in_folder("ca.pem"));
+    shadow_tls = words;
+    start_shadow((const char *const[]){"--old-ca-file", in_folder(old_ca), "--old-cert-file",
+                                       in_folder("client.pem"), "--old-key-file",
+                                       in_folder("client.key"), "--new-ca-file", in_folder(new_ca),
+                                       "--tls-cert-file", in_folder("second.pem"), "--tls-key-file",
+                                       in_folder("second.key"), NULL});
+}
+
+/* Many at once, of which nobody reads an answer before all are sent. */
+static void expect_pipe(unsigned count)
+{
+    FILE *file = fopen(in_folder("adds"), "w");
+    char words[160];
+    char answer[64];
+
+    cr_assert_not_null(file);
+    for (unsigned i = 0; i < count; i++) {
+        (void)fprintf(file, "BF.ADD seen many-%u\r\n", i);
+    }
+    cr_assert_eq(fclose(file), 0);
+    (void)snprintf(words, sizeof words, "--pipe < %s | tail -1", in_folder("adds"));
+    (void)snprintf(answer, sizeof answer, "errors: 0, replies: %u ", count);
+    expect(SHADOW, words, answer);
+}
+
+Test(shadow, all_three_sides_may_speak_tls, .timeout = LIMIT_S)
+{
+    start_tls("127.0.0.1", "ca.pem", "ca.pem");
+    expect_soon(SHADOW, "BF.MADD seen a b", "1 1 ");
+    expect_soon(NEW, "BF.MEXISTS seen a b c", "1 1 0 ");
+    expect_pipe(20000);
+    playground_kill(&playground, "site-2/router");
+    expect(SHADOW, "BF.ADD seen c", "1 ");
+    playground_restart(&playground, "site-2/router");
+    expect_soon(NEW, "BF.MEXISTS seen a b c d", "1 1 1 0 ");
+    expect(SHADOW, "BF.MEXISTS seen a b c d", "1 1 1 0 ");
+    expect(NEW, "BF.MEXISTS seen many-0 many-19999", "1 1 ");
+    stop(0, "keys added                         20,003           20,003");
+}
+
+/* What is not surely the right server gets no key, and whoever looks after it learns why. */
+Test(shadow, servers_that_nobody_vouches_for_are_refused_in_words, .timeout = LIMIT_S)
+{
+    static const char asked[] = "BF.ADD seen a";
+
+    start_tls("127.0.0.2", "ca.pem", "other.pem");
+    expect(SHADOW, asked, "ERR orbloom shadow can't reach the old server: IP address mismatch  ");
+    expect(OLD, "BF.EXISTS seen a", "0 ");
+    stop_shadow(0, "old one not reached");
+    cr_assert_not_null(strstr(shadow.errors, "IP address mismatch; check --old, --old-ca-file"),
+                       "%s", shadow.errors);
+    cr_assert_not_null(strstr(shadow.errors, "in certificate chain; check --new, --new-ca-file"),
+                       "%s", shadow.errors);
+    command_forget(&shadow);
+    playground_stop(&playground);
 }

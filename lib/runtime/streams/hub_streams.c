@@ -45,6 +45,7 @@ static void on_closed(uv_handle_t *handle)
     }
     buffer_fini(&stream->leaving);
     buffer_fini(&stream->waiting);
+    buffer_fini(&stream->early);
     tls_destroy(&stream->tls);
     heap_free(stream);
     accept_again(streams);
@@ -74,7 +75,7 @@ void hub_stream_drop(struct hub_stream *stream)
 void hub_stream_close(struct hub_stream *stream)
 {
     stream->closing = true;
-    hub_stream_read(stream, false);
+    hub_stream_read_raw(stream, false);
     if (stream->tls != NULL) {
         hub_stream_tls_end(stream);
     }
@@ -154,7 +155,15 @@ static void on_read(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
     }
 }
 
+/* A handshake reads for itself. */
 void hub_stream_read(struct hub_stream *stream, bool wanted)
+{
+    if (!stream->shaking) {
+        hub_stream_read_raw(stream, wanted);
+    }
+}
+
+void hub_stream_read_raw(struct hub_stream *stream, bool wanted)
 {
     if (wanted == stream->reading || (wanted && (stream->closing || stream->ended)) ||
         stream->failure != 0) {
@@ -251,7 +260,7 @@ static void linger(struct hub_stream *stream)
 
 size_t hub_stream_unsent(const struct hub_stream *stream)
 {
-    return (stream->writing ? stream->leaving.size : 0) + stream->waiting.size;
+    return (stream->writing ? stream->leaving.size : 0) + stream->waiting.size + stream->early.size;
 }
 
 static void write_on(struct hub_stream *stream);
@@ -340,6 +349,7 @@ static struct hub_stream *make(struct hub_streams *streams)
         stream->streams = streams;
         buffer_init(&stream->leaving, MOST_UNSENT);
         buffer_init(&stream->waiting, MOST_UNSENT);
+        buffer_init(&stream->early, MOST_UNSENT);
     }
     return stream;
 }
@@ -358,26 +368,38 @@ static void tune(struct hub_stream *stream)
     }
 }
 
-static void on_connected(uv_connect_t *connect, int error)
+void hub_stream_tell_connected(struct hub_stream *stream)
 {
-    struct hub_stream *stream = connect->data;
     const struct stream_handler *handler = &stream->streams->handler;
 
-    stream->failure = error;
-    if (error != 0) {
-        hub_stream_drop(stream);
-        return;
-    }
-    tune(stream);
-    hub_stream_read(stream, true);
     if (handler->connected != NULL) {
         stream->streams->hub->streamed = true;
         handler->connected(handler->context, hub_now_us(), stream->owner);
     }
 }
 
-struct hub_stream *hub_streams_connect(struct hub_streams *streams,
-                                       const struct sockaddr_storage *address, void *owner)
+static void on_connected(uv_connect_t *connect, int error)
+{
+    struct hub_stream *stream = connect->data;
+
+    if (uv_is_closing(&stream->uv.handle)) {
+        return; /* It was late. */
+    }
+    stream->failure = error;
+    if (error != 0) {
+        hub_stream_drop(stream);
+        return;
+    }
+    tune(stream);
+    hub_stream_read_raw(stream, true);
+    if (stream->tls != NULL) {
+        hub_stream_tls_reach(stream);
+    } else {
+        hub_stream_tell_connected(stream);
+    }
+}
+
+static struct hub_stream *make_outgoing(struct hub_streams *streams, void *owner)
 {
     struct hub_stream *stream = make(streams);
 
@@ -386,22 +408,52 @@ struct hub_stream *hub_streams_connect(struct hub_streams *streams,
         return NULL;
     }
     stream->owner = owner;
+    stream->outgoing = true;
     stream->connect.data = stream;
     stream->failure = UV_ECANCELED;
     streams->count++;
     keep(stream);
-    if (uv_tcp_connect(&stream->connect, &stream->uv.tcp, (const struct sockaddr *)address,
-                       on_connected) != 0) {
-        stream->owner = NULL;
-        hub_stream_drop(stream);
+    return stream;
+}
+
+/* Nobody is to hear of it. */
+static void unmake(struct hub_stream *stream)
+{
+    stream->owner = NULL;
+    hub_stream_drop(stream);
+}
+
+static bool set_out(struct hub_stream *stream, const struct sockaddr_storage *address)
+{
+    return uv_tcp_connect(&stream->connect, &stream->uv.tcp, (const struct sockaddr *)address,
+                          on_connected) == 0;
+}
+
+struct hub_stream *hub_streams_connect(struct hub_streams *streams,
+                                       const struct sockaddr_storage *address, void *owner)
+{
+    struct hub_stream *stream = make_outgoing(streams, owner);
+
+    if (stream != NULL && !set_out(stream, address)) {
+        unmake(stream);
         return NULL;
     }
     return stream;
 }
 
-const char *hub_stream_failure(const struct hub_stream *stream)
+struct hub_stream *hub_streams_connect_tls(struct hub_streams *streams,
+                                           const struct sockaddr_storage *address,
+                                           const struct tls_identity *identity, const char *host,
+                                           void *owner)
 {
-    return stream->failure != 0 ? uv_strerror(stream->failure) : "";
+    struct hub_stream *stream = make_outgoing(streams, owner);
+
+    if (stream != NULL && (hub_stream_tls_prepare(stream, identity, host) != STATUS_OK ||
+                           !set_out(stream, address))) {
+        unmake(stream);
+        return NULL;
+    }
+    return stream;
 }
 
 /* ---- those that connect ---- */

@@ -1,6 +1,6 @@
 /* hub_streams.h - byte streams on a hub's loop: connections that clients make by TCP, by a
  * unix-domain socket, or by TLS; of the last the handler hears when the handshake is over, and in
- * plain bytes. And those that this process makes, by TCP.
+ * plain bytes. And those that this process makes, by TCP, or by TLS over it.
  *
  * Whatever has arrived is handed over in the loop's thread between two turns of the actor, which so
  * sees what several connections brought together. What is sent leaves at once as far as the
@@ -75,8 +75,16 @@ void hub_streams_close(struct hub_streams **streams);
 struct hub_stream *hub_streams_connect(struct hub_streams *streams,
                                        const struct sockaddr_storage *address, void *owner);
 
-/* Why a stream is closed that was connected to a server: "connection refused"; "" where the server
- * was there. */
+/* The same by TLS: connected() is told when the server has proved to be `host`, see tls.h; one that
+ * does not in time, or has other things to say, is closed. The identity is a client's; connections
+ * keep what they need of it. */
+struct hub_stream *hub_streams_connect_tls(struct hub_streams *streams,
+                                           const struct sockaddr_storage *address,
+                                           const struct tls_identity *identity, const char *host,
+                                           void *owner);
+
+/* Why a stream is closed that was connected to a server: "connection refused", by TLS
+ * also "hostname mismatch"; "" where the server was there. In closed(). */
 const char *hub_stream_failure(const struct hub_stream *stream);
 
 /* Nobody can connect any more, and others may listen there; connections stay. */

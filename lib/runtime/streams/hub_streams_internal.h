@@ -4,7 +4,8 @@
  *   hub_streams_tls.c  those by TLS: handshakes in their turn, then plain bytes in and out
  *
  * A connection by TLS is nobody's at first: the handler hears of it when its handshake is over, and
- * only then it counts as one of max_streams.
+ * only then it counts as one of max_streams. One that this process makes is its owner's from the
+ * beginning; what that sends waits for the end of the handshake, and until then it reads nothing.
  */
 #ifndef ORBLOOM_RUNTIME_HUB_STREAMS_INTERNAL_H
 #define ORBLOOM_RUNTIME_HUB_STREAMS_INTERNAL_H
@@ -49,11 +50,13 @@ struct hub_stream {
     struct buffer waiting; /* behind that */
 
     /* By TLS only. */
-    bool shaking; /* in streams->shaking */
-    bool queued;  /* ... and in streams->queue: `came` is to be looked at */
+    bool shaking;  /* in streams->shaking */
+    bool queued;   /* ... and in streams->queue: `came` is to be looked at */
+    bool outgoing; /* ... to a server */
     uint64_t since_us;
     struct tls *tls; /* NULL: nothing has come yet, or it is plain */
     struct buffer came;
+    struct buffer early; /* what the owner has sent, of an outgoing one that shakes hands */
     TAILQ_ENTRY(hub_stream) shaking_entry;
     TAILQ_ENTRY(hub_stream) queue_entry;
 };
@@ -96,6 +99,12 @@ struct hub_streams {
 /* Its handshake is over: there is a client, if there is room for one. */
 void hub_stream_greet(struct hub_stream *stream);
 
+/* Of one that shakes hands, too. */
+void hub_stream_read_raw(struct hub_stream *stream, bool wanted);
+
+/* A server is there, and is what it must be. */
+void hub_stream_tell_connected(struct hub_stream *stream);
+
 /* As they are, whether there is TLS or not. */
 void hub_stream_send_raw(struct hub_stream *stream, struct span bytes);
 
@@ -114,6 +123,12 @@ void hub_streams_tls_close(struct hub_streams *streams, uv_close_cb on_closed);
 
 /* It was accepted: begin. */
 void hub_stream_tls_begin(struct hub_stream *stream);
+
+/* It is to be connected to a server: STATUS_NOMEM, STATUS_INVALID as of tls_create_client(). And
+ * it is: begin. */
+MUST_USE enum status hub_stream_tls_prepare(struct hub_stream *stream,
+                                            const struct tls_identity *identity, const char *host);
+void hub_stream_tls_reach(struct hub_stream *stream);
 
 /* Bytes of the peer, in the midst of the handshake or later. */
 void hub_stream_tls_came(struct hub_stream *stream, struct span bytes);

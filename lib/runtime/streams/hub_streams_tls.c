@@ -27,6 +27,23 @@ static void tell(struct hub_stream *stream, enum tls_outcome outcome)
     streams->handler.shaken(streams->handler.context, outcome);
 }
 
+/* Of one that this process makes the owner learns why it failed, and says so. */
+static void fail(struct hub_stream *stream, int error)
+{
+    stream->failure = error;
+    hub_stream_drop(stream);
+}
+
+const char *hub_stream_failure(const struct hub_stream *stream)
+{
+    const char *refused = stream->tls != NULL ? tls_reason(stream->tls) : "";
+
+    if (stream->failure == 0) {
+        return "";
+    }
+    return refused[0] != '\0' ? refused : uv_strerror(stream->failure);
+}
+
 static const char *remedy_of(enum tls_outcome outcome)
 {
     switch (outcome) {
@@ -56,6 +73,16 @@ static void complain(struct hub_stream *stream, enum tls_outcome outcome, const 
                 "a TLS client at %s %s: %s; %s", peer,
                 stream->shaking ? "does not get in" : "is cut off", reason, remedy_of(outcome));
     tell(stream, outcome);
+}
+
+static void run_out(struct hub_stream *stream)
+{
+    if (stream->outgoing) {
+        fail(stream, UV_ENOMEM);
+    } else {
+        complain(stream, TLS_BROKEN, "out of memory");
+        hub_stream_drop(stream);
+    }
 }
 
 /* ---- those that shake hands ---- */
@@ -89,6 +116,11 @@ static void turn_away(struct hub_stream *stream)
     static const char text[] = "-ERR this address takes TLS only (redis-cli --tls)\r\n";
     enum tls_outcome outcome = tls_outcome(stream->tls);
 
+    if (stream->outgoing) {
+        fail(stream, UV_EPROTO);
+        return;
+    }
+
     complain(stream, outcome, tls_reason(stream->tls));
     if (outcome == TLS_PLAIN) {
         hub_stream_send_raw(stream, span_of(text, sizeof text - 1));
@@ -108,13 +140,29 @@ static void hand_over(struct hub_stream *stream)
     }
 }
 
+/* What the owner has said so far leaves, and what comes is its own from here on. */
+static void begin_talk(struct hub_stream *stream)
+{
+    struct buffer early = stream->early;
+
+    buffer_init(&stream->early, 0);
+    hub_stream_read_raw(stream, true);
+    hub_stream_tls_send(stream, buffer_span(&early));
+    buffer_fini(&early);
+    hub_stream_tell_connected(stream);
+}
+
 /* What it said behind the last word of its handshake is its first request. */
 static void welcome(struct hub_stream *stream)
 {
     hub_stream_tls_forget(stream);
     stream->streams->count++;
-    tell(stream, TLS_DONE);
-    hub_stream_greet(stream);
+    if (stream->outgoing) {
+        begin_talk(stream);
+    } else {
+        tell(stream, TLS_DONE);
+        hub_stream_greet(stream);
+    }
     hand_over(stream);
 }
 
@@ -139,27 +187,37 @@ static void part(struct hub_stream *stream)
     hub_stream_drop(stream);
 }
 
+/* In the midst of its handshake, or at its very end. */
+static void end_early(struct hub_stream *stream)
+{
+    if (stream->outgoing) {
+        fail(stream, UV_EOF);
+        return;
+    }
+    tell(stream, TLS_DONE);
+    part(stream);
+}
+
 /* The next step of one handshake. */
 static void shake(struct hub_stream *stream)
 {
     leave_queue(stream);
+    assert(stream->tls != NULL || !stream->outgoing);
     if (stream->tls == NULL &&
         tls_create(stream->streams->tls->identity, &stream->tls) != STATUS_OK) {
-        complain(stream, TLS_BROKEN, "out of memory");
-        hub_stream_drop(stream);
+        run_out(stream);
         return;
     }
     switch (receive(stream, buffer_span(&stream->came))) {
     case TLS_SHAKING:
         buffer_fini(&stream->came);
-        hub_stream_read(stream, true);
+        hub_stream_read_raw(stream, true);
         break;
     case TLS_OPEN:
         welcome(stream);
         break;
     case TLS_ENDED:
-        tell(stream, TLS_DONE);
-        part(stream);
+        end_early(stream);
         break;
     case TLS_FAILED:
         turn_away(stream);
@@ -177,22 +235,50 @@ static void on_idle(uv_idle_t *idle)
     } while (!TAILQ_EMPTY(&streams->queue) && hub_now_us() < end_us);
 }
 
-void hub_stream_tls_begin(struct hub_stream *stream)
+static void begin_shaking(struct hub_stream *stream)
 {
     struct hub_streams *streams = stream->streams;
-    struct hub_stream *oldest = TAILQ_FIRST(&streams->shaking);
 
-    if (streams->nshaking >= STREAM_SHAKING_MOST) {
-        complain(oldest, TLS_CROWDED, "too many others have begun a handshake since");
-        hub_stream_drop(oldest);
-    }
     stream->shaking = true;
     stream->since_us = hub_now_us();
     buffer_init(&stream->came, STREAM_SHAKING_BYTES);
     TAILQ_INSERT_TAIL(&streams->shaking, stream, shaking_entry);
     streams->nshaking++;
     hub_streams_tick(streams);
-    hub_stream_read(stream, true);
+}
+
+void hub_stream_tls_begin(struct hub_stream *stream)
+{
+    struct hub_streams *streams = stream->streams;
+    struct hub_stream *oldest = TAILQ_FIRST(&streams->shaking);
+
+    if (streams->nshaking >= STREAM_SHAKING_MOST) {
+        assert(!oldest->outgoing); /* Streams come in, or go out. */
+        complain(oldest, TLS_CROWDED, "too many others have begun a handshake since");
+        hub_stream_drop(oldest);
+    }
+    begin_shaking(stream);
+    hub_stream_read_raw(stream, true);
+}
+
+enum status hub_stream_tls_prepare(struct hub_stream *stream, const struct tls_identity *identity,
+                                   const char *host)
+{
+    enum status status = tls_create_client(identity, host, &stream->tls);
+
+    if (status == STATUS_OK) {
+        stream->streams->count--; /* It counts from the end of the handshake on. */
+        begin_shaking(stream);
+    }
+    return status;
+}
+
+/* Our own first words. */
+void hub_stream_tls_reach(struct hub_stream *stream)
+{
+    if (receive(stream, span_of(NULL, 0)) != TLS_SHAKING) {
+        fail(stream, UV_EPROTO);
+    }
 }
 
 static void enqueue(struct hub_stream *stream, struct span bytes)
@@ -200,10 +286,9 @@ static void enqueue(struct hub_stream *stream, struct span bytes)
     struct hub_streams *streams = stream->streams;
 
     assert(!stream->queued);
-    hub_stream_read(stream, false);
+    hub_stream_read_raw(stream, false);
     if (buffer_append(&stream->came, bytes) != STATUS_OK) {
-        complain(stream, TLS_BROKEN, "out of memory");
-        hub_stream_drop(stream);
+        run_out(stream);
         return;
     }
     stream->queued = true;
@@ -217,6 +302,10 @@ void hub_streams_tls_expire(struct hub_streams *streams)
 
     while ((oldest = TAILQ_FIRST(&streams->shaking)) != NULL &&
            hub_now_us() - oldest->since_us >= SHAKING_US) {
+        if (oldest->outgoing) {
+            fail(oldest, UV_ETIMEDOUT);
+            continue;
+        }
         complain(oldest, TLS_LATE, "its handshake takes too long");
         hub_stream_drop(oldest);
     }
@@ -241,6 +330,8 @@ static void open_bytes(struct hub_stream *stream, struct span bytes)
     }
     if (state == TLS_ENDED) {
         part(stream);
+    } else if (state == TLS_FAILED && stream->outgoing) {
+        fail(stream, UV_EPROTO);
     } else if (state == TLS_FAILED) {
         complain(stream, TLS_BROKEN, tls_reason(stream->tls));
         hub_stream_drop(stream);
@@ -258,7 +349,9 @@ void hub_stream_tls_came(struct hub_stream *stream, struct span bytes)
 
 void hub_stream_tls_left(struct hub_stream *stream)
 {
-    if (stream->shaking && stream->tls != NULL) {
+    if (stream->shaking && stream->outgoing) {
+        stream->failure = UV_EOF;
+    } else if (stream->shaking && stream->tls != NULL) {
         complain(stream, TLS_BROKEN, "it left in the midst of the handshake");
     }
 }
@@ -267,6 +360,12 @@ void hub_stream_tls_send(struct hub_stream *stream, struct span bytes)
 {
     struct buffer *sealed = &stream->streams->sealed;
 
+    if (stream->shaking) { /* An outgoing one: nobody knows of others yet. */
+        if (buffer_append(&stream->early, bytes) != STATUS_OK) {
+            fail(stream, UV_ENOMEM);
+        }
+        return;
+    }
     while (bytes.size > 0 && !uv_is_closing(&stream->uv.handle)) {
         struct span piece = span_of(bytes.data, bytes.size < SEND_BYTES ? bytes.size : SEND_BYTES);
 

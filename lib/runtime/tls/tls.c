@@ -14,6 +14,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -21,6 +22,7 @@
 enum {
     RECORD_BYTES = 16 << 10,
     HANDSHAKE_RECORD = 0x16, /* the first byte of whoever speaks TLS */
+    ALERT_RECORD = 0x15,     /* ... or of a server that does not let us in */
     MOST_PEM_BYTES = 1 << 20,
     MOST_CHAIN = 16,
     MOST_AUTHORITIES = 256, /* their names must fit into one message */
@@ -39,6 +41,7 @@ struct tls {
     SSL *ssl;
     enum tls_state state;
     enum tls_outcome outcome;
+    bool client;        /* this end is */
     bool begun;         /* something has come */
     bool ended;         /* close_notify was sent */
     struct span in;     /* of the call under way */
@@ -156,23 +159,26 @@ static enum status parse_key(void *out, struct span text, char *reason, size_t s
     return key != NULL ? STATUS_OK : STATUS_INVALID;
 }
 
-static enum status read_key(SSL_CTX *context, const struct tls_files *files)
+/* Named as its option, likewise the certificate that it belongs to. */
+static enum status read_key(SSL_CTX *context, const char *what, const char *path,
+                            const char *certificate_name)
 {
-    static const struct file_secret secret = {
-        .what = "the tls_key_file",
+    const struct file_secret secret = {
+        .what = what,
         .form = "it must hold a private key in PEM form, without a passphrase",
         .remedy = "make one with: (umask 077; openssl genpkey -algorithm EC -pkeyopt "
                   "ec_paramgen_curve:P-256 -out FILE)",
     };
     const X509 *certificate = SSL_CTX_get0_certificate(context);
+    char reason[REASON_BYTES];
     EVP_PKEY *key = NULL;
-    enum status status = file_read_secret(&secret, files->key, parse_key, &key);
+    enum status status = file_read_secret(&secret, path, parse_key, &key);
 
     if (status == STATUS_OK && X509_check_private_key(certificate, key) != 1) {
-        status = refuse("the tls_key_file", files->key, "it is not the key of tls_cert_file",
-                        "name two that were made together");
+        (void)snprintf(reason, sizeof reason, "it is not the key of %s", certificate_name);
+        status = refuse(what, path, reason, "name two that were made together");
     } else if (status == STATUS_OK && SSL_CTX_use_PrivateKey(context, key) != 1) {
-        status = refuse("the tls_key_file", files->key, why(), "make another one");
+        status = refuse(what, path, why(), "make another one");
     }
     EVP_PKEY_free(key);
     return status;
@@ -183,7 +189,9 @@ static enum status read_files(SSL_CTX *context, const struct tls_files *files)
     enum status status = read_certificates(context, "the tls_cert_file", files->certificate,
                                            take_own);
 
-    status = status == STATUS_OK ? read_key(context, files) : status;
+    status = status == STATUS_OK
+                 ? read_key(context, "the tls_key_file", files->key, "tls_cert_file")
+                 : status;
     if (status == STATUS_OK && files->authority[0] != '\0') {
         status = read_certificates(context, "the tls_ca_file", files->authority, take_authority);
     }
@@ -243,7 +251,9 @@ static const char *name_file(char name[NAME_BYTES], const char *prefix, const ch
     return name;
 }
 
-static enum status check_files(SSL_CTX *context, const struct tls_files *files, const char *prefix)
+/* But for the key. */
+static enum status read_client_files(SSL_CTX *context, const struct tls_files *files,
+                                     const char *prefix)
 {
     enum status status = STATUS_OK;
     char name[NAME_BYTES];
@@ -258,7 +268,6 @@ static enum status check_files(SSL_CTX *context, const struct tls_files *files, 
     }
     if (status == STATUS_OK && files->certificate[0] != '\0') {
         warn_of_dates(context, name, files->certificate);
-        status = check_key(context, name_file(name, prefix, "key"), files->key);
     }
     return status;
 }
@@ -267,12 +276,16 @@ enum status tls_files_check(const struct tls_files *files, const char *prefix)
 {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     enum status status = STATUS_NOMEM;
+    char name[NAME_BYTES];
 
     ERR_clear_error();
     if (context != NULL) {
-        status = check_files(context, files, prefix);
+        status = read_client_files(context, files, prefix);
     } else {
         log_line(LOG_ERROR, "cannot begin with TLS: %s", why());
+    }
+    if (status == STATUS_OK && files->certificate[0] != '\0') {
+        status = check_key(context, name_file(name, prefix, "key"), files->key);
     }
     SSL_CTX_free(context);
     return status;
@@ -340,6 +353,33 @@ enum status tls_identity_read(const struct tls_files *files, struct tls_identity
         return status;
     }
     describe(self);
+    *out = self;
+    return STATUS_OK;
+}
+
+enum status tls_identity_read_client(const struct tls_files *files, const char *prefix,
+                                     struct tls_identity **out)
+{
+    struct tls_identity *self = heap_zalloc(1, sizeof *self);
+    enum status status = STATUS_NOMEM;
+    char name[NAME_BYTES];
+
+    assert(*out == NULL && files->authority[0] != '\0');
+    ERR_clear_error();
+    if (self != NULL && (self->context = SSL_CTX_new(TLS_client_method())) != NULL &&
+        set_rules(self->context, TLS_CLIENTS_REQUIRED)) {
+        status = read_client_files(self->context, files, prefix);
+    } else {
+        log_line(LOG_ERROR, "cannot begin with TLS: %s", why());
+    }
+    if (status == STATUS_OK && files->certificate[0] != '\0') {
+        status = read_key(self->context, name_file(name, prefix, "key"), files->key,
+                          "the certificate");
+    }
+    if (status != STATUS_OK) {
+        tls_identity_destroy(&self);
+        return status;
+    }
     *out = self;
     return STATUS_OK;
 }
@@ -452,7 +492,7 @@ static const BIO_METHOD *memory_method(void)
     return method;
 }
 
-enum status tls_create(const struct tls_identity *identity, struct tls **out)
+static enum status create(const struct tls_identity *identity, struct tls **out)
 {
     struct tls *self = heap_zalloc(1, sizeof *self);
     const BIO_METHOD *method = memory_method();
@@ -470,9 +510,50 @@ enum status tls_create(const struct tls_identity *identity, struct tls **out)
     BIO_set_data(bio, self);
     BIO_set_init(bio, 1);
     SSL_set_bio(self->ssl, bio, bio);
-    SSL_set_accept_state(self->ssl);
     *out = self;
     return STATUS_OK;
+}
+
+enum status tls_create(const struct tls_identity *identity, struct tls **out)
+{
+    enum status status = create(identity, out);
+
+    if (status == STATUS_OK) {
+        SSL_set_accept_state((*out)->ssl);
+    }
+    return status;
+}
+
+/* A name is told to the server, too, which may have certificates for several. */
+static bool expect_host(SSL *ssl, const char *host)
+{
+    X509_VERIFY_PARAM *rules = SSL_get0_param(ssl);
+
+    if (X509_VERIFY_PARAM_set1_ip_asc(rules, host) == 1) {
+        return true;
+    }
+    X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+                                               X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    return host[0] != '\0' && X509_VERIFY_PARAM_set1_host(rules, host, 0) == 1 &&
+           SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+
+enum status tls_create_client(const struct tls_identity *identity, const char *host,
+                              struct tls **out)
+{
+    enum status status = create(identity, out);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    (*out)->client = true;
+    SSL_set_connect_state((*out)->ssl);
+    if (!expect_host((*out)->ssl, host)) {
+        tls_destroy(out);
+        status = STATUS_INVALID;
+    }
+    ERR_clear_error();
+    return status;
 }
 
 void tls_destroy(struct tls **tls)
@@ -529,7 +610,7 @@ static bool begins_well(struct tls *self, struct span bytes)
 {
     uint8_t first = bytes.size > 0 ? bytes.data[0] : HANDSHAKE_RECORD;
 
-    if (self->begun || first == HANDSHAKE_RECORD) {
+    if (self->begun || first == HANDSHAKE_RECORD || (self->client && first == ALERT_RECORD)) {
         self->begun |= bytes.size > 0;
         return true;
     }

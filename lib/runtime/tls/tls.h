@@ -1,4 +1,5 @@
-/* tls.h - the server's end of TLS, as bytes in and bytes out; no socket is known here.
+/* tls.h - one end of TLS, a server's or a client's, as bytes in and bytes out; no socket is known
+ * here.
  *
  *   bytes of the peer -> tls_receive() -> plain bytes, and what the peer must be sent
  *   plain bytes       -> tls_send()    -> what the peer must be sent
@@ -38,6 +39,12 @@ struct tls_files {
 struct tls_identity;
 
 MUST_USE enum status tls_identity_read(const struct tls_files *files, struct tls_identity **out);
+
+/* Of a client of somebody else's server, which has to show a certificate that `authority` vouches
+ * for. `certificate` and `key` are "" where none is shown; `prefix` is what the names of their
+ * options begin with: "old_". Likewise. */
+MUST_USE enum status tls_identity_read_client(const struct tls_files *files, const char *prefix,
+                                              struct tls_identity **out);
 void tls_identity_destroy(struct tls_identity **identity);
 
 /* Files of a client of somebody else's server, which reads them itself: is each what it must be,
@@ -73,7 +80,7 @@ enum tls_outcome {
     TLS_DONE,
     TLS_PLAIN,       /* what came first was text */
     TLS_VERSION,     /* no version in common */
-    TLS_CERTIFICATE, /* the client's is missing, or nobody knows it */
+    TLS_CERTIFICATE, /* the peer's is missing, or nobody knows it, or it is another host's */
     TLS_BROKEN,      /* whatever else; also later than the handshake */
     TLS_LATE,        /* it took too long; told by who has a clock */
     TLS_CROWDED,     /* it gave way to others, likewise */
@@ -84,6 +91,11 @@ struct tls;
 
 /* STATUS_NOMEM. */
 MUST_USE enum status tls_create(const struct tls_identity *identity, struct tls **out);
+
+/* A client's end, for the server that proves to be `host`: a name, or an address in numbers. Its
+ * first words are there after a tls_receive() of nothing. STATUS_INVALID: that is no host. */
+MUST_USE enum status tls_create_client(const struct tls_identity *identity, const char *host,
+                                       struct tls **out);
 void tls_destroy(struct tls **tls);
 
 /* Append to `plain` what the peer says by `bytes`, and to `out` what it must be sent, also where it
