@@ -264,7 +264,8 @@ static void *front_opened(void *context, uint64_t now_us, struct hub_stream *str
     if (client->visit != NULL) {
         client->old_side.stream = connect_to(proxy->back, &proxy->old_server, &client->old_side);
     }
-    if (client->old_side.stream == NULL) {
+    if (client->old_side.stream == NULL) { /* No memory, or no descriptor for the other end. */
+        hub_stream_send(stream, span_text("-ERR max number of clients reached\r\n"));
         destroy_client(client);
         return NULL;
     }

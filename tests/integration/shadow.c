@@ -7,11 +7,13 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LIMIT_S = 120, TRIES = 300, PAUSE_MS = 50, MOST_WORDS = 24 };
@@ -220,9 +222,9 @@ Test(shadow, a_new_one_that_stays_away_makes_it_say_so, .timeout = LIMIT_S)
     stop(1, "not ready to switch: 1 keys did not reach the new one");
 }
 
-/* ---- by TLS ---- */
+/* ---- servers and readers that stop ---- */
 
-/* Of the playground's folder, where the certificates are. */
+/* Of the playground's folder. */
 static const char *in_folder(const char *name)
 {
     static char paths[16][96];
@@ -232,6 +234,138 @@ static const char *in_folder(const char *name)
     (void)snprintf(path, sizeof paths[0], "%s/%s", playground.dir, name);
     return path;
 }
+
+/* In the place of the new server. Where it listens. */
+static int pretend_new(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    cr_assert_eq(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    cr_assert_eq(listen(listener, 4), 0);
+    cr_assert_eq(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    (void)snprintf(endpoints[NEW], sizeof endpoints[NEW], "127.0.0.1:%u",
+                   (unsigned)ntohs(address.sin_port));
+    return listener;
+}
+
+static int accept_soon(int listener)
+{
+    struct pollfd ready = {.fd = listener, .events = POLLIN};
+
+    cr_assert_eq(poll(&ready, 1, COMMAND_LIMIT_MS), 1, "nobody connects");
+    return accept(listener, NULL, NULL);
+}
+
+static void expect_heard(int fd, const char *words)
+{
+    char heard[128] = "";
+
+    cr_assert_eq(recv(fd, heard, strlen(words), MSG_WAITALL), (ssize_t)strlen(words));
+    cr_assert_str_eq(heard, words);
+}
+
+/* It may have lost its memory of the connection: nothing but another one helps, and nothing is lost
+ * meanwhile. */
+Test(shadow, a_new_one_that_never_answers_a_login_is_tried_anew, .timeout = LIMIT_S)
+{
+    static const char login[] = "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n";
+    char rest[8];
+    FILE *secret;
+    int listener;
+    int first;
+    int second;
+
+    start_servers();
+    secret = fopen(in_folder("secret"), "w");
+    cr_assert(secret != NULL && fputs("secret\n", secret) > 0 && fclose(secret) == 0);
+    cr_assert_eq(chmod(in_folder("secret"), 0600), 0);
+    listener = pretend_new();
+    start_shadow((const char *const[]){"--new-auth", in_folder("secret"), NULL});
+    first = accept_soon(listener);
+    expect_heard(first, login);
+    expect(SHADOW, "BF.ADD seen a", "1 ");
+    second = accept_soon(listener);
+    cr_assert_leq(recv(first, rest, sizeof rest, 0), 0, "it was told more than who asks");
+    expect_heard(second, login);
+    cr_assert_eq(send(second, "+OK\r\n", 5, 0), 5);
+    expect_heard(second, "*3\r\n$6\r\nBF.ADD\r\n$4\r\nseen\r\n$1\r\na\r\n");
+    cr_assert_eq(send(second, ":1\r\n", 4, 0), 4);
+    stop(0, "keys added                              1                1");
+    (void)close(first);
+    (void)close(second);
+    (void)close(listener);
+}
+
+/* By a shell, into a pipe that the test has. Its end, which never blocks. */
+static int start_into_pipe(void)
+{
+    char script[512];
+    const char *const words[] = {"-c", script, NULL};
+    int pipe;
+
+    cr_assert_eq(mkfifo(in_folder("pipe"), 0600), 0);
+    pipe = open(in_folder("pipe"), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    cr_assert_geq(pipe, 0);
+    (void)snprintf(
+        script, sizeof script, "exec '%s/orbloom' shadow --listen %s --old %s --new %s >'%s'",
+        command_bin_dir(), endpoints[SHADOW], endpoints[OLD], endpoints[NEW], in_folder("pipe"));
+    command_start(&shadow, span_text(""), SIGKILL, "/bin/sh", words);
+    await(SHADOW);
+    return pipe;
+}
+
+static void fill(int pipe)
+{
+    static const char zeros[4096];
+
+    while (write(pipe, zeros, sizeof zeros) > 0) {
+    }
+}
+
+/* What comes next to its end. */
+static void expect_report(int pipe, const char *says)
+{
+    static char text[1 << 17];
+    size_t size = 0;
+
+    for (int i = 0; i < TRIES && strstr(text, says) == NULL; i++) {
+        ssize_t came = read(pipe, text + size, sizeof text - 1 - size);
+
+        size += came > 0 ? (size_t)came : 0;
+        for (size_t at = 0; at < size; at++) {
+            text[at] = text[at] == '\0' ? ' ' : text[at];
+        }
+        (void)poll(NULL, 0, came > 0 ? 0 : PAUSE_MS);
+    }
+    cr_assert_not_null(strstr(text, says), "%s", text);
+}
+
+/* A terminal that is held, a pager that is not scrolled. */
+Test(shadow, reports_that_nobody_reads_delay_nobody, .timeout = LIMIT_S)
+{
+    int pipe;
+
+    start_servers();
+    pipe = start_into_pipe();
+    fill(pipe);
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(kill(shadow.pid, SIGUSR1), 0);
+        expect(SHADOW, "BF.EXISTS seen a", "0 ");
+    }
+    expect_report(pipe, " ");
+    cr_assert_eq(kill(shadow.pid, SIGUSR1), 0);
+    expect_report(pipe, "reports that nobody read");
+    cr_assert_eq(kill(shadow.pid, SIGTERM), 0);
+    command_finish(&shadow, COMMAND_LIMIT_MS);
+    command_expect_exit(&shadow, 0);
+    command_forget(&shadow);
+    (void)close(pipe);
+    playground_stop(&playground);
+}
+
+/* ---- by TLS ---- */
 
 /* Routers listen by TLS, too, at ports that are the shadow's; the old one asks for certificates. */
 static void serve_by_tls(const char *old_host)
