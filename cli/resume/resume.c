@@ -29,8 +29,7 @@ enum {
 /* Which filter has the name, and whose keys count in it. */
 struct found {
     struct filter_uid uid;
-    uint32_t serving; /* keysets */
-    uint32_t newest;
+    uint32_t keyset; /* the one that serves */
 };
 
 static int take_found(void *context, const struct frame *frame)
@@ -39,8 +38,7 @@ static int take_found(void *context, const struct frame *frame)
 
     *(struct found *)context = (struct found){
         .uid = filter->uid,
-        .serving = filter->keyset,
-        .newest = filter->rebuild_keyset != 0 ? filter->rebuild_keyset : filter->keyset,
+        .keyset = filter->keyset,
     };
     return CMD_OK;
 }
@@ -59,17 +57,20 @@ static int ask_filter(const struct resume *self, struct found *found)
     return code;
 }
 
-/* Keys that came before a rebuild began are forgotten once it is committed. */
+/* Keys that came before a rebuild began are forgotten once it is committed. Of one that was open
+ * already when this began a router that knows it can't tell whether all others do, by which keys
+ * may have gone: until its beginning is fenced some are acknowledged that it forgets. So it counts
+ * as a later one. */
 static bool has_forgotten(const struct resume *self, const struct found *found)
 {
-    return found->serving > self->state.keyset;
+    return found->keyset > self->state.keyset;
 }
 
 static int refuse_rebuilt(const struct resume *self)
 {
     return cmd_fail(STATUS_CONFLICT,
                     "%s was rebuilt from a list since this began, and keys that were added before "
-                    "are forgotten; remove %s to add all of them again",
+                    "may be forgotten; remove %s to add all of them again",
                     self->stream->filter, self->path);
 }
 
@@ -371,7 +372,7 @@ int resume_begin(struct resume *self)
     }
     if (code == CMD_OK) {
         self->state.filter = found.uid;
-        self->state.keyset = found.newest;
+        self->state.keyset = found.keyset;
     }
     if (code == CMD_OK && self->state.filter.high == 0 && self->state.filter.low == 0) {
         code = cmd_fail(

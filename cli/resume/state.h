@@ -6,13 +6,13 @@
  *   acks 0                  as asked for, see map/acks.h
  *   files 2                 and of each a line: size in bytes, time of its last change in ns since
  *   file 1048576 17... 42   1970, number of its inode
- *   keyset 2                the newest of the filter's keysets when it began
+ *   keyset 2                the keyset that served when it began
  *   at 1 4096 100 65636     all before is acknowledged: file (from 0), bytes and lines of it, and
  *   end                     lines in all
  *
  * Who goes on makes the same text of what is there now: every line but the last three must be
- * equal. Keys count while the keyset that serves is not newer than the one that the state names: a
- * rebuild that has begun later forgets them when it is committed.
+ * equal. Keys count while the keyset that serves is not newer than the one that the state names:
+ * the commit of a rebuild forgets those that came before it began.
  *
  * Owner:   `files` is the caller's.
  * Threads: none.

@@ -58,7 +58,7 @@ static unsigned long long reached(void)
 }
 
 /* An add that is under way, and has noted so; key by key, as it would be done before that. */
-static void start_add(void)
+static void begin_add(void)
 {
     const char *const words[] = {"add", "seen",        "--resume", state, "--batch",
                                  "1",   "--in-flight", "1",        keys,  NULL};
@@ -69,6 +69,28 @@ static void start_add(void)
         (void)usleep(20000);
     }
     cr_assert_gt(reached(), 0);
+}
+
+static void end_add(int signal)
+{
+    cr_assert_eq(kill(command.pid, signal), 0);
+    command_finish(&command, COMMAND_LIMIT_MS);
+}
+
+/* With an add that was killed on its way. */
+static void start_killed(const char *last)
+{
+    start();
+    write_keys(0, NKEYS, last);
+    begin_add();
+    end_add(SIGKILL);
+    command_forget(&command);
+}
+
+static void rebuild(void)
+{
+    PLAYGROUND_DO("listed\n", "rebuild", "seen", "feed");
+    PLAYGROUND_DO("", "rebuild", "seen", "commit", "--timeout", "20s");
 }
 
 static void expect_all_present(const char *filter)
@@ -82,12 +104,7 @@ static void expect_all_present(const char *filter)
 
 Test(add_resume, after_kill_9_it_goes_on_and_leaves_nothing_out, .timeout = LIMIT_S)
 {
-    start();
-    write_keys(0, NKEYS, "\nlast");
-    start_add();
-    cr_assert_eq(kill(command.pid, SIGKILL), 0);
-    command_finish(&command, COMMAND_LIMIT_MS);
-    command_forget(&command);
+    start_killed("\nlast");
     add();
     command_expect_errors(&command, 1, "goes on behind");
     command_expect_errors(&command, 1, "keys:1000001: empty key");
@@ -121,9 +138,8 @@ Test(add_resume, ctrl_c_says_how_to_go_on_and_another_file_is_refused, .timeout 
 {
     start();
     write_keys(0, NKEYS, "");
-    start_add();
-    cr_assert_eq(kill(command.pid, SIGINT), 0);
-    command_finish(&command, COMMAND_LIMIT_MS);
+    begin_add();
+    end_add(SIGINT);
     command_expect_errors(&command, 1, "repeat the command to go on");
     command_forget(&command);
     write_keys(0, NKEYS, "more\n");
@@ -141,12 +157,7 @@ Test(add_resume, ctrl_c_says_how_to_go_on_and_another_file_is_refused, .timeout 
 
 Test(add_resume, another_filter_of_the_name_is_refused, .timeout = LIMIT_S)
 {
-    start();
-    write_keys(0, NKEYS, "");
-    start_add();
-    cr_assert_eq(kill(command.pid, SIGKILL), 0);
-    command_finish(&command, COMMAND_LIMIT_MS);
-    command_forget(&command);
+    start_killed("");
     PLAYGROUND_DO("", "drop", "seen");
     PLAYGROUND_DO("", "create", "seen", "--capacity", "4M", "--fpr", "0.01%");
     add();
@@ -158,15 +169,9 @@ Test(add_resume, another_filter_of_the_name_is_refused, .timeout = LIMIT_S)
 /* The first keys are forgotten; only those that are added from now on would be there. */
 Test(add_resume, a_filter_that_was_rebuilt_since_is_refused, .timeout = LIMIT_S)
 {
-    start();
-    write_keys(0, NKEYS, "");
-    start_add();
-    cr_assert_eq(kill(command.pid, SIGKILL), 0);
-    command_finish(&command, COMMAND_LIMIT_MS);
-    command_forget(&command);
+    start_killed("");
     PLAYGROUND_DO("", "rebuild", "seen", "begin", "--timeout", "20s");
-    PLAYGROUND_DO("listed\n", "rebuild", "seen", "feed");
-    PLAYGROUND_DO("", "rebuild", "seen", "commit", "--timeout", "20s");
+    rebuild();
     add();
     command_expect_errors(&command, 1, "was rebuilt from a list since this began");
     command_forget(&command);
@@ -178,13 +183,29 @@ Test(add_resume, a_filter_that_was_rebuilt_since_is_refused, .timeout = LIMIT_S)
     stop();
 }
 
+/* Nobody can tell that its beginning was fenced before the first key was acknowledged. */
+Test(add_resume, a_rebuild_that_was_open_when_it_began_counts_too, .timeout = LIMIT_S)
+{
+    start();
+    write_keys(0, NKEYS, "");
+    PLAYGROUND_DO("", "rebuild", "seen", "begin", "--timeout", "20s");
+    begin_add();
+    end_add(SIGKILL);
+    command_forget(&command);
+    rebuild();
+    add();
+    command_expect_errors(&command, 1, "was rebuilt from a list since this began");
+    command_forget(&command);
+    stop();
+}
+
 /* What was acknowledged by the filter that had the name before must not count for the next one. */
 Test(add_resume, a_filter_that_is_replaced_meanwhile_ends_it, .timeout = LIMIT_S)
 {
     start();
     write_keys(0, NKEYS, "");
     PLAYGROUND_DO("", "create", "next", "--capacity", "4M", "--fpr", "0.01%", "--durability", "os");
-    start_add();
+    begin_add();
     PLAYGROUND_DO("", "rename", "next", "seen", "--replace");
     command_finish(&command, COMMAND_LIMIT_MS);
     command_expect_errors(&command, 1, "is another filter than when this began");
