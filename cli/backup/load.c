@@ -4,12 +4,13 @@
 
 #include "base/number.h"
 #include "cli/cmd.h"
+#include "runtime/date.h"
 #include "runtime/hub.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { WAIT_US = 100000, CHUNKS_A_MOVE = 16 };
+enum { WAIT_US = 100000, CHUNKS_A_MOVE = 16, MS_PER_MIN = 60000 };
 
 /* ---- answers ---- */
 
@@ -109,6 +110,55 @@ static enum status make(struct load *self, const struct backup_filter *filter,
     return step.status;
 }
 
+static enum status ask_expiry(struct load *self, uint64_t at_ms, uint64_t after_ms)
+{
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct admin_request *request = &frame.body.admin_request;
+    struct step step = {.load = self};
+    uint64_t after_us = after_ms < EXPIRY_MAX_US / 1000 ? after_ms * 1000 : EXPIRY_MAX_US;
+
+    request->action = ADMIN_EXPIRE;
+    request->name = self->name;
+    request->filter_id = self->filter_id;
+    request->successor = "";
+    request->expire = (struct expiry_wish){
+        .after_us = after_us, .dated = true, .at_ms = at_ms, .if_none = true};
+    channel_ask(self->channel, self->timeout_us, &frame, on_step, &step);
+    return step.status;
+}
+
+/* What was to be forgotten some day still is, unless that day is over: whoever restores it then
+ * wants to have it. Without its expiry it is better than not at all. */
+static void keep_expiry(struct load *self, const struct backup_filter *filter)
+{
+    uint64_t at_ms = (uint64_t)filter->expires_min * MS_PER_MIN;
+    uint64_t now_ms = date_now_ms();
+    char date[DATE_TEXT_BYTES];
+
+    if (filter->expires_min == 0) {
+        return;
+    }
+    (void)date_show(at_ms, date);
+    if (at_ms <= now_ms) {
+        (void)fprintf(
+            stderr,
+            "restore %s: it was to be dropped by %s, which is over; now it has no expiry: "
+            "`orbloom expire %s TIME` gives it one\n",
+            self->name, date, self->name);
+    } else if (ask_expiry(self, at_ms, at_ms - now_ms) == STATUS_OK) {
+        (void)fprintf(stderr,
+                      "restore %s: it is dropped by itself at %s, or later, as it was to be; "
+                      "`orbloom expire %s never` keeps it\n",
+                      self->name, date, self->name);
+    } else {
+        (void)fprintf(stderr,
+                      "restore %s: it was to be dropped at %s, and that could not be said (%s): "
+                      "`orbloom expire %s TIME` does, once all of it is there\n",
+                      self->name, date, self->reason, self->name);
+        self->reason[0] = '\0';
+    }
+}
+
 enum status load_begin(struct load *self, struct channel *channel, uint64_t timeout_us,
                        const char *name, const struct backup_filter *filter,
                        const struct hash_secret *secret)
@@ -135,6 +185,9 @@ enum status load_begin(struct load *self, struct channel *channel, uint64_t time
                        "there is a filter of that name that is not made of this backup, or was "
                        "rebuilt from a list since; restore it under another name with --as, or "
                        "drop that one first");
+    }
+    if (status == STATUS_OK && !load_is_done(self)) {
+        keep_expiry(self, filter);
     }
     self->moved = self->there = self->found;
     self->status = status;

@@ -148,6 +148,7 @@ static void describe(struct backup_filter *filter, const struct save_filter *wan
     filter->when_unavailable = header->when_unavailable;
     filter->when_full = header->when_full;
     filter->durability = wanted->durability;
+    filter->expires_min = wanted->expires_min;
 }
 
 static enum status written(struct save *self, enum status status)

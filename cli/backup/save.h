@@ -24,6 +24,7 @@ struct save_filter {
     uint64_t max_staleness;
     uint32_t acks;
     enum durability durability;
+    uint32_t expires_min; /* as of a backup */
 };
 
 struct save {

@@ -4,9 +4,12 @@
 #include "base/heap.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
+#include "runtime/date.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { MS_PER_MIN = 60000 };
 
 /* Is the name one of those that are separated by commas? */
 static bool is_listed(const char *names, const char *name)
@@ -24,6 +27,16 @@ static bool is_listed(const char *names, const char *name)
     return false;
 }
 
+/* Rounded up: later than it was to be, and never earlier. */
+static uint32_t expires_min(const struct filter_summary *filter)
+{
+    uint64_t at_ms = filter->expires_at_ms != 0 ? filter->expires_at_ms
+                                                : date_now_ms() + filter->expires_left_us / 1000;
+    uint64_t minutes = at_ms / MS_PER_MIN + 1;
+
+    return filter->expiry == 0 ? 0 : minutes < UINT32_MAX ? (uint32_t)minutes : UINT32_MAX;
+}
+
 static int put(struct wanted *self, const struct filter_summary *filter)
 {
     struct save_filter *one;
@@ -35,7 +48,8 @@ static int put(struct wanted *self, const struct filter_summary *filter)
     *one = (struct save_filter){.uid = filter->uid,
                                 .max_staleness = filter->max_staleness,
                                 .acks = filter->acks,
-                                .durability = filter->durability};
+                                .durability = filter->durability,
+                                .expires_min = expires_min(filter)};
     (void)snprintf(one->name, sizeof one->name, "%s", filter->name);
     return CMD_OK;
 }

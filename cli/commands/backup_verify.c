@@ -15,6 +15,12 @@ static const char *seal_name(const struct survey *survey)
     return survey->head.seal == BACKUP_SEAL_PASSPHRASE ? "passphrase" : "cluster key";
 }
 
+/* Since 1970; 0: never. */
+static uint64_t expires_ms(const struct survey_filter *one)
+{
+    return (uint64_t)one->filter.expires_min * 60000;
+}
+
 static void show_filter(const struct survey_filter *one)
 {
     char keys[NUMBER_TEXT_BYTES];
@@ -28,6 +34,10 @@ static void show_filter(const struct survey_filter *one)
                  number_show_bytes(one->bytes, bytes),
                  number_show_count(one->filter.capacity, capacity),
                  number_show_rate(one->filter.rate, rate), date_show(one->filter.begun_ms, date));
+    if (one->filter.expires_min != 0) {
+        (void)printf("%s: it was to be dropped at %s, or later\n", one->filter.name,
+                     date_show(expires_ms(one), date));
+    }
 }
 
 static void show_text(const char *path, const struct survey *survey)
@@ -63,6 +73,7 @@ static void show_filter_json(struct json *json, const struct survey_filter *one)
     json_count(json, "capacity", one->filter.capacity);
     json_count(json, "max_capacity", one->filter.max_capacity);
     json_number(json, "rate", one->filter.rate);
+    json_count(json, "expires_at_ms", expires_ms(one));
     json_end(json, '}');
 }
 

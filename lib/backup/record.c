@@ -144,7 +144,7 @@ static void put_filter(struct cursor *at, const struct backup_filter *filter)
     put(at, filter->when_full, 1);
     put(at, filter->durability, 1);
     put(at, name_bytes, 1);
-    put(at, 0, 4);
+    put(at, filter->expires_min, 4);
     put_bytes(at, filter->sealed, sizeof filter->sealed);
     put_bytes(at, filter->name, name_bytes);
 }
@@ -152,7 +152,6 @@ static void put_filter(struct cursor *at, const struct backup_filter *filter)
 static bool take_filter(struct cursor *at, size_t size, struct backup_filter *filter)
 {
     uint64_t rate_bits;
-    uint64_t rest;
     size_t name_bytes;
 
     filter->uid.high = take(at, 8);
@@ -173,10 +172,10 @@ static bool take_filter(struct cursor *at, size_t size, struct backup_filter *fi
     filter->when_full = (enum when_full)take(at, 1);
     filter->durability = (enum durability)take(at, 1);
     name_bytes = (size_t)take(at, 1);
-    rest = take(at, 4);
+    filter->expires_min = (uint32_t)take(at, 4);
     take_bytes(at, filter->sealed, sizeof filter->sealed);
     memcpy(&filter->rate, &rate_bits, sizeof rate_bits);
-    if (rest != 0 || name_bytes != size - FILTER_BYTES || name_bytes >= sizeof filter->name) {
+    if (name_bytes != size - FILTER_BYTES || name_bytes >= sizeof filter->name) {
         return false;
     }
     take_bytes(at, filter->name, name_bytes);

@@ -68,6 +68,7 @@ struct backup_filter {
     enum when_unavailable when_unavailable;
     enum when_full when_full;
     enum durability durability; /* sync or os */
+    uint32_t expires_min;       /* since 1970: it was to be dropped then, or later; 0: never */
     uint8_t sealed[SEAL_SECRET_BYTES];
     char name[DOCUMENT_NAME_BYTES];
 };

@@ -660,6 +660,7 @@ static void put_head_and_filter(struct backup_writer *writer, struct backup_key 
     cr_assert_eq(backup_key_derive(span_of(PASSPHRASE, strlen(PASSPHRASE) - 1), &head, key),
                  STATUS_OK);
     filter.acks = 0;
+    filter.expires_min = 1; /* long ago */
     filter.when_full = when_full;
     backup_secret_seal(key, filter.source, &secret, nonce, filter.sealed);
     cr_assert_eq(backup_writer_begin(writer, &head, key), STATUS_OK);
@@ -728,6 +729,41 @@ Test(backup, what_has_outgrown_its_capacity_and_may_not_grow_asks_for_one)
     start_shell(&command, script);
     expect_end(&command, 0, "it serves");
     PLAYGROUND_DO("", "restore", path, "--passphrase-file", secret, "--as", "read");
+    stop();
+}
+
+static void expect_restored(const char *path, const char *name, const char *says, bool expires)
+{
+    char secret[PATH_BYTES];
+    struct command command;
+
+    write_file(path_of("secret", secret), PASSPHRASE, strlen(PASSPHRASE));
+    command_run(&command, span_text(""), "orbloom", "restore", path, "--as", name,
+                "--passphrase-file", secret, NULL);
+    command_expect_errors(&command, 0, says);
+    command_forget(&command);
+    command_run(&command, span_text(""), "orbloom", "info", name, NULL);
+    cr_assert_eq(strstr(command.output, "\nexpires ") != NULL, expires, "%s", command.output);
+    command_forget(&command);
+}
+
+/* A list of what is blocked for a while is not to be blocked for good. */
+Test(backup, what_was_to_be_dropped_some_day_is_and_that_is_said)
+{
+    char path[PATH_BYTES];
+    char secret[PATH_BYTES];
+
+    start();
+    write_file(path_of("secret", secret), PASSPHRASE, strlen(PASSPHRASE));
+    path_of("seen.orb", path);
+    PLAYGROUND_DO("", "expire", "seen", "2h");
+    PLAYGROUND_DO("", "backup", "seen", path, "--passphrase-file", secret);
+    expect_restored(path, "again", "again: it is dropped by itself at ", true);
+    expect_all("again", "old", KEYS);
+    PLAYGROUND_DO("", "expire", "again", "never");
+    expect_restored(path, "again", "it was restored from this backup before", false);
+    write_grown(path_of("grown.orb", path), WHEN_FULL_EXPAND);
+    expect_restored(path, "over", "over: it was to be dropped by 1970-01-01 00:01", false);
     stop();
 }
 

@@ -52,13 +52,15 @@ Test(backup_stream, what_was_written_is_read_however_it_comes)
 
 Test(backup_stream, each_record_says_what_it_was_told)
 {
-    const struct backup_filter filter = backup_sample_filter("urls");
+    struct backup_filter filter = backup_sample_filter("urls");
     const struct backup_chunk chunk = backup_sample_chunk(0);
-    const struct backup_record records[] = {{.kind = BACKUP_FILTER, .filter = filter},
-                                            {.kind = BACKUP_CHUNK, .chunk = chunk}};
+    struct backup_record records[] = {{.kind = BACKUP_FILTER},
+                                      {.kind = BACKUP_CHUNK, .chunk = chunk}};
     static uint64_t room[DUMP_MAX_KEYS];
     struct backup_record back;
 
+    filter.expires_min = 40000000;
+    records[0].filter = filter;
     buffer_clear(&bytes);
     cr_assert_eq(backup_record_write(&records[0], 1, &bytes), STATUS_OK);
     cr_assert_eq(backup_record_read(buffer_span(&bytes), 1, room, &back), STATUS_OK);
@@ -71,6 +73,7 @@ Test(backup_stream, each_record_says_what_it_was_told)
     cr_assert_eq(back.filter.max_capacity, filter.max_capacity);
     cr_assert(back.filter.rate == filter.rate);
     cr_assert_eq(back.filter.acks, filter.acks);
+    cr_assert_eq(back.filter.expires_min, filter.expires_min);
     cr_assert_eq(back.filter.rule.write, filter.rule.write);
     cr_assert_eq(back.filter.durability, filter.durability);
     cr_assert_arr_eq(back.filter.sealed, filter.sealed, sizeof filter.sealed);
