@@ -316,9 +316,10 @@ static void show(struct resume *self, uint64_t now_us)
         line, sizeof line, "%s %5.1f %%, %s keys, %s keys/s, %s left", progress_bar(share, bar),
         100 * share, number_show_count(self->state.lines, lines),
         number_show_count((uint64_t)((double)keys / (seconds > 0 ? seconds : 1)), rate),
-        pace > 0 ? number_show_duration(
-                       (uint64_t)((double)(self->bytes - bytes) / pace) * UINT64_C(1000000), left)
-                 : "?");
+        pace > 0
+            ? number_show_duration(
+                  (uint64_t)((double)(self->bytes - bytes) / pace + 1) * UINT64_C(1000000), left)
+            : "?");
     progress_show(&self->progress, now_us, line);
 }
 

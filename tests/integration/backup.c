@@ -1,6 +1,7 @@
 /* Backups through real processes: what was acknowledged before one began is in it, whatever is
  * killed meanwhile; what was interrupted goes on; of what is torn or bent nothing is made. */
 #include "tests/support/backup_samples.h"
+#include "tests/support/numbered_keys.h"
 #include "tests/support/playground.h"
 
 #include <criterion/criterion.h>
@@ -20,44 +21,22 @@ static struct playground playground;
 
 /* ---- keys, as lines ---- */
 
-/* NAME-0 and on; free() it. */
-static char *keys_of(const char *name, int count)
-{
-    char *text = malloc((size_t)count * 24);
-    size_t used = 0;
-
-    cr_assert_not_null(text);
-    for (int i = 0; i < count; i++) {
-        used += (size_t)sprintf(text + used, "%s-%d\n", name, i);
-    }
-    return text;
-}
-
 static void add_keys(const char *filter, const char *name, int count)
 {
-    char *text = keys_of(name, count);
+    char *text = numbered_keys_lines(name, 0, count);
 
     PLAYGROUND_DO(text, "add", filter, "--timeout", "20s");
     free(text);
 }
 
-/* None of them is absent, and none is left unsure. */
 static void expect_all(const char *filter, const char *name, int count)
 {
-    char *text = keys_of(name, count);
-    struct command command;
-
-    command_run(&command, span_text(text), "orbloom", "check", filter, "--only", "absent",
-                "--timeout", "20s", NULL);
-    command_expect_exit(&command, 0);
-    cr_assert_str_eq(command.output, "");
-    command_forget(&command);
-    free(text);
+    numbered_keys_expect_all(filter, name, 0, count);
 }
 
 static void expect_few(const char *filter, const char *name)
 {
-    char *text = keys_of(name, 1000);
+    char *text = numbered_keys_lines(name, 0, 1000);
     struct command command;
 
     command_run(&command, span_text(text), "orbloom", "check", filter, "--only", "present", NULL);
@@ -174,7 +153,7 @@ Test(backup, nothing_is_lost_under_load_while_a_node_is_killed)
     char gate[PATH_BYTES];
     struct command backup;
     struct command load;
-    char *text = keys_of("new", KEYS);
+    char *text = numbered_keys_lines("new", 0, KEYS);
     const char *const add[] = {"add", "seen", "--timeout", "20s", NULL};
 
     start();
@@ -291,7 +270,7 @@ Test(backup, what_was_rebuilt_meanwhile_is_begun_anew)
     char path[PATH_BYTES];
     char script[SCRIPT_BYTES];
     struct command command;
-    char *text = keys_of("new", 1000);
+    char *text = numbered_keys_lines("new", 0, 1000);
 
     start();
     path_of("seen.orb", path);
@@ -453,7 +432,7 @@ Test(backup, each_day_some_are_kept_and_the_drill_restores_one)
     char known[PATH_BYTES];
     char script[SCRIPT_BYTES];
     struct command command;
-    char *text = keys_of("old", 1000);
+    char *text = numbered_keys_lines("old", 0, 1000);
 
     start();
     cr_assert_eq(mkdir(path_of("kept", folder), 0700), 0);
@@ -770,7 +749,7 @@ Test(backup, what_was_to_be_dropped_some_day_is_and_that_is_said)
 /* Fill it until it takes no more; what it has, to be freed. */
 static char *add_until_full(const char *filter, int count)
 {
-    char *text = keys_of("full", count);
+    char *text = numbered_keys_lines("full", 0, count);
     struct command command;
 
     command_run(&command, span_text(text), "orbloom", "add", filter, "--timeout", "20s", NULL);

@@ -19,41 +19,16 @@ enum { LIMIT_S = 100, PATH_BYTES = 256, KEYS = 60000, ROUNDS = 30, MOST_BYTES = 
 static struct playground playground;
 static char *keys;
 
-static void make_keys(void)
-{
-    size_t used = 0;
-
-    keys = malloc((size_t)KEYS * 16);
-    cr_assert_not_null(keys);
-    for (int i = 0; i < KEYS; i++) {
-        used += (size_t)sprintf(keys + used, "key-%d\n", i);
-    }
-}
-
-/* Small segments, so that some get full soon. */
+/* So that some get full soon. */
 static void restart_with_small_segments(const char *daemon)
 {
-    char path[PATH_BYTES];
-    FILE *conf;
-
-    (void)snprintf(path, sizeof path, "%s/%s/conf", playground.dir, daemon);
-    conf = fopen(path, "a");
-    cr_assert_not_null(conf);
-    cr_assert_gt(fputs("\nlog_segment = \"1MiB\";\nlog_retain = \"1MiB\";\n", conf), 0);
-    cr_assert_eq(fclose(conf), 0);
-    playground_kill(&playground, daemon);
-    playground_restart(&playground, daemon);
+    playground_configure(&playground, daemon,
+                         "\nlog_segment = \"1MiB\";\nlog_retain = \"1MiB\";\n");
 }
 
 static void expect_kept(void)
 {
-    struct command command;
-
-    command_run(&command, span_text(keys), "orbloom", "check", "bits", "--only", "absent",
-                "--timeout", "20s", NULL);
-    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
-    cr_assert_str_eq(command.output, "", "acknowledged keys are absent");
-    command_forget(&command);
+    numbered_keys_expect_all("bits", "key", 0, KEYS);
 }
 
 static void expect_full(uint32_t replicas)
@@ -70,7 +45,7 @@ Test(keylog_off, survives_kills_and_a_lost_folder, .timeout = LIMIT_S)
     char text[PATH_BYTES];
     struct command command;
 
-    make_keys();
+    keys = numbered_keys_lines("key", 0, KEYS);
     playground_start(&playground, &(struct playground_plan){.nodes = 3});
     PLAYGROUND_DO("", "create", "bits", "--capacity", "100k", "--fpr", "1%", "--keylog", "off");
     command_run(&command, span_text(""), "orbloom", "info", "bits", NULL);

@@ -55,6 +55,19 @@ void numbered_keys_offer(const char *filter, const char *name, int first, int co
     free(text);
 }
 
+void numbered_keys_expect_all(const char *filter, const char *name, int first, int count)
+{
+    char *text = numbered_keys_lines(name, first, count);
+    struct command command;
+
+    command_run(&command, span_text(text), "orbloom", "check", filter, "--only", "absent",
+                "--timeout", "20s", NULL);
+    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
+    cr_assert_str_eq(command.output, "", "acknowledged keys are absent");
+    command_forget(&command);
+    free(text);
+}
+
 size_t numbered_keys_present(const char *filter, const char *name, int first, int count)
 {
     char *text = numbered_keys_lines(name, first, count);

@@ -17,6 +17,9 @@ void numbered_keys_add(const char *filter, const char *name, int first, int coun
 void numbered_keys_offer(const char *filter, const char *name, int first, int count,
                          const char *refusal);
 
+/* None of them is absent, and none is left unsure. */
+void numbered_keys_expect_all(const char *filter, const char *name, int first, int count);
+
 /* How many of them a check calls present. */
 size_t numbered_keys_present(const char *filter, const char *name, int first, int count);
 
