@@ -1,8 +1,9 @@
 /* tls SEED COUNT: COUNT connections made from SEED, through tls_receive() as a server has them.
  *
  * An input is one of two things. Bytes of a stranger: a hello made by hand, records, text, all bent
- * in some way. Or a plan: a real client shakes hands and sends records, in pieces, and one of what
- * it sends is bent on the way; its random numbers differ each time, what is done to it does not.
+ * in some way; a client of ours that takes them for a server's is given them, too. Or a plan: a
+ * real client shakes hands and sends records, in pieces, and one of what it sends is bent on the
+ * way; its random numbers differ each time, what is done to it does not.
  *
  * An input passes when nobody gets in who can't, what is handed over is the beginning of what the
  * client said, an end stays one, what has failed has a reason, answers are bounded, and all memory
@@ -57,6 +58,7 @@ struct fuzz {
     size_t size;
     uint8_t bytes[MOST_BYTES];
     struct tls_identity *identities[NKINDS];
+    struct tls_identity *client;
     struct pair ours;
     struct pair stranger;
     struct buffer plain;
@@ -124,6 +126,11 @@ static void make_identities(struct fuzz *self)
         if (tls_identity_read(&files, &self->identities[kind]) != STATUS_OK) {
             abort();
         }
+    }
+    if (tls_identity_read_client(
+            &(struct tls_files){.authority = certificate, .certificate = "", .key = ""}, "",
+            &self->client) != STATUS_OK) {
+        abort();
     }
     (void)unlink(certificate);
     (void)unlink(key);
@@ -343,6 +350,26 @@ static enum tls_state hand_over(struct fuzz *self, struct tls *server, struct sp
     return state;
 }
 
+/* What nobody has made for this client is of no server. */
+static bool try_server(struct fuzz *self, struct span bytes, size_t piece)
+{
+    struct tls *client = NULL;
+    enum tls_state state;
+    bool good;
+
+    buffer_clear(&self->plain);
+    buffer_clear(&self->out);
+    if (tls_create_client(self->client, "localhost", &client) != STATUS_OK) {
+        abort();
+    }
+    (void)tls_receive(client, span_of(NULL, 0), &self->plain, &self->out);
+    state = hand_over(self, client, bytes, piece);
+    good = ((state != TLS_OPEN && self->plain.size == 0) || complain("a stranger is a server")) &&
+           is_sound(self, client, state) && stays_over(self, client, state);
+    tls_destroy(&client);
+    return good;
+}
+
 static bool try_stranger(struct fuzz *self, uint8_t kind, struct span bytes)
 {
     size_t piece = bytes.size > 0 && bytes.data[bytes.size - 1] % 2 == 0 ? 97 : MOST_BYTES;
@@ -357,7 +384,7 @@ static bool try_stranger(struct fuzz *self, uint8_t kind, struct span bytes)
     good = (state != TLS_OPEN && self->plain.size == 0) || complain("a stranger is in");
     good = good && is_sound(self, server, state) && stays_over(self, server, state);
     tls_destroy(&server);
-    return good;
+    return good && try_server(self, bytes, piece);
 }
 
 /* ---- a real client, and what becomes of it ---- */
@@ -561,6 +588,7 @@ int main(int argc, char **argv)
     for (int kind = 0; kind < NKINDS; kind++) {
         tls_identity_destroy(&fuzz.identities[kind]);
     }
+    tls_identity_destroy(&fuzz.client);
     X509_free(fuzz.ours.certificate);
     EVP_PKEY_free(fuzz.ours.key);
     X509_free(fuzz.stranger.certificate);

@@ -50,3 +50,27 @@ Test(runtime_address, a_host_that_is_too_long_is_none)
     memcpy(endpoint + sizeof endpoint - 4, ":99", 4);
     cr_expect_eq(address_resolve(endpoint, &address), 0);
 }
+
+Test(runtime_address, the_host_is_what_a_certificate_must_name)
+{
+    static const struct {
+        const char *endpoint;
+        const char *host;
+    } cases[] = {{"tcp://cache.example:6380", "cache.example"},
+                 {"cache.example:6380", "cache.example"},
+                 {"[::1]:6380", "::1"},
+                 {"127.0.0.1:*", "127.0.0.1"},
+                 {":6380", ""}};
+    char long_one[2 * ADDRESS_BYTES];
+    char host[ADDRESS_BYTES] = "as it was";
+
+    cr_assert_not(address_host("tcp://cache.example", host));
+    memset(long_one, 'x', sizeof long_one);
+    memcpy(long_one + sizeof long_one - 3, ":1", 3);
+    cr_assert_not(address_host(long_one, host));
+    cr_assert_str_eq(host, "as it was");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cr_assert(address_host(cases[i].endpoint, host), "%s", cases[i].endpoint);
+        cr_assert_str_eq(host, cases[i].host);
+    }
+}
