@@ -4,12 +4,11 @@
 
 #include "base/actor.h"
 #include "base/heap.h"
-#include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/shadow/compare.h"
 #include "cli/shadow/outlet.h"
+#include "cli/shadow/server.h"
 #include "cli/shadow/visit.h"
-#include "runtime/address.h"
 #include "runtime/streams/hub_streams.h"
 
 #include <assert.h>
@@ -32,17 +31,6 @@ enum {
 struct proxy;
 struct client;
 
-/* The old one, or the new one. */
-struct server {
-    const char *name; /* "old", as its options begin */
-    const char *endpoint;
-    const struct tls_files *files;
-    struct sockaddr_storage address;
-    char host[ADDRESS_BYTES];
-    struct tls_identity *identity; /* NULL: no TLS */
-    bool away;                     /* and that was said */
-};
-
 /* One end of a connection. */
 struct side {
     TAILQ_ENTRY(side) dirty_entry;
@@ -62,6 +50,7 @@ struct client {
     struct visit *visit;
     uint64_t left_us; /* when it went, or said that it says no more; 0: not yet */
     bool ended;       /* by us */
+    bool heard;       /* something of the old server */
 };
 
 TAILQ_HEAD(clients, client);
@@ -88,45 +77,6 @@ struct proxy {
     uint64_t heard_us;    /* of the new server, or nothing was expected */
     uint64_t end_us;      /* asked for; 0: not yet */
 };
-
-/* ---- where servers are ---- */
-
-/* Reads the files of one that speaks TLS. USAGE and others: said. */
-static enum status find_server(struct server *server)
-{
-    if (address_resolve(server->endpoint, &server->address) == 0 ||
-        !address_host(server->endpoint, server->host)) {
-        (void)cmd_fail(STATUS_INVALID,
-                       "%s is no address that can be reached; write it as HOST:PORT",
-                       server->endpoint);
-        return STATUS_INVALID;
-    }
-    return server->files->authority[0] != '\0'
-               ? tls_identity_read_client(server->files, server->name[0] == 'o' ? "old_" : "new_",
-                                          &server->identity)
-               : STATUS_OK;
-}
-
-static struct hub_stream *connect_to(struct hub_streams *streams, const struct server *server,
-                                     void *owner)
-{
-    return server->identity == NULL
-               ? hub_streams_connect(streams, &server->address, owner)
-               : hub_streams_connect_tls(streams, &server->address, server->identity, server->host,
-                                         owner);
-}
-
-/* Once, until it is there again. */
-static void say_away(struct server *server, const char *failure)
-{
-    if (!server->away) {
-        log_line(LOG_WARN, "cannot reach the %s server at %s: %s; check --%s%s%s%s", server->name,
-                 server->endpoint, failure, server->name, server->identity != NULL ? ", --" : "",
-                 server->identity != NULL ? server->name : "",
-                 server->identity != NULL ? "-ca-file" : "");
-    }
-    server->away = true;
-}
 
 /* ---- what leaves ---- */
 
@@ -262,7 +212,8 @@ static void *front_opened(void *context, uint64_t now_us, struct hub_stream *str
     TAILQ_INSERT_TAIL(&proxy->clients, client, entry);
     client->visit = visit_create(&proxy->port, client);
     if (client->visit != NULL) {
-        client->old_side.stream = connect_to(proxy->back, &proxy->old_server, &client->old_side);
+        client->old_side.stream = server_connect(&proxy->old_server, proxy->back,
+                                                 &client->old_side);
     }
     if (client->old_side.stream == NULL) { /* No memory, or no descriptor for the other end. */
         hub_stream_send(stream, span_text("-ERR max number of clients reached\r\n"));
@@ -339,16 +290,14 @@ static void back_connected(void *context, uint64_t now_us, void *owner)
     struct proxy *proxy = context;
 
     if (owner == &proxy->new_side) {
-        proxy->new_server.away = false;
         proxy->heard_us = now_us;
         mirror_connected(&proxy->mirror);
-    } else {
-        proxy->old_server.away = false;
     }
 }
 
 static void new_bytes(struct proxy *proxy, uint64_t now_us, struct span bytes)
 {
+    server_is_there(&proxy->new_server);
     proxy->heard_us = now_us;
     if (mirror_bytes(&proxy->mirror, now_us, bytes)) {
         return;
@@ -370,6 +319,8 @@ static void back_bytes(void *context, uint64_t now_us, void *owner, struct span 
         new_bytes(proxy, now_us, bytes);
         return;
     }
+    server_is_there(&proxy->old_server);
+    side->client->heard = true;
     visit_old_bytes(side->client->visit, now_us, bytes);
     balance(side->client);
     let_go(side->client);
@@ -392,7 +343,7 @@ static void new_closed(struct proxy *proxy)
     struct client *client;
 
     if (failure[0] != '\0') {
-        say_away(&proxy->new_server, failure);
+        server_say_away(&proxy->new_server, failure);
     }
     proxy->tally.counts[TALLY_NEW_FAILED] += proxy->mirror.connected && proxy->end_us == 0;
     proxy->new_side.stream = NULL;
@@ -405,7 +356,8 @@ static void new_closed(struct proxy *proxy)
     }
 }
 
-/* The client learns why, as far as it is told anything. */
+/* The client learns why, as far as it is told anything; not in the midst of an answer, which it
+ * would take that for. */
 static void say_failure(struct client *client)
 {
     const char *failure = hub_stream_failure(client->old_side.stream);
@@ -413,7 +365,9 @@ static void say_failure(struct client *client)
 
     if (failure[0] != '\0') {
         client->front.proxy->tally.counts[TALLY_OLD_FAILED]++;
-        say_away(&client->front.proxy->old_server, failure);
+        server_say_away(&client->front.proxy->old_server, failure);
+    }
+    if (failure[0] != '\0' && !client->heard) {
         (void)snprintf(text, sizeof text,
                        "-ERR orbloom shadow can't reach the old server: %.100s\r\n", failure);
         put(&client->front, span_text(text));
@@ -512,7 +466,8 @@ static void look_at_new(struct proxy *proxy, uint64_t now_us)
         mirror_again(&proxy->mirror);
         if (proxy->new_side.stream == NULL) {
             proxy->heard_us = now_us;
-            proxy->new_side.stream = connect_to(proxy->back, &proxy->new_server, &proxy->new_side);
+            proxy->new_side.stream = server_connect(&proxy->new_server, proxy->back,
+                                                    &proxy->new_side);
         }
     } else if (proxy->new_side.stream != NULL && now_us - proxy->heard_us > SILENT_US) {
         hub_stream_drop(proxy->new_side.stream);
@@ -660,8 +615,14 @@ static void init(struct proxy *proxy, const struct proxy_options *options)
 
     *proxy = (struct proxy){
         .options = options,
-        .old_server = {.name = "old", .endpoint = options->old_server, .files = &options->old_tls},
-        .new_server = {.name = "new", .endpoint = options->new_server, .files = &options->new_tls},
+        .old_server = {.name = "old",
+                       .prefix = "old_",
+                       .endpoint = options->old_server,
+                       .files = &options->old_tls},
+        .new_server = {.name = "new",
+                       .prefix = "new_",
+                       .endpoint = options->new_server,
+                       .files = &options->new_tls},
         .begun_us = hub_now_us(),
     };
     proxy->reported_us = proxy->heard_us = proxy->begun_us;
@@ -689,17 +650,17 @@ static void fini(struct proxy *proxy)
     mirror_fini(&proxy->mirror);
     fini_side(&proxy->new_side);
     hub_destroy(&proxy->hub);
-    tls_identity_destroy(&proxy->old_server.identity);
-    tls_identity_destroy(&proxy->new_server.identity);
+    server_fini(&proxy->old_server);
+    server_fini(&proxy->new_server);
     tls_source_fini(&proxy->certificates);
 }
 
 static int find_all(struct proxy *proxy)
 {
     const struct tls_files *files = &proxy->options->listen_tls;
-    enum status status = find_server(&proxy->old_server);
+    enum status status = server_find(&proxy->old_server);
 
-    status = status == STATUS_OK ? find_server(&proxy->new_server) : status;
+    status = status == STATUS_OK ? server_find(&proxy->new_server) : status;
     if (status == STATUS_OK && files->certificate[0] != '\0') {
         status = tls_source_read(&proxy->certificates, files);
     }

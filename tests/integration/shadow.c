@@ -452,3 +452,23 @@ Test(shadow, servers_that_nobody_vouches_for_are_refused_in_words, .timeout = LI
     command_forget(&shadow);
     playground_stop(&playground);
 }
+
+/* By TLS 1.3 that is heard after hands were shaken. */
+Test(shadow, a_server_that_wants_a_certificate_says_so_to_clients, .timeout = LIMIT_S)
+{
+    start_servers();
+    serve_by_tls("127.0.0.1");
+    start_shadow((const char *const[]){"--old-ca-file", in_folder("ca.pem"), "--new-ca-file",
+                                       in_folder("ca.pem"), NULL});
+    for (int i = 0; i < 2; i++) {
+        const char *told = ask(SHADOW, "BF.ADD seen a");
+
+        cr_assert_not_null(strstr(told, "certificate required"), "%s", told);
+    }
+    expect(OLD, "BF.EXISTS seen a", "0 ");
+    stop_shadow(0, "old one not reached");
+    cr_assert_not_null(strstr(shadow.errors, "certificate required; check --old"), "%s",
+                       shadow.errors);
+    command_forget(&shadow);
+    playground_stop(&playground);
+}
