@@ -77,6 +77,7 @@ static bool replay_pages(struct arrays *set, const struct filter_document *docum
                               load->pages + i * page_bytes);
         }
     }
+    set->uncounted = load->imprint && !load->end;
     if (load->end) {
         take_counts(set, shape);
     }
@@ -173,25 +174,23 @@ static struct arrays *target(const struct node *self, const struct document_entr
     return set != NULL && !set->loaded ? set : NULL;
 }
 
-/* What was read of an imprint that was not read to its end goes, too. Where it was found to be
- * damaged its pages were checked, but the file was not what it should be, and nothing of it is to
- * be told by its bits alone; and keys that runs have besides were not counted, as their bits are
- * set.
- */
-static void begin_anew(struct node *self, struct document_entry *entry)
+/* What was read of an imprint that was not read to its end goes, too, also where the arrays are of
+ * fewer slot groups by now. Where it was found to be damaged its pages were checked, but the file
+ * was not what it should be, and nothing of it is to be told by its bits alone; and keys that runs
+ * have besides would not be counted, as their bits are set. */
+static void drop_uncounted(struct node *self, struct document_entry *entry)
 {
-    if (!MUTANT(SNAPSHOT_KEEPS_BITS) && entry != NULL && entry->attachment != NULL) {
-        node_sets_release(self, entry->attachment);
+    struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+    bool any = false;
+
+    for (const struct arrays *set = hosted != NULL ? hosted->set : NULL; set != NULL;
+         set = set->next) {
+        any = any || set->uncounted;
+    }
+    if (any && !MUTANT(SNAPSHOT_KEEPS_BITS)) {
+        node_sets_release(self, hosted);
         node_apply(self, entry);
     }
-}
-
-/* Pages of an imprint are in these arrays, and not all of them. */
-static bool is_half_read(const struct node *self)
-{
-    const struct storage_load *load = &self->replay.load;
-
-    return load->imprint && load->npages > 0 && !load->end;
 }
 
 /* Begins again from the first run, unless it is the log itself that can't be read. */
@@ -200,9 +199,7 @@ static void give_up(struct node *self, enum status status)
     struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
 
     end(self);
-    if (is_half_read(self) && target(self, entry) != NULL) {
-        begin_anew(self, entry);
-    }
+    drop_uncounted(self, entry);
     if (self->replay.filter_id == 0) {
         each_waiting(self, read_anew, NULL); /* What they wait for may be in runs by now. */
     }
@@ -398,6 +395,7 @@ static void on_pages(struct storage_load *read, uint64_t now_us, enum status sta
     }
     if (set == NULL) {
         end(self);
+        drop_uncounted(self, entry);
         return;
     }
     if (!replay_pages(set, &entry->document, read)) {

@@ -214,6 +214,7 @@ static void begin_anew(struct arrays *self, const struct filter_document *docume
     }
     self->built_shards = 0;
     self->built_bytes = 0;
+    self->uncounted = false;
     self->loaded = empty || MUTANT(GAIN_UNFILLED);
     self->runs_read = false;
     self->loaded_part = 0;

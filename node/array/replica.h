@@ -63,6 +63,7 @@ struct arrays {
     uint32_t ngroups;
     uint32_t built_shards; /* shards below this one are ready */
     uint64_t built_bytes;  /* of the shard being built */
+    bool uncounted;        /* they have pages of an imprint, and not yet the count of its keys */
     bool loaded;           /* the arrays cover the whole log */
     bool runs_read;        /* ... but for what it has at and above `runs_to`: that is read for all
                               filters at once */

@@ -13,6 +13,24 @@ struct filter_document imprint_document;
 uint64_t imprint_keys[IMPRINT_POOL + IMPRINT_LATER + IMPRINT_OTHERS];
 uint64_t imprint_lines = 128; /* of a shard */
 uint64_t imprint_added;       /* of the pool, then of LATER */
+bool imprint_split;
+
+/* The shards in two groups, both on the same nodes. */
+static void split(void)
+{
+    struct epoch_content *content = &imprint_document.content;
+    struct slot_group *groups = heap_zalloc(2, sizeof *groups);
+
+    cr_assert(groups != NULL && content->ngroups == 1);
+    groups[0] = groups[1] = content->groups[0];
+    heap_free(content->groups);
+    content->groups = groups;
+    content->ngroups = 2;
+    for (uint32_t shard = 0; shard < document_nshards(&imprint_document); shard++) {
+        content->group_of_shard[shard] = (uint16_t)(shard % 2);
+    }
+    document_epoch_advance(&imprint_document);
+}
 
 void imprint_open_stage(uint64_t imprint_bytes)
 {
@@ -23,6 +41,9 @@ void imprint_open_stage(uint64_t imprint_bytes)
     cr_assert_eq(node_stage_open(&imprint_stage), 0);
     node_stage_make_filter(&imprint_stage, 5, DURABILITY_SYNC, &imprint_document);
     imprint_document.generations[0].geometry.lines = imprint_lines;
+    if (imprint_split) {
+        split();
+    }
     node_stage_hand(&imprint_stage, &imprint_document);
     node_stage_settle(&imprint_stage);
     sample_fingerprints(&imprint_document, 0, 1, IMPRINT_POOL + IMPRINT_LATER + IMPRINT_OTHERS,

@@ -24,6 +24,7 @@ extern struct filter_document imprint_document;
 extern uint64_t imprint_keys[IMPRINT_POOL + IMPRINT_LATER + IMPRINT_OTHERS];
 extern uint64_t imprint_lines; /* of a shard, of the filter to be made */
 extern uint64_t imprint_added; /* of the pool, then of the later ones */
+extern bool imprint_split;     /* the filter to be made has half of its shards in a group 1 */
 
 /* With imprints of arrays of so many bytes, and more. */
 void imprint_open_stage(uint64_t imprint_bytes);
