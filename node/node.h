@@ -59,6 +59,7 @@ struct node_config {
     uint64_t imprint_bytes;      /* arrays of so many are copied to the disk, for a quick start; 0:
                                     none */
     bool imprint_eager;          /* ... however little is in runs: for tests */
+    uint32_t merge_runs;         /* that become one: for tests; 0: as in log/run_merge.h */
     uint64_t gossip_delay_us;    /* how old adds get before peers are told of them; 0: 1 s */
     uint64_t catch_up_wait_us;   /* for others that do not answer, after a process that did not end
                                     in order; 0: it counts without asking them */

@@ -428,6 +428,7 @@ enum status node_storage_create(struct node *self)
         .reserve_bytes = self->config.reserve_bytes,
         .imprint_bytes = self->config.imprint_bytes,
         .imprint_eager = self->config.imprint_eager,
+        .merge_runs = self->config.merge_runs,
         .steps = &self->steps,
         .context = self,
         .nameless = node_on_nameless,

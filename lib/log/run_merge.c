@@ -43,7 +43,7 @@ static size_t insert(const struct record_run *runs, size_t candidate, size_t cho
 }
 
 /* Runs of the set and tier of `pivot`, of which it must be the first. */
-static size_t gather(const struct record_run *runs, size_t nruns, size_t pivot,
+static size_t gather(const struct record_run *runs, size_t nruns, size_t pivot, size_t least,
                      size_t chosen[RUN_MERGE_MOST])
 {
     size_t count = 0;
@@ -56,10 +56,11 @@ static size_t gather(const struct record_run *runs, size_t nruns, size_t pivot,
             count = insert(runs, i, chosen, count);
         }
     }
-    return count >= RUN_MERGE_LEAST ? count : 0;
+    return count >= least ? count : 0;
 }
 
-size_t run_merge_plan(const struct record_run *runs, size_t nruns, size_t chosen[RUN_MERGE_MOST])
+size_t run_merge_plan(const struct record_run *runs, size_t nruns, size_t least,
+                      size_t chosen[RUN_MERGE_MOST])
 {
     size_t best[RUN_MERGE_MOST];
     size_t nbest = 0;
@@ -71,7 +72,7 @@ size_t run_merge_plan(const struct record_run *runs, size_t nruns, size_t chosen
         if (nbest > 0 && tier_of(&runs[best[0]]) <= tier_of(&runs[pivot])) {
             continue;
         }
-        nfound = gather(runs, nruns, pivot, found);
+        nfound = gather(runs, nruns, pivot, least, found);
         for (size_t i = 0; i < nfound; i++) {
             best[i] = found[i];
         }

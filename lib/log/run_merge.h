@@ -43,8 +43,9 @@ MUST_USE enum status run_merge_next(struct run_merge *self, uint64_t *into, size
 enum { RUN_MERGE_LEAST = 8, RUN_MERGE_MOST = 16, RUN_TIER_KEYS = 4096 };
 
 /* Which runs to merge next, of those of one filter: the smallest of the lowest tier that has
- * enough. Pure. Returns how many indices were put into `chosen`, all of one set; 0: none need
- * merging. Takes nruns^2 steps at most. */
-size_t run_merge_plan(const struct record_run *runs, size_t nruns, size_t chosen[RUN_MERGE_MOST]);
+ * enough, `least` (RUN_MERGE_LEAST, but for tests; 2 or more). Pure. Returns how many indices were
+ * put into `chosen`, all of one set; 0: none need merging. Takes nruns^2 steps at most. */
+size_t run_merge_plan(const struct record_run *runs, size_t nruns, size_t least,
+                      size_t chosen[RUN_MERGE_MOST]);
 
 #endif

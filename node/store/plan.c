@@ -55,6 +55,11 @@ int storage_runs_by_set(const void *a, const void *b)
     return (one->slice > other->slice) - (one->slice < other->slice);
 }
 
+static size_t merged_at(const struct storage *storage)
+{
+    return storage->config.merge_runs != 0 ? storage->config.merge_runs : RUN_MERGE_LEAST;
+}
+
 /* Some runs of one set that has `least` of them; 0: there is none, or no memory. */
 static size_t choose_runs(struct storage *storage, size_t least,
                           struct record_run chosen[RUN_MERGE_MOST])
@@ -74,13 +79,14 @@ static size_t choose_runs(struct storage *storage, size_t least,
         while (end < storage->nruns && storage_runs_by_set(&runs[i], &runs[end]) == 0) {
             end++;
         }
-        count = end - i >= least ? run_merge_plan(runs + i, end - i, places) : 0;
+        count = end - i >= least ? run_merge_plan(runs + i, end - i, merged_at(storage), places)
+                                 : 0;
         for (size_t k = 0; k < count; k++) {
             chosen[k] = runs[i + places[k]];
         }
     }
     heap_free(runs);
-    storage->runs_changed = count > 0 || least > RUN_MERGE_LEAST;
+    storage->runs_changed = count > 0 || least > merged_at(storage);
     return count;
 }
 
@@ -112,7 +118,7 @@ static void begin_any(struct storage *storage)
 {
     if (!storage_retire_begin(storage) && !begin_runs(storage, CROWDED_RUNS) &&
         !begin_segment(storage)) {
-        (void)begin_runs(storage, RUN_MERGE_LEAST);
+        (void)begin_runs(storage, merged_at(storage));
     }
 }
 

@@ -75,6 +75,8 @@ struct storage_config {
     uint64_t reserve_bytes; /* of the disk that background work leaves free */
     uint64_t imprint_bytes; /* imprints are taken of arrays of so many bytes or more; 0: of none */
     bool imprint_eager;     /* the first one however little there is in runs: for tests */
+    uint32_t merge_runs;    /* so many of a set and a tier become one: for tests; 0: as in
+                               log/run_merge.h */
     struct steps *steps;    /* borrowed */
 
     void *context;

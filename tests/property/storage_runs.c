@@ -300,7 +300,7 @@ Test(runs, planning_ends_and_chooses_alike_runs)
                 .count = 1 + (random_next(&state) >> (34 + random_below(&state, 30)))};
         }
         while (count > 0) {
-            count = run_merge_plan(runs, nruns, chosen);
+            count = run_merge_plan(runs, nruns, RUN_MERGE_LEAST, chosen);
             cr_assert(count == 0 || (count >= RUN_MERGE_LEAST && count <= RUN_MERGE_MOST));
             for (size_t i = 1; i < count; i++) {
                 struct record_run *first = &runs[chosen[0]];

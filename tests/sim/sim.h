@@ -93,6 +93,7 @@ struct sim_settings {
     uint64_t site_retain_bytes;
     uint64_t reserve_bytes;
     uint64_t imprint_bytes;
+    uint32_t merge_runs; /* that become one; 0: as many as ever */
     uint64_t gossip_delay_us;
     uint64_t gossip_rate;
     uint64_t scrub_interval_us;

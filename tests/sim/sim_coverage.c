@@ -229,9 +229,7 @@ uint32_t sim_coverage_gaps(const struct sim_coverage *self)
         }
     }
     for (uint32_t i = 0; self->disk_runs > 0 && i < NODE_NSTEPS; i++) {
-        gaps += self->steps[i] == 0 && (self->lengthy_runs > 0 || i != STEP_MERGE_KEYS)
-                    ? gap("a second step of", steps_name((enum step)i))
-                    : 0;
+        gaps += self->steps[i] == 0 ? gap("a second step of", steps_name((enum step)i)) : 0;
     }
     for (uint32_t i = 0; i < SIM_NSCENARIOS; i++) {
         gaps += self->scenarios[i] == 0 ? gap("scenario", sim_scenario_words(i)) : 0;

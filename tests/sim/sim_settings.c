@@ -288,12 +288,15 @@ static void draw_durability(struct sim *sim)
     }
 }
 
+/* Eight segments of a node in a run are rare, so with them fewer runs become one: what an imprint
+ * has with what it has not. */
 static void draw_imprints(struct sim *sim)
 {
     struct sim_random random;
 
     sim_random_init(&random, sim->seed, SIM_STREAM_IMPRINTS);
     sim->settings.imprint_bytes = sim_random_chance(&random, IMPRINTS_PERMILLE);
+    sim->settings.merge_runs = sim->settings.imprint_bytes > 0 ? 2 : 0;
 }
 
 /* So small that loops over a few pages and keys take several. A message takes some 100 us, a job

@@ -43,6 +43,7 @@ static void give_disk(const struct sim_process *process, struct node_config *con
         config->site_retain_bytes = settings->site_retain_bytes;
         config->reserve_bytes = settings->reserve_bytes;
         config->imprint_bytes = settings->imprint_bytes;
+        config->merge_runs = settings->merge_runs;
         config->imprint_eager =
             true; /* Filters of some hundred keys have runs of less than their arrays. */
         config->gossip_delay_us = settings->gossip_delay_us;

@@ -309,9 +309,9 @@ Test(run_merge_plan, few_runs_are_left_alone)
 
     for (size_t i = 0; i < RUN_MERGE_LEAST; i++) {
         runs[i] = sized(100);
-        cr_assert_eq(run_merge_plan(runs, i, chosen), 0);
+        cr_assert_eq(run_merge_plan(runs, i, RUN_MERGE_LEAST, chosen), 0);
     }
-    cr_assert_eq(run_merge_plan(runs, RUN_MERGE_LEAST, chosen), RUN_MERGE_LEAST);
+    cr_assert_eq(run_merge_plan(runs, RUN_MERGE_LEAST, RUN_MERGE_LEAST, chosen), RUN_MERGE_LEAST);
 }
 
 Test(run_merge_plan, runs_of_other_sizes_stay)
@@ -323,7 +323,7 @@ Test(run_merge_plan, runs_of_other_sizes_stay)
         sized(2 * tier), sized(3 * tier), sized(next / 2), sized(2 * tier), sized(5 * tier)};
     size_t chosen[RUN_MERGE_MOST];
 
-    cr_assert_eq(run_merge_plan(runs, 10, chosen), 8);
+    cr_assert_eq(run_merge_plan(runs, 10, RUN_MERGE_LEAST, chosen), 8);
     cr_assert_not(has(chosen, 8, 0));
     cr_assert_not(has(chosen, 8, 3));
 }
@@ -343,10 +343,10 @@ Test(run_merge_plan, runs_of_other_sets_are_not_mixed)
             count++;
         }
     }
-    cr_assert_eq(run_merge_plan(runs, count, chosen), 0);
+    cr_assert_eq(run_merge_plan(runs, count, RUN_MERGE_LEAST, chosen), 0);
     for (size_t kind = 0; kind < 4; kind++) {
         runs[count] = runs[kind];
-        cr_assert_eq(run_merge_plan(runs, count + 1, chosen), RUN_MERGE_LEAST);
+        cr_assert_eq(run_merge_plan(runs, count + 1, RUN_MERGE_LEAST, chosen), RUN_MERGE_LEAST);
         for (size_t i = 0; i < RUN_MERGE_LEAST; i++) {
             cr_assert_eq(runs[chosen[i]].filter_id, runs[kind].filter_id);
             cr_assert_eq(runs[chosen[i]].keyset, runs[kind].keyset);
@@ -366,7 +366,7 @@ Test(run_merge_plan, the_lowest_tier_and_its_smallest_runs_come_first)
     for (size_t i = 20; i < 40; i++) {
         runs[i] = sized(1000 + (i * 7) % 20);
     }
-    cr_assert_eq(run_merge_plan(runs, 40, chosen), RUN_MERGE_MOST);
+    cr_assert_eq(run_merge_plan(runs, 40, RUN_MERGE_LEAST, chosen), RUN_MERGE_MOST);
     for (size_t i = 20; i < 40; i++) {
         cr_assert_eq(has(chosen, RUN_MERGE_MOST, i), runs[i].count < 1000 + RUN_MERGE_MOST);
     }
@@ -388,7 +388,7 @@ static void simulate(uint64_t nsegments, uint64_t keys, double most_rewrites, si
         while (count > 0) {
             uint64_t sum = 0;
 
-            count = run_merge_plan(runs, nruns, chosen);
+            count = run_merge_plan(runs, nruns, RUN_MERGE_LEAST, chosen);
             for (size_t c = 0; c < count; c++) {
                 sum += runs[chosen[c]].count;
                 runs[chosen[c]].count = 0;
