@@ -6,13 +6,11 @@
 #include "base/number.h"
 #include "node/store/private.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <xxhash.h>
 
 enum {
-    LOOK_US = 200000,  /* between two looks, */
-    LOOK_RUN_US = 100, /* ... and for each run, as it is done on the node's own thread */
+    LOOK_US = 200000, /* between two looks, */
+    LOOK_RUN_US = 10, /* ... and for each run, as it is done on the node's own thread */
     LOOK_AGAIN_US = 30000000,
     NO_ROOM_US = 600000000, /* after imprints had to make room */
     BUSY_PART = 2,          /* of the array's bytes: in runs besides it while the log grows, */
@@ -270,14 +268,15 @@ static bool is_due(struct storage *self, uint64_t now_us, const struct record_ru
     const uint64_t least = self->config.imprint_bytes / REST_PART;
     const struct storage_set set = {
         .filter_id = runs[0].filter_id, .slice = runs[0].slice, .keyset = runs[0].keyset};
-    const struct storage_imprint *imprint = find(self, &set);
+    const struct storage_imprint *imprint;
     bool rests = !self->grows && now_us >= self->imprints.rest_us;
     uint64_t bytes;
     uint64_t left;
 
-    if (imprint == NULL && left_bytes(runs, count, NULL) < least) {
+    if (left_bytes(runs, count, NULL) < least) {
         return false; /* Most sets of most nodes: small ones. */
     }
+    imprint = find(self, &set);
     if (!self->config.image(self->config.context, &set, image)) {
         *later = *later || left_bytes(runs, count, imprint) >= least;
         return false;
@@ -293,16 +292,14 @@ static bool is_due(struct storage *self, uint64_t now_us, const struct record_ru
     return left > bearable_bytes(self, imprint, bytes, rests);
 }
 
-static bool choose(struct storage *self, uint64_t now_us, const struct record_run *runs,
-                   struct storage_set *set, struct storage_image *image, bool *later)
+static bool choose(struct storage *self, uint64_t now_us, struct storage_set *set,
+                   struct storage_image *image, bool *later)
 {
+    const struct record_run *runs = self->runs;
     size_t end;
 
     for (size_t i = 0; i < self->nruns; i = end) {
-        end = i + 1;
-        while (end < self->nruns && storage_runs_by_set(&runs[i], &runs[end]) == 0) {
-            end++;
-        }
+        end = storage_runs_end(runs, self->nruns, i);
         if (is_due(self, now_us, runs + i, end - i, image, later)) {
             *set = (struct storage_set){
                 .filter_id = runs[i].filter_id, .slice = runs[i].slice, .keyset = runs[i].keyset};
@@ -316,7 +313,6 @@ bool storage_imprint_due(struct storage *self, uint64_t now_us, struct storage_s
                          struct storage_image *image)
 {
     struct storage_imprints *all = &self->imprints;
-    struct record_run *runs;
     bool later = false;
     bool due;
 
@@ -324,14 +320,7 @@ bool storage_imprint_due(struct storage *self, uint64_t now_us, struct storage_s
         (all->looked && now_us < all->then_us + LOOK_AGAIN_US)) {
         return false;
     }
-    runs = heap_alloc(self->nruns, sizeof *runs);
-    if (runs == NULL) {
-        return false;
-    }
-    memcpy(runs, self->runs, self->nruns * sizeof *runs);
-    qsort(runs, self->nruns, sizeof *runs, storage_runs_by_set);
-    due = choose(self, now_us, runs, set, image, &later);
-    heap_free(runs);
+    due = choose(self, now_us, set, image, &later);
     all->looked = !due && !later;
     all->then_us = now_us;
     all->next_us = due ? all->next_us : now_us + LOOK_US + self->nruns * LOOK_RUN_US;

@@ -1,8 +1,6 @@
 /* What background work comes next. */
-#include "base/heap.h"
 #include "node/store/merge.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { CROWDED_RUNS = RUN_MERGE_MAX / 2 /* of a set: merge these before more are made */ };
@@ -41,51 +39,28 @@ static bool begin_segment(struct storage *storage)
 
 /* ---- runs into runs ---- */
 
-int storage_runs_by_set(const void *a, const void *b)
-{
-    const struct record_run *one = a;
-    const struct record_run *other = b;
-
-    if (one->filter_id != other->filter_id) {
-        return one->filter_id < other->filter_id ? -1 : 1;
-    }
-    if (one->keyset != other->keyset) {
-        return one->keyset < other->keyset ? -1 : 1;
-    }
-    return (one->slice > other->slice) - (one->slice < other->slice);
-}
-
 static size_t merged_at(const struct storage *storage)
 {
     return storage->config.merge_runs != 0 ? storage->config.merge_runs : RUN_MERGE_LEAST;
 }
 
-/* Some runs of one set that has `least` of them; 0: there is none, or no memory. */
+/* Some runs of one set that has `least` of them; 0: there is none. */
 static size_t choose_runs(struct storage *storage, size_t least,
                           struct record_run chosen[RUN_MERGE_MOST])
 {
-    struct record_run *runs = heap_alloc(storage->nruns + 1, sizeof *runs);
+    const struct record_run *runs = storage->runs;
     size_t places[RUN_MERGE_MOST];
     size_t count = 0;
     size_t end;
 
-    if (runs == NULL) {
-        return 0;
-    }
-    memcpy(runs, storage->runs, storage->nruns * sizeof *runs);
-    qsort(runs, storage->nruns, sizeof *runs, storage_runs_by_set);
     for (size_t i = 0; i < storage->nruns && count == 0; i = end) {
-        end = i + 1;
-        while (end < storage->nruns && storage_runs_by_set(&runs[i], &runs[end]) == 0) {
-            end++;
-        }
+        end = storage_runs_end(runs, storage->nruns, i);
         count = end - i >= least ? run_merge_plan(runs + i, end - i, merged_at(storage), places)
                                  : 0;
         for (size_t k = 0; k < count; k++) {
             chosen[k] = runs[i + places[k]];
         }
     }
-    heap_free(runs);
     storage->runs_changed = count > 0 || least > merged_at(storage);
     return count;
 }

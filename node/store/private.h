@@ -95,7 +95,7 @@ struct storage {
     size_t nsegments;
     size_t segments_capacity;
 
-    struct record_run *runs;
+    struct record_run *runs; /* those of a set side by side */
     size_t nruns;
     size_t runs_capacity;
     uint64_t next_run;
@@ -159,7 +159,7 @@ void storage_fail(struct storage *self, enum status status, const char *what);
  * runs.c. */
 struct storage_edit {
     uint64_t merged;
-    const struct record_run *added;
+    struct record_run *added; /* put in order by the edit */
     size_t nadded;
     const uint64_t *removed;
     size_t nremoved;
@@ -173,8 +173,11 @@ MUST_USE enum status storage_log_runs(struct storage *self);
 /* No room now, in the log or in memory: may be tried again. */
 bool storage_may_wait(enum status status);
 
-/* For qsort(): those of a set side by side; plan.c. */
-int storage_runs_by_set(const void *a, const void *b);
+/* Those of a set side by side. */
+void storage_runs_sort(struct record_run *runs, size_t nruns);
+
+/* Behind those that are of one set with the run at `first`, which is the first of them. */
+size_t storage_runs_end(const struct record_run *runs, size_t nruns, size_t first);
 
 /* The set of runs, edited as a manifest says; false: no memory. */
 MUST_USE bool storage_runs_apply(struct record_run **runs, size_t *nruns, size_t *capacity,

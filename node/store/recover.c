@@ -172,6 +172,7 @@ static void run(struct job *job)
     if (self->status == STATUS_OK && self->storage->config.imprint_bytes > 0) {
         storage_folder_note_runs(self);
     }
+    storage_runs_sort(self->runs, self->nruns);
 }
 
 /* Where none is left: behind what there was. Else the next start, if the damage is not set aside by

@@ -4,8 +4,42 @@
 #include "node/store/private.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 enum { RUNS_A_RECORD = 512 /* 20 KiB: far from what a record or segment takes */ };
+
+/* ---- in order ---- */
+
+static int by_set(const void *a, const void *b)
+{
+    const struct record_run *one = a;
+    const struct record_run *other = b;
+
+    if (one->filter_id != other->filter_id) {
+        return one->filter_id < other->filter_id ? -1 : 1;
+    }
+    if (one->keyset != other->keyset) {
+        return one->keyset < other->keyset ? -1 : 1;
+    }
+    return (one->slice > other->slice) - (one->slice < other->slice);
+}
+
+void storage_runs_sort(struct record_run *runs, size_t nruns)
+{
+    if (nruns > 0) {
+        qsort(runs, nruns, sizeof *runs, by_set);
+    }
+}
+
+size_t storage_runs_end(const struct record_run *runs, size_t nruns, size_t first)
+{
+    size_t end = first + 1;
+
+    while (end < nruns && by_set(&runs[first], &runs[end]) == 0) {
+        end++;
+    }
+    return end;
+}
 
 /* ---- read back: putting one twice changes nothing ---- */
 
@@ -90,21 +124,54 @@ static enum status log_edit(struct storage *self, uint64_t merged, const uint64_
     return status;
 }
 
+static bool is_removed(const struct storage_edit *edit, uint64_t number)
+{
+    for (size_t i = 0; i < edit->nremoved; i++) {
+        if (edit->removed[i] == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void take_out(struct storage *self, const struct storage_edit *edit)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; edit->nremoved > 0 && i < self->nruns; i++) {
+        if (!is_removed(edit, self->runs[i].number)) {
+            self->runs[kept++] = self->runs[i];
+        }
+    }
+    self->nruns = edit->nremoved > 0 ? kept : self->nruns;
+    for (size_t i = 0; i < edit->nremoved; i++) {
+        self->trash[self->ntrash++] = edit->removed[i];
+    }
+}
+
+/* From the end, so that each has its place at once. There may be a hundred thousand, and who looks
+ * for what is due looks at all of them: sorted when they are looked at they took 23 ms of the
+ * node's own thread. */
+static void put_in(struct storage *self, const struct storage_edit *edit)
+{
+    size_t before = self->nruns;
+    size_t left = edit->nadded;
+    size_t at = before + left;
+
+    storage_runs_sort(edit->added, left);
+    self->nruns = at;
+    while (left > 0) {
+        bool behind = before > 0 && by_set(&self->runs[before - 1], &edit->added[left - 1]) > 0;
+
+        self->runs[--at] = behind ? self->runs[--before] : edit->added[--left];
+    }
+}
+
 static void apply(struct storage *self, const struct storage_edit *edit)
 {
     assert(edit->merged >= self->merged); /* Batches that are in runs stay in some. */
-    for (size_t i = 0; i < edit->nadded; i++) {
-        self->runs[self->nruns++] = edit->added[i];
-    }
-    for (size_t i = 0; i < edit->nremoved; i++) {
-        for (size_t k = 0; k < self->nruns; k++) {
-            if (self->runs[k].number == edit->removed[i]) {
-                self->runs[k] = self->runs[--self->nruns];
-                break;
-            }
-        }
-        self->trash[self->ntrash++] = edit->removed[i];
-    }
+    take_out(self, edit);
+    put_in(self, edit);
     self->merged = edit->merged;
     self->runs_changed = true;
     self->imprints.looked = false;
