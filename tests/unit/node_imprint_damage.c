@@ -342,6 +342,40 @@ Test(node_imprint, it_tells_of_a_loss_however_often_a_start_is_cut_short)
     }
 }
 
+static struct disk refusing;
+
+static enum status refuse_remove(void *context, const char *name)
+{
+    uint64_t number;
+
+    return imprint_name_parse(name, &number)
+               ? STATUS_IO
+               : memory_disk_seam(imprint_stage.disk)->remove(context, name);
+}
+
+/* It is of the life before, so the next start takes it for no other loss. */
+Test(node_imprint, one_that_has_told_of_a_loss_and_can_t_be_removed_tells_it_once)
+{
+    uint64_t incarnation;
+
+    lose_segment();
+    incarnation = imprint_stage.incarnation;
+    refusing = *imprint_stage.config.disk;
+    refusing.remove = refuse_remove;
+    imprint_stage.config.disk = &refusing;
+    imprint_stage.config.imprint_bytes = UINT64_MAX;
+    cr_assert_eq(node_stage_outcome(&imprint_stage, incarnation), STAGE_ANOTHER);
+    node_stage_settle_long(&imprint_stage);
+    cr_assert_not(node_failed(imprint_stage.node));
+    cr_assert_gt(node_stage_files(&imprint_stage, "imprint-"), 0);
+    node_stage_end(&imprint_stage, STAGE_END_KILL);
+    imprint_stage.config.disk = memory_disk_seam(imprint_stage.disk);
+    incarnation = imprint_stage.incarnation;
+    cr_assert_eq(node_stage_outcome(&imprint_stage, incarnation), STAGE_SAME);
+    cr_assert_eq(node_stage_files(&imprint_stage, "imprint-"), 0);
+    imprint_close_stage();
+}
+
 Test(node_imprint, of_a_boot_before_it_tells_of_a_loss_as_well)
 {
     struct forgery forgery;

@@ -66,3 +66,22 @@ Test(node_imprint_leave,
               "%u, was %u", (unsigned)imprint_count_of_keys(), (unsigned)before);
     imprint_close_stage();
 }
+
+Test(node_imprint_leave, when_the_filter_is_dropped_meanwhile_nothing_of_it_stays)
+{
+    open_with_one();
+    start_half_way();
+    imprint_document.content.state = FILTER_DROPPED;
+    document_epoch_advance(&imprint_document);
+    node_stage_hand(&imprint_stage, &imprint_document);
+    node_stage_settle(&imprint_stage);
+    (void)node_stage_meet(&imprint_stage);
+    for (int seconds = 0; seconds < 10; seconds++) {
+        node_stage_settle_long(&imprint_stage);
+    }
+    cr_assert_not(node_failed(imprint_stage.node));
+    cr_assert_eq(node_stage_counter(&imprint_stage, "memory_used_bytes"), 0);
+    cr_assert_eq(node_stage_files(&imprint_stage, "imprint-"), 0);
+    cr_assert_eq(node_stage_files(&imprint_stage, "run-"), 0);
+    imprint_close_stage();
+}
