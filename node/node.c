@@ -287,6 +287,7 @@ static uint64_t next_us(void *context)
     uint64_t exchange_us = node_exchange_next_us(self->exchange);
     uint64_t expansion_us = node_expansion_next_us(self);
     uint64_t probes_us = node_probes_next_us(self);
+    uint64_t storage_us = self->storage != NULL ? storage_next_us(self->storage) : ACTOR_NEVER;
 
     if (self->nameless && !self->life.failed) {
         return self->next_sync_us;
@@ -296,6 +297,7 @@ static uint64_t next_us(void *context)
     }
     next = exchange_us < next ? exchange_us : next;
     next = probes_us < next ? probes_us : next;
+    next = storage_us < next ? storage_us : next;
     return expansion_us < next ? expansion_us : next;
 }
 

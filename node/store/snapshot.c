@@ -21,6 +21,8 @@
 enum {
     SNAPSHOT_SEGMENTS = 2, /* of the log kept for a set, at least, before one is taken */
     PAUSE_US = 1000000,    /* after there was no room or memory */
+    PACE_BYTES_A_US = 128, /* of an imprint are written: as much as adds of 16 M keys a second */
+    PACE_AHEAD_BYTES = 1 << 20, /* ... but for so many, at once */
 };
 
 struct storage_snapshot {
@@ -37,10 +39,12 @@ struct storage_snapshot {
     uint32_t *group_at;         /* ... by shard in the file: the place of its group in `groups` */
     struct snapshot_group *now; /* ... of the groups, as they are when looked at */
     uint64_t next;              /* page to be copied */
-    bool last;                  /* all have been */
-    bool waits;                 /* the lane has them, and the log is not durable through them */
-    bool ends;                  /* it is: the lane writes the rest */
-    bool unwanted;              /* imprint: its room is needed */
+    uint64_t begun_us;
+    bool rests;    /* imprint: the next slice may wait */
+    bool last;     /* all have been */
+    bool waits;    /* the lane has them, and the log is not durable through them */
+    bool ends;     /* it is: the lane writes the rest */
+    bool unwanted; /* imprint: its room is needed */
     bool abandoned;
     bool written;  /* the lane's word, */
     bool finished; /* and the actor has it */
@@ -116,6 +120,41 @@ static void run(struct job *job)
     }
 }
 
+/* ---- which one ---- */
+
+/* How much of the log is kept for a set's sake; it may be as much as what a snapshot writes. */
+static bool is_due(const struct storage *storage, const struct storage_array *array,
+                   struct storage_image *image)
+{
+    const struct record_snapshot *counts = &array->counts;
+    const struct storage_set set = {
+        .filter_id = counts->filter_id, .slice = counts->slice, .keyset = counts->keyset};
+    uint64_t behind = array->pending < storage_end(storage) ? storage_end(storage) - array->pending
+                                                            : 0;
+
+    return behind > SNAPSHOT_SEGMENTS * storage->config.segment_bytes &&
+           storage->config.image(storage->config.context, &set, image) && image->nhosted > 0 &&
+           behind > image->nhosted * snapshot_shard_pages(image->geometry.lines) *
+                        snapshot_page_bytes(image->geometry.lines);
+}
+
+static const struct storage_array *choose(const struct storage *storage,
+                                          struct storage_image *image)
+{
+    const struct storage_array *chosen = NULL;
+    struct storage_image one;
+
+    for (size_t i = 0; i < storage->arrays.count; i++) {
+        const struct storage_array *array = &storage->arrays.items[i];
+
+        if ((chosen == NULL || array->pending < chosen->pending) && is_due(storage, array, &one)) {
+            chosen = array;
+            *image = one;
+        }
+    }
+    return chosen;
+}
+
 /* ---- with the actor ---- */
 
 /* Their arrays are the very ones that the snapshot was begun of. */
@@ -180,17 +219,63 @@ static void copy_slice(struct storage_snapshot *self, const struct storage_image
     }
 }
 
-static void go_on(struct storage_snapshot *self)
+static void submit(struct storage_snapshot *self)
 {
     const struct effects *effects = self->storage->config.effects;
+
+    effects->submit(effects->context, JOB_BACKGROUND, &self->job);
+}
+
+/* The lane removes what there is of the file. */
+static void abandon(struct storage_snapshot *self)
+{
+    self->waits = false;
+    self->abandoned = true;
+    submit(self);
+}
+
+static void go_on(struct storage_snapshot *self)
+{
     struct storage_image image;
 
-    if (!self->unwanted && look(self, &image)) {
-        copy_slice(self, &image);
-    } else {
-        self->abandoned = true;
+    if (self->unwanted || !look(self, &image)) {
+        abandon(self);
+        return;
     }
-    effects->submit(effects->context, JOB_BACKGROUND, &self->job);
+    copy_slice(self, &image);
+    submit(self);
+}
+
+/* ---- how fast ---- */
+
+/* Nothing waits for an imprint, and at full speed it would take the disk from the log's own syncs,
+ * and a core: when the next slice may be written. */
+static uint64_t slice_due_us(const struct storage_snapshot *self)
+{
+    uint64_t bytes = self->next * snapshot_page_bytes(self->shape.geometry.lines);
+
+    return self->begun_us +
+           (bytes > PACE_AHEAD_BYTES ? (bytes - PACE_AHEAD_BYTES) / PACE_BYTES_A_US : 0);
+}
+
+uint64_t storage_next_us(const struct storage *self)
+{
+    return self->snapshot != NULL && self->snapshot->rests ? slice_due_us(self->snapshot)
+                                                           : UINT64_MAX;
+}
+
+/* But for an imprint at once. A snapshot that is due waits for an imprint, and adds may lack room
+ * until that is written. */
+static void resume(struct storage *storage, uint64_t now_us)
+{
+    struct storage_snapshot *self = storage->snapshot;
+    struct storage_image image;
+
+    if (!self->imprint || self->unwanted || now_us >= slice_due_us(self) ||
+        choose(storage, &image) != NULL) {
+        self->rests = false;
+        go_on(self);
+    }
 }
 
 static void give_up(struct storage *storage, uint64_t now_us, enum status status)
@@ -220,7 +305,8 @@ static void done(struct job *job, uint64_t now_us)
         give_up(storage, now_us, self->status);
     } else if (!self->last) {
         steps_again(storage->config.steps, STEP_SNAPSHOT_PAGES);
-        go_on(self);
+        self->rests = true;
+        resume(storage, now_us);
     } else if (!self->written) {
         self->waits = true;
         storage_want_sync(storage); /* Of what was in the array when the last page was copied. */
@@ -234,11 +320,9 @@ static void done(struct job *job, uint64_t now_us)
 /* Only now: were it whole before, and the power failed, it would have bits that no record has. */
 static void end_file(struct storage_snapshot *self)
 {
-    const struct effects *effects = self->storage->config.effects;
-
     self->waits = false;
     self->ends = true;
-    effects->submit(effects->context, JOB_BACKGROUND, &self->job);
+    submit(self);
 }
 
 /* False: the log has no room for its record now. */
@@ -277,6 +361,10 @@ static bool publish(struct storage *storage, uint64_t now_us)
     /* Dropped; or a slot group came back meanwhile, and its bits are where this one would cut them
      * off: what was read back is not logged again. What is finished the next start removes. */
     if (!counts(storage, self)) {
+        if (self->waits) {
+            abandon(self);
+            return false;
+        }
         give_up(storage, now_us, STATUS_STALE);
         return true;
     }
@@ -305,40 +393,7 @@ bool storage_snapshot_yield(struct storage *self)
     return yields;
 }
 
-/* ---- which one ---- */
-
-/* How much of the log is kept for a set's sake; it may be as much as what a snapshot writes. */
-static bool is_due(const struct storage *storage, const struct storage_array *array,
-                   struct storage_image *image)
-{
-    const struct record_snapshot *counts = &array->counts;
-    const struct storage_set set = {
-        .filter_id = counts->filter_id, .slice = counts->slice, .keyset = counts->keyset};
-    uint64_t behind = array->pending < storage_end(storage) ? storage_end(storage) - array->pending
-                                                            : 0;
-
-    return behind > SNAPSHOT_SEGMENTS * storage->config.segment_bytes &&
-           storage->config.image(storage->config.context, &set, image) && image->nhosted > 0 &&
-           behind > image->nhosted * snapshot_shard_pages(image->geometry.lines) *
-                        snapshot_page_bytes(image->geometry.lines);
-}
-
-static const struct storage_array *choose(const struct storage *storage,
-                                          struct storage_image *image)
-{
-    const struct storage_array *chosen = NULL;
-    struct storage_image one;
-
-    for (size_t i = 0; i < storage->arrays.count; i++) {
-        const struct storage_array *array = &storage->arrays.items[i];
-
-        if ((chosen == NULL || array->pending < chosen->pending) && is_due(storage, array, &one)) {
-            chosen = array;
-            *image = one;
-        }
-    }
-    return chosen;
-}
+/* ---- begun ---- */
 
 static bool fill_shape(struct storage_snapshot *self, const struct storage_image *image)
 {
@@ -414,6 +469,7 @@ static void begin(struct storage *storage, uint64_t now_us, const struct record_
     self->id.number = storage->next_snapshot++;
     self->id.generation = image->generation;
     self->id.from = storage_end(storage);
+    self->begun_us = now_us;
     self->job = (struct job){.run = run, .done = done};
     go_on(self);
 }
@@ -424,6 +480,10 @@ void storage_snapshot_work(struct storage *self, uint64_t now_us)
     struct storage_image image;
     struct storage_set set;
 
+    if (!self->failed && self->snapshot != NULL && self->snapshot->rests) {
+        resume(self, now_us);
+        return;
+    }
     if (self->failed || (self->snapshot != NULL && !publish(self, now_us)) ||
         now_us < self->next_snapshot_us) {
         return;

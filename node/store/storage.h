@@ -162,6 +162,9 @@ uint64_t storage_synced(const struct storage *self);
 /* See to it that background work is under way if there is any. Call from the actor's work(). */
 void storage_work(struct storage *self, uint64_t now_us);
 
+/* When storage_work() has something to do by the clock; UINT64_MAX: not by it. */
+uint64_t storage_next_us(const struct storage *self);
+
 /* In order: write and sync the rest and a RECORD_CLEAN. The lanes are stopped. */
 MUST_USE enum status storage_finish(struct storage *self);
 
