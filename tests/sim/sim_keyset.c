@@ -161,25 +161,14 @@ bool sim_keyset_may_have(const struct sim_keyset *self, const struct sim_add *ad
 
 /* ---- who lags ---- */
 
-/* Are names used again, or keys forgotten, where any node may be cut off at any time? The other
- * scenarios with drops choose who hears of nothing: there none may answer. */
-static bool may_lag(const struct sim *sim)
-{
-    return sim->rebuild.on || sim->expansion.on || sim->scenario.kind == SIM_SCENARIO_RENAME ||
-           sim->scenario.kind == SIM_SCENARIO_MIX;
-}
-
 void sim_keysets_note(struct sim_process *process)
 {
-    const struct sim *sim = process->sim;
-    bool wanted = may_lag(sim);
-
-    for (uint32_t name = 0; wanted && !process->node->life.recovering && name < SIM_MAX_NAMES;
-         name++) {
+    for (uint32_t name = 0; !process->node->life.recovering && name < SIM_MAX_NAMES; name++) {
         const struct document_entry *entry = document_cache_find_name(&process->node->documents,
                                                                       sim_name(name));
 
         process->bound[name] = entry != NULL ? entry->document.id : 0;
+        process->epochs[name] = entry != NULL ? entry->document.epoch : 0;
         process->keysets[name] = entry != NULL ? rebuild_serving(&entry->document) : 0;
     }
 }
@@ -194,17 +183,69 @@ static bool lags(const struct sim *sim, uint32_t name, const struct member *memb
                                process->keysets[name] != rebuild_serving(document));
 }
 
-/* Some node takes a former filter of the name for live. */
-static bool any_former(const struct sim *sim, uint32_t name)
+/* Does the very member take that filter for live, under that epoch? */
+static bool is_bound(const struct sim *sim, uint32_t name, const struct member *member,
+                     const struct filter_document *former)
+{
+    const struct sim_process *process = sim_view_member(sim, member);
+
+    return process != NULL && process->incarnation == member->incarnation &&
+           process->bound[name] == former->id && process->epochs[name] == former->epoch;
+}
+
+/* F of each group's members have heard of the end, as its fences say: of the others only N - F are
+ * left, dead or alive. */
+static bool is_fenced(const struct sim *sim, uint32_t name, const struct filter_document *former)
+{
+    const struct quorum_rule *rule = &former->content.rule;
+    uint32_t most = 0;
+
+    for (uint32_t group = 0; group < former->content.ngroups; group++) {
+        const struct slot *slots = former->content.groups[group].slots;
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < rule->replicas; i++) {
+            count += is_bound(sim, name, slot_reader(&slots[i]), former);
+        }
+        most = count > most ? count : most;
+    }
+    return most + quorum_fences(rule) <= rule->replicas;
+}
+
+/* What a node that lives takes for live under that name, if it knows; NULL: it does not. */
+static const struct filter_document *held(const struct sim_process *process, uint32_t name)
+{
+    const struct document_entry *entry = process->alive && process->bound[name] != 0
+                                             ? document_cache_find(&process->node->documents,
+                                                                   process->bound[name])
+                                             : NULL;
+
+    return entry != NULL && entry->document.epoch == process->epochs[name] ? &entry->document
+                                                                           : NULL;
+}
+
+enum ending { ENDING_NONE, ENDING_FENCED, ENDING_UNFENCED };
+
+/* Does some node take a former filter of the name for live, and have enough others heard of its
+ * end? */
+static enum ending any_former(const struct sim *sim, uint32_t name)
 {
     const struct filter_document *document = sim_view_document(sim, name);
     uint64_t id = document != NULL ? document->id : 0;
-    bool any = false;
+    enum ending any = ENDING_NONE;
 
     for (uint32_t i = 0; i < sim->nprocesses; i++) {
-        uint64_t bound = sim->processes[i]->bound[name];
+        const struct sim_process *process = sim->processes[i];
+        const struct filter_document *former = NULL;
 
-        any = any || (bound != 0 && bound != id);
+        if (process->bound[name] == 0 || process->bound[name] == id) {
+            continue;
+        }
+        former = held(process, name);
+        if (former != NULL && !is_fenced(sim, name, former)) {
+            return ENDING_UNFENCED;
+        }
+        any = ENDING_FENCED;
     }
     return any;
 }
@@ -251,9 +292,10 @@ bool sim_keysets_router_lags(const struct sim *sim, uint32_t name)
 bool sim_keysets_minority(const struct sim *sim, uint32_t name)
 {
     const struct filter_document *document = sim_view_document(sim, name);
+    enum ending former = any_former(sim, name);
 
-    if (any_former(sim, name)) {
-        return true;
+    if (former != ENDING_NONE) {
+        return former == ENDING_FENCED;
     }
     for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
         const struct slot *slots = document->content.groups[group].slots;

@@ -82,9 +82,9 @@ bool sim_keysets_lag(const struct sim *sim, uint32_t name, uint64_t filter_id);
 /* Does a router go by another document than the newest? */
 bool sim_keysets_router_lags(const struct sim *sim, uint32_t name);
 
-/* Some replicas, but fewer than R, may serve a keyset of before the last commit; or some node, a
- * filter that the name was bound to before. One of them alone may still find a key, see
- * docs/simulator.md. Known in seeds with rebuilds or expansion, and of RENAME and MIX. */
+/* Some replicas, but fewer than R, may serve a keyset of before the last commit; or no more than
+ * the N - F that fences leave, a filter that the name was bound to before. One of them alone may
+ * still find a key, see docs/simulator.md. */
 bool sim_keysets_minority(const struct sim *sim, uint32_t name);
 
 #endif

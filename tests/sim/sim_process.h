@@ -71,7 +71,8 @@ struct sim_process {
     uint32_t phases;                 /* a bit each: see sim_phase.h */
     bool takes_imprint;              /* an array is being copied, where imprints are taken */
     uint64_t bound[SIM_MAX_NAMES];   /* a node's, by name: the filter that it takes for live, */
-    uint32_t keysets[SIM_MAX_NAMES]; /* ... and the keyset of it that checks read there */
+    uint64_t epochs[SIM_MAX_NAMES];  /* ... under this epoch, */
+    uint32_t keysets[SIM_MAX_NAMES]; /* ... and the keyset of it that checks read */
     struct sim_link links[SIM_MAX_LINKS];
     uint32_t last_link;
     uint32_t *inbox;
