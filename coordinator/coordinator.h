@@ -64,7 +64,7 @@ bool coordinator_identify(struct coordinator *coordinator, const uint8_t key[CUR
                           struct peer *peer);
 
 struct counter_table coordinator_counters(void);
-const uint64_t *coordinator_counts(const struct coordinator *coordinator);
+const uint64_t *coordinator_counts(struct coordinator *coordinator);
 
 /* What keeps it from being of use: it is ready while its store can be read, and is not older than
  * what nodes hold. */

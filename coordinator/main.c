@@ -65,6 +65,9 @@ static enum status open_etcd(struct coordinator_settings *settings, struct hub *
         log_line(LOG_WARN, "cannot watch the store; what other coordinators write is noticed "
                            "when somebody asks");
     }
+    if (status == STATUS_OK && store_etcd_room_start(store) != STATUS_OK) {
+        log_line(LOG_WARN, "cannot look how near etcd is to its quota");
+    }
     return status;
 }
 

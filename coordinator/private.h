@@ -40,6 +40,12 @@ enum {
     X(documents_written_total, "documents", "documents written to the store")                      \
     X(swap_conflicts_total, "swaps", "compare-and-swaps lost to another writer")                   \
     X(store_errors_total, "operations", "reads or writes that the store refused")                  \
+    X(store_bytes, "bytes",                                                                        \
+      "etcd's database, at the member that has least left of its quota; 0: not told (a gauge)")    \
+    X(store_in_use_bytes, "bytes",                                                                 \
+      "... that hold something: defragmentation gives the others back (a gauge)")                  \
+    X(store_quota_bytes, "bytes",                                                                  \
+      "... and what it may have at most, 2 GiB where etcd does not say; 0: no quota (a gauge)")    \
     X(registrations_total, "changes", "nodes added to the node list or changed in it")             \
     X(registrations_refused_total, "requests",                                                     \
       "nodes, links, routers refused: name in use, wrong labels, key, site, version")              \

@@ -13,8 +13,8 @@
  *          STATUS_CONFLICT; an operator's retry finds what was made, and joins it.
  * Durable: a compare-and-swap that returned STATUS_OK survives power loss.
  * Owner:   values handed to callbacks are borrowed for the call.
- * Threads: one thread at a time uses a store, but for moved() and interrupt(); several processes
- * may share what is behind it.
+ * Threads: one thread at a time uses a store, but for moved(), interrupt() and room(); several
+ * processes may share what is behind it.
  */
 #ifndef ORBLOOM_COORDINATOR_STORE_STORE_H
 #define ORBLOOM_COORDINATOR_STORE_STORE_H
@@ -40,6 +40,13 @@ struct store_swap {
         expected; /* the key's version now: the change number that wrote it; 0: it must not exist */
     struct span value; /* the new value */
     bool remove;       /* the key goes, and `value` says nothing */
+};
+
+/* How large what is behind a store is, in bytes, and may become. */
+struct store_room {
+    uint64_t bytes;  /* 0: not known */
+    uint64_t in_use; /* ... of these; the rest is free within */
+    uint64_t quota;  /* past which nothing is written any more; 0: none, or not known */
 };
 
 /* Called once a record; return false to stop. */
@@ -71,6 +78,10 @@ struct store {
     /* Why the last operation that failed did so, and what helps, for people; valid until the next
      * operation. NULL: the store does not tell. */
     const char *(*reason)(void *self);
+
+    /* As it was when that was last looked at. From any thread; waits for nothing. NULL: the store
+     * does not tell. */
+    struct store_room (*room)(void *self);
 };
 
 #endif

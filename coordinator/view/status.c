@@ -293,9 +293,16 @@ struct counter_table coordinator_counters(void)
     return (struct counter_table){.defs = counter_defs, .count = COORDINATOR_NCOUNTERS};
 }
 
-const uint64_t *coordinator_counts(const struct coordinator *coordinator)
+const uint64_t *coordinator_counts(struct coordinator *self)
 {
-    return coordinator->counters;
+    const struct store *store = self->store;
+    struct store_room room = store->room != NULL ? store->room(store->self)
+                                                 : (struct store_room){0};
+
+    self->counters[COORDINATOR_store_bytes] = room.bytes;
+    self->counters[COORDINATOR_store_in_use_bytes] = room.in_use;
+    self->counters[COORDINATOR_store_quota_bytes] = room.quota;
+    return self->counters;
 }
 
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,
@@ -305,6 +312,6 @@ void coordinator_on_stats(struct coordinator *self, const struct peer *from,
     struct frame answer;
 
     answer_stats(frame->correlation, "orbloom-coordinator", self->config.name,
-                 coordinator_counters(), self->counters, values, &answer);
+                 coordinator_counters(), coordinator_counts(self), values, &answer);
     coordinator_reply(self, from, &answer);
 }

@@ -307,6 +307,27 @@ Test(coordinator_metrics, a_backup_is_as_old_as_its_last_page)
     close_stage();
 }
 
+static struct store_room tell_room(void *self)
+{
+    (void)self;
+    return (struct store_room){.bytes = 700, .in_use = 500, .quota = 1000};
+}
+
+/* A store that does not tell how large it is tells noughts. */
+Test(coordinator_metrics, how_large_the_store_is)
+{
+    open_one();
+    cr_assert_null(stage.coordinator->store->room);
+    cr_assert_eq(coordinator_stage_counter(&stage, "store_bytes"), 0);
+    cr_assert_eq(coordinator_stage_counter(&stage, "store_quota_bytes"), 0);
+    stage.coordinator->store->room = tell_room;
+    cr_assert_eq(coordinator_stage_counter(&stage, "store_bytes"), 700);
+    cr_assert_eq(coordinator_stage_counter(&stage, "store_in_use_bytes"), 500);
+    cr_assert_eq(coordinator_stage_counter(&stage, "store_quota_bytes"), 1000);
+    stage.coordinator->store->room = NULL;
+    close_stage();
+}
+
 /* Of users without limits nothing is told. */
 Test(coordinator_metrics, users_are_told_beside_their_limits)
 {

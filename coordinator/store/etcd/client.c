@@ -218,6 +218,26 @@ static enum outcome judge_refusal(struct etcd_client *self, long http, const jso
     return note(self, OUTCOME_REFUSED, refusal.reason, refusal.remedy);
 }
 
+/* What etcd_client_prepare() has begun, whose headers are freed. */
+static CURLcode perform(struct etcd_client *self, struct curl_slist *headers)
+{
+    CURLcode code;
+
+    buffer_clear(&self->answer);
+    self->error[0] = '\0';
+    self->too_large = false;
+    self->no_memory = false;
+    (void)curl_easy_setopt(self->curl, CURLOPT_WRITEFUNCTION, take);
+    (void)curl_easy_setopt(self->curl, CURLOPT_WRITEDATA, self);
+    (void)curl_easy_setopt(self->curl, CURLOPT_ERRORBUFFER, self->error);
+    (void)curl_easy_setopt(self->curl, CURLOPT_XFERINFOFUNCTION, is_interrupted);
+    (void)curl_easy_setopt(self->curl, CURLOPT_XFERINFODATA, self);
+    (void)curl_easy_setopt(self->curl, CURLOPT_NOPROGRESS, 0L);
+    code = curl_easy_perform(self->curl);
+    curl_slist_free_all(headers);
+    return code;
+}
+
 /* One request to one endpoint; *answer also when it was refused, NULL when it makes no sense. */
 static enum outcome attempt(struct etcd_client *self, const struct etcd_call *call, json_t **answer)
 {
@@ -230,19 +250,8 @@ static enum outcome attempt(struct etcd_client *self, const struct etcd_call *ca
     if (headers == NULL) {
         return note(self, OUTCOME_NOT_SENT, "out of memory", "stop other programs");
     }
-    buffer_clear(&self->answer);
-    self->error[0] = '\0';
-    self->too_large = false;
-    self->no_memory = false;
-    (void)curl_easy_setopt(self->curl, CURLOPT_WRITEFUNCTION, take);
-    (void)curl_easy_setopt(self->curl, CURLOPT_WRITEDATA, self);
-    (void)curl_easy_setopt(self->curl, CURLOPT_ERRORBUFFER, self->error);
-    (void)curl_easy_setopt(self->curl, CURLOPT_XFERINFOFUNCTION, is_interrupted);
-    (void)curl_easy_setopt(self->curl, CURLOPT_XFERINFODATA, self);
-    (void)curl_easy_setopt(self->curl, CURLOPT_NOPROGRESS, 0L);
     (void)curl_easy_setopt(self->curl, CURLOPT_FRESH_CONNECT, call->writes ? 1L : 0L);
-    code = curl_easy_perform(self->curl);
-    curl_slist_free_all(headers);
+    code = perform(self, headers);
     if (code != CURLE_OK) {
         return judge_transfer(self, code);
     }
@@ -257,6 +266,28 @@ static enum outcome attempt(struct etcd_client *self, const struct etcd_call *ca
                        "name the endpoints of etcd's clients, usually of port 2379");
     }
     return outcome;
+}
+
+bool etcd_client_fetch(struct etcd_client *self, uint32_t endpoint, const char *path,
+                       struct span body)
+{
+    struct curl_slist *headers;
+    long http = 0;
+
+    if (atomic_load(&self->interrupted)) {
+        return false;
+    }
+    self->endpoint = endpoint;
+    self->token[0] = '\0';
+    headers = etcd_client_prepare(self, self->curl, path, body);
+    if (headers == NULL) {
+        return false;
+    }
+    if (body.size == 0) {
+        (void)curl_easy_setopt(self->curl, CURLOPT_HTTPGET, 1L);
+    }
+    return perform(self, headers) == CURLE_OK &&
+           curl_easy_getinfo(self->curl, CURLINFO_RESPONSE_CODE, &http) == CURLE_OK && http == 200;
 }
 
 /* Log why an endpoint failed, and not again soon unless it has answered meanwhile. */

@@ -59,6 +59,11 @@ struct etcd_call {
 MUST_USE enum status etcd_client_call(struct etcd_client *self, struct etcd_call *call,
                                       json_t **answer);
 
+/* One request of that endpoint alone, without a token: a GET where `body` is empty. True: the
+ * answer is in self->answer. Logs nothing. */
+bool etcd_client_fetch(struct etcd_client *self, uint32_t endpoint, const char *path,
+                       struct span body);
+
 /* Fill in what every request has: endpoint, headers (to be freed by curl_slist_free_all()), TLS.
  * NULL: out of memory. */
 struct curl_slist *etcd_client_prepare(struct etcd_client *self, CURL *curl, const char *path,

@@ -72,6 +72,7 @@ static void interrupt(void *context)
 
     etcd_client_interrupt(&self->client);
     etcd_watch_interrupt(self->watch);
+    etcd_room_interrupt(self->room);
 }
 
 static const char *tell_reason(void *context)
@@ -81,12 +82,20 @@ static const char *tell_reason(void *context)
     return self->client.reason;
 }
 
+static struct store_room tell_room(void *context)
+{
+    const struct store_etcd *self = context;
+
+    return etcd_room_last(self->room);
+}
+
 static void destroy(struct store_etcd *self)
 {
     if (self == NULL) {
         return;
     }
     etcd_watch_stop(&self->watch);
+    etcd_room_stop(&self->room);
     etcd_client_fini(&self->client);
     recent_fini(&self->recent);
     explicit_bzero(self->config.password, sizeof self->config.password);
@@ -121,7 +130,8 @@ enum status store_etcd_open(const struct store_etcd_config *config, struct store
                                  .change = read_change,
                                  .moved = moved,
                                  .interrupt = interrupt,
-                                 .reason = tell_reason};
+                                 .reason = tell_reason,
+                                 .room = tell_room};
     status = etcd_client_init(&self->client, &self->config);
     if (status == STATUS_OK) {
         status = draw_name(self->swap_name);

@@ -57,4 +57,8 @@ void store_etcd_close(struct store **store);
 MUST_USE enum status store_etcd_watch_start(struct store *store, void (*wake)(void *context),
                                             void *context);
 
+/* Have a thread look once a minute how near etcd is to its quota; the store's room() tells then.
+ * Once; ended by store_etcd_close(). */
+MUST_USE enum status store_etcd_room_start(struct store *store);
+
 #endif

@@ -17,6 +17,7 @@
 enum { ETCD_TOKEN_SIZE = 16, ETCD_KEY_BYTES = STORE_ETCD_PREFIX_BYTES + STORE_KEY_BYTES + 16 };
 
 struct etcd_watch;
+struct etcd_room;
 
 struct store_etcd {
     struct store store;
@@ -30,6 +31,7 @@ struct store_etcd {
     atomic_uint contacts;
     atomic_bool moved;
     struct etcd_watch *watch;
+    struct etcd_room *room;
     struct recent recent;
     struct log_limit damage;
 };
@@ -88,5 +90,11 @@ void etcd_watch_interrupt(struct etcd_watch *watch);
 
 /* Nobody answered: find out whether anybody does, and count that as a contact. */
 void etcd_watch_probe(struct etcd_watch *watch);
+
+/* ---- room.c: NULL where there is none ---- */
+
+struct store_room etcd_room_last(struct etcd_room *room);
+void etcd_room_interrupt(struct etcd_room *room);
+void etcd_room_stop(struct etcd_room **room);
 
 #endif
