@@ -31,6 +31,7 @@ enum {
     JUDGE_DESCRIPTORS = 4096,
 };
 
+#define JUDGE_STORE_SHARE  0.7   /* of etcd's quota, its database */
 #define JUDGE_NEAR_SHARE   0.9   /* of a capacity, or of a node's memory */
 #define JUDGE_FULL_SHARE   0.995 /* keys are estimated */
 #define JUDGE_RATE_SHARE   1.05  /* ... and so are rates */

@@ -47,6 +47,47 @@ static void judge_silence(const struct doctor_process *process, struct findings 
                   process->endpoint);
 }
 
+/* What an older one does not tell, or a file for a store does not have, is 0. */
+static uint64_t counter_of(const struct doctor_process *process, const char *name)
+{
+    uint64_t value = 0;
+
+    return gathered_counter(process, name, &value) ? value : 0;
+}
+
+/* Compaction and defragmentation make room only of what is old. */
+static const char *full_remedy(uint64_t in_use, uint64_t quota)
+{
+    return (double)in_use < JUDGE_STORE_SHARE * (double)quota
+               ? "defragment its members, one after the other: `etcdctl defrag`; and have etcd "
+                 "compact by itself: --auto-compaction-mode=periodic "
+                 "--auto-compaction-retention=1h (docs/store.md, \"In etcd\")"
+               : "compact and defragment it, and have it compact by itself: "
+                 "--auto-compaction-mode=periodic --auto-compaction-retention=1h; if that does not "
+                 "help raise --quota-backend-bytes (docs/store.md, \"In etcd\")";
+}
+
+static void judge_room(const struct doctor_process *process, struct findings *out)
+{
+    uint64_t bytes = counter_of(process, "store_bytes");
+    uint64_t in_use = counter_of(process, "store_in_use_bytes");
+    uint64_t quota = counter_of(process, "store_quota_bytes");
+    char place[DOCTOR_TEXT_BYTES];
+    char has[NUMBER_TEXT_BYTES];
+    char used[NUMBER_TEXT_BYTES];
+    char most[NUMBER_TEXT_BYTES];
+
+    if (quota == 0 || (double)bytes < JUDGE_STORE_SHARE * (double)quota) {
+        return;
+    }
+    findings_tell(out, SEVERITY_WARNING, "store", gathered_place(process, place),
+                  "etcd's database has %s of the %s that its quota allows, %s in use; when it is "
+                  "full nothing can be created, changed, grown or dropped",
+                  number_show_bytes(bytes, has), number_show_bytes(quota, most),
+                  number_show_bytes(in_use, used));
+    findings_mend(out, "%s", full_remedy(in_use, quota));
+}
+
 void judge_store(const struct gathered *gathered, struct findings *out)
 {
     for (size_t i = 0; i < gathered->nprocesses; i++) {
@@ -56,6 +97,9 @@ void judge_store(const struct gathered *gathered, struct findings *out)
             judge_told(process, &process->status.frame->body.admin_reply, out);
         } else if (process->status.asked) {
             judge_silence(process, out);
+        }
+        if (process->kind == DOCTOR_COORDINATOR) {
+            judge_room(process, out);
         }
     }
 }

@@ -298,6 +298,42 @@ static void mend_etcd(void)
     (void)etcd_post(&etcd, "/v3/maintenance/alarm", json);
 }
 
+static void expect_doctor(const char *words)
+{
+    uint64_t deadline_ms = command_now_ms() + LIMIT_MS;
+    bool said = false;
+
+    while (!said) {
+        struct command doctor;
+
+        cr_assert_lt(command_now_ms(), deadline_ms, "the doctor does not say: %s", words);
+        command_run(&doctor, span_text(""), "orbloom", "doctor", "--look", "0s", NULL);
+        said = strstr(doctor.output, words) != NULL;
+        command_forget(&doctor);
+    }
+}
+
+/* Once a coordinator has looked: how large etcd is, of what. */
+static void expect_room(bool full)
+{
+    uint64_t deadline_ms = command_now_ms() + LIMIT_MS;
+    unsigned long long bytes = 0;
+    unsigned long long quota = 0;
+
+    while (bytes == 0) {
+        struct command stats;
+
+        cr_assert_lt(command_now_ms(), deadline_ms, "it does not tell how large etcd is");
+        command_run(&stats, span_text(""), "orbloom", "stats", endpoints[1], "--json", NULL);
+        command_expect_exit(&stats, 0);
+        bytes = number_of(stats.output, "\"store_bytes\":");
+        quota = number_of(stats.output, "\"store_quota_bytes\":");
+        command_forget(&stats);
+    }
+    cr_assert_eq(quota, 600000);
+    cr_assert_eq(bytes >= quota * 7 / 10, full, "%llu", bytes);
+}
+
 /* Changes are refused with the cause and what helps, and go on once that was done; adds and checks
  * know nothing of it, nor does a coordinator that starts meanwhile. */
 Test(etcd, a_full_etcd_refuses_changes_alone, .timeout = 240)
@@ -321,7 +357,16 @@ Test(etcd, a_full_etcd_refuses_changes_alone, .timeout = 240)
     ask_coordinator(1);
     expect_filter("urls");
     cr_assert_not(try_create("more", said));
+    expect_room(true);
+    expect_doctor("etcd's database has ");
     mend_etcd();
+    cr_assert_eq(kill(coordinators[1].pid, SIGKILL), 0);
+    command_finish(&coordinators[1], LIMIT_MS);
+    cr_assert_not_null(strstr(coordinators[1].errors, "etcd's database has "), "%s",
+                       coordinators[1].errors);
+    command_forget(&coordinators[1]);
+    start_coordinator_again(1);
+    expect_room(false);
     expect_create("more");
     ask_coordinator(0);
     expect_create("later");

@@ -519,6 +519,37 @@ Test(client_doctor, the_word_in_brackets_is_what_is_chosen)
     cr_assert_str_eq(machine_choice("[open", choice), "");
 }
 
+/* ---- how near etcd is to its quota ---- */
+
+static void tell_room(uint64_t bytes, uint64_t in_use, uint64_t quota)
+{
+    static struct stat_value values[3];
+
+    values[0] = (struct stat_value){"store_bytes", bytes};
+    values[1] = (struct stat_value){"store_in_use_bytes", in_use};
+    values[2] = (struct stat_value){"store_quota_bytes", quota};
+    fake.stats[0].body.stats_reply.values = values;
+    fake.stats[0].body.stats_reply.nvalues = 3;
+}
+
+Test(client_doctor, a_store_that_is_nearly_full)
+{
+    const struct finding *found;
+
+    tell_room(699, 699, 1000);
+    fake_expect_none(judge_store);
+    tell_room(700, 700, 1000);
+    found = fake_expect(judge_store, SEVERITY_WARNING, "store", "coordinator coordinator-1",
+                        "compact and defragment");
+    cr_assert_not_null(strstr(found->text, "700 B of the 1000 B that its quota allows, 700 B in"),
+                       "%s", found->text);
+    tell_room(1000, 300, 1000);
+    (void)fake_expect(judge_store, SEVERITY_WARNING, "store", "coordinator coordinator-1",
+                      "etcdctl defrag");
+    tell_room(1000, 1000, 0); /* No quota, or a file. */
+    fake_expect_none(judge_store);
+}
+
 /* ---- counters ---- */
 
 Test(client_doctor, what_a_process_should_not_have_to_count)
