@@ -70,16 +70,6 @@ static bool in_log(const struct log_survey *survey, uint64_t number)
     return false;
 }
 
-static bool in_manifest(const struct storage_recovery *self, uint64_t number)
-{
-    for (size_t i = 0; i < self->nruns; i++) {
-        if (self->runs[i].number == number) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Only its header outlived the crash in which it began. Behind one that shows a loss nothing is
  * taken for that. */
 static bool was_torn_at_once(const struct storage_recovery *self, uint64_t number)
@@ -227,7 +217,7 @@ enum status storage_folder_clear(struct storage_recovery *self)
         if (segment_name_parse(self->names[i], &number) && !in_log(&self->survey, number)) {
             status = storage_folder_lost(self) ? keep_evidence(self, self->names[i])
                                                : clear_segment(self, self->names[i], number);
-        } else if (run_name_parse(self->names[i], &number) && !in_manifest(self, number)) {
+        } else if (run_name_parse(self->names[i], &number) && !run_list_has(&self->runs, number)) {
             status = clear_run(self, self->names[i], number);
         } else if (snapshot_name_parse(self->names[i], &number) && !is_named(self, number)) {
             status = clear_snapshot(self, self->names[i], number);
@@ -245,19 +235,20 @@ enum status storage_folder_try_runs(struct storage_recovery *self)
 {
     const struct storage_config *config = &self->storage->config;
 
-    self->lost = heap_alloc(self->nruns + 1, sizeof *self->lost);
+    self->lost = heap_alloc(self->runs.count + 1, sizeof *self->lost);
     if (self->lost == NULL) {
         return STATUS_NOMEM;
     }
-    for (size_t i = 0; i < self->nruns;) {
+    for (size_t i = 0; i < self->runs.count;) {
+        struct record_run *run = &self->runs.runs[i];
         struct run_reader *reader = NULL;
         char name[DISK_NAME_BYTES];
-        enum status status = run_reader_create(config->disk, cluster_id_tag(&self->cluster),
-                                               &self->runs[i], &reader);
+        enum status status = run_reader_create(config->disk, cluster_id_tag(&self->cluster), run,
+                                               &reader);
 
-        self->runs[i].through = status == STATUS_OK ? run_reader_through(reader) : 0;
+        run->through = status == STATUS_OK ? run_reader_through(reader) : 0;
         run_reader_destroy(&reader);
-        run_name(self->runs[i].number, name);
+        run_name(run->number, name);
         if (status == STATUS_OK) {
             i++;
             continue;
@@ -267,8 +258,8 @@ enum status storage_folder_try_runs(struct storage_recovery *self)
         if (status != STATUS_MALFORMED && status != STATUS_NOT_FOUND) {
             return status; /* A disk that can't be read now has not lost anything yet. */
         }
-        self->lost[self->nlost++] = self->runs[i];
-        self->runs[i] = self->runs[--self->nruns];
+        self->lost[self->nlost++] = *run;
+        run_list_remove_at(&self->runs, i);
     }
     return STATUS_OK;
 }
@@ -281,8 +272,8 @@ void storage_folder_note_runs(struct storage_recovery *self)
     uint64_t begin = storage_recovery_end(self);
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; i < self->nruns; i++) {
-        struct record_run *run = &self->runs[i];
+    for (size_t i = 0; i < self->runs.count; i++) {
+        struct record_run *run = &self->runs.runs[i];
 
         if (run_is_below(run, begin)) {
             continue;

@@ -179,10 +179,6 @@ void storage_runs_sort(struct record_run *runs, size_t nruns);
 /* Behind those that are of one set with the run at `first`, which is the first of them. */
 size_t storage_runs_end(const struct record_run *runs, size_t nruns, size_t first);
 
-/* The set of runs, edited as a manifest says; false: no memory. */
-MUST_USE bool storage_runs_apply(struct record_run **runs, size_t *nruns, size_t *capacity,
-                                 const struct record_manifest *manifest);
-
 /* Is a run of the set? sets.c. */
 bool storage_set_has(const struct storage_set *set, const struct record_run *run);
 

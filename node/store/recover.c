@@ -31,15 +31,11 @@ static void leave_bad_segment(struct storage_recovery *self)
 static void forget(struct storage_recovery *self)
 {
     log_survey_fini(&self->survey);
-    heap_free(self->runs);
-    heap_free(self->fresh);
+    run_list_fini(&self->runs);
+    run_list_fini(&self->fresh);
     storage_arrays_fini(&self->arrays);
     storage_sets_fini(&self->sets);
     buffer_clear(&self->state);
-    self->runs = NULL;
-    self->fresh = NULL;
-    self->nruns = self->runs_capacity = 0;
-    self->nfresh = self->fresh_capacity = 0;
     self->checkpoint = 0;
     self->in_checkpoint = false;
     self->checkpointed = false;
@@ -172,7 +168,8 @@ static void run(struct job *job)
     if (self->status == STATUS_OK && self->storage->config.imprint_bytes > 0) {
         storage_folder_note_runs(self);
     }
-    storage_runs_sort(self->runs, self->nruns);
+    /* The last of it: `places` are wrong from here on. */
+    storage_runs_sort(self->runs.runs, self->runs.count);
 }
 
 /* Where none is left: behind what there was. Else the next start, if the damage is not set aside by
@@ -240,10 +237,11 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     storage->segments_capacity = self->survey.count;
     self->survey.extents = NULL;
     self->survey.count = 0;
-    storage->runs = self->runs;
-    storage->nruns = self->nruns;
-    storage->runs_capacity = self->runs_capacity;
-    self->runs = NULL;
+    storage->runs = self->runs.runs;
+    storage->nruns = self->runs.count;
+    storage->runs_capacity = self->runs.capacity;
+    self->runs.runs = NULL;
+    run_list_fini(&self->runs);
     storage->next_run = self->highest_run + 1;
     storage->merged = self->merged;
     storage->runs_changed = true;
@@ -407,8 +405,8 @@ void storage_recovery_destroy(struct storage_recovery **recovery)
     }
     log_survey_fini(&self->survey);
     buffer_fini(&self->state);
-    heap_free(self->runs);
-    heap_free(self->fresh);
+    run_list_fini(&self->runs);
+    run_list_fini(&self->fresh);
     heap_free(self->lost);
     storage_arrays_fini(&self->arrays);
     storage_imprints_fini(&self->imprints);

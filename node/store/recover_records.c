@@ -54,7 +54,7 @@ static enum status note_filter(struct storage_recovery *self, uint64_t offset, s
 static void begin_checkpoint(struct storage_recovery *self)
 {
     self->checkpoint = self->state.size;
-    self->nfresh = 0;
+    run_list_fini(&self->fresh);
     self->in_checkpoint = true;
     for (size_t i = 0; i < self->arrays.count; i++) {
         self->arrays.items[i].fresh = false;
@@ -65,18 +65,14 @@ static void begin_checkpoint(struct storage_recovery *self)
 static void end_checkpoint(struct storage_recovery *self)
 {
     struct buffer *state = &self->state;
-    struct record_run *runs = self->runs;
-    size_t capacity = self->runs_capacity;
 
     state->size -= self->checkpoint;
     if (state->size > 0) {
         memmove(state->data, state->data + self->checkpoint, state->size);
     }
+    run_list_fini(&self->runs);
     self->runs = self->fresh;
-    self->nruns = self->nfresh;
-    self->runs_capacity = self->fresh_capacity;
-    self->fresh = runs;
-    self->fresh_capacity = capacity;
+    self->fresh = (struct run_list){0};
     self->in_checkpoint = false;
     self->checkpointed = true;
     self->whole_at = self->checkpoint_at;
@@ -148,13 +144,10 @@ static enum status edit_runs(struct storage_recovery *self, struct span record)
 
         self->highest_run = number > self->highest_run ? number : self->highest_run;
     }
-    if (self->in_checkpoint &&
-        !storage_runs_apply(&self->fresh, &self->nfresh, &self->fresh_capacity, &manifest)) {
+    if (self->in_checkpoint && !run_list_apply(&self->fresh, &manifest)) {
         return STATUS_NOMEM;
     }
-    return storage_runs_apply(&self->runs, &self->nruns, &self->runs_capacity, &manifest)
-               ? STATUS_OK
-               : STATUS_NOMEM;
+    return run_list_apply(&self->runs, &manifest) ? STATUS_OK : STATUS_NOMEM;
 }
 
 static enum status note_snapshot(struct storage_recovery *self, struct span record)

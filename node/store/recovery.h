@@ -10,6 +10,7 @@
 #define ORBLOOM_NODE_STORE_RECOVERY_H
 
 #include "node/store/private.h"
+#include "node/store/run_list.h"
 
 enum { STORAGE_MAX_NAMES = 1 << 20 /* of our files in the folder: 64 MiB of names */ };
 
@@ -34,12 +35,8 @@ struct storage_recovery {
     bool has_identity;
     bool clean;
     uint64_t merged;
-    struct record_run *runs;
-    size_t nruns;
-    size_t runs_capacity;
-    struct record_run *fresh; /* of the checkpoint that has not ended yet */
-    size_t nfresh;
-    size_t fresh_capacity;
+    struct run_list runs;
+    struct run_list fresh; /* of the checkpoint that has not ended yet */
     struct storage_arrays arrays;
     uint64_t highest_snapshot;
     struct storage_imprints imprints;
