@@ -21,6 +21,8 @@
  * Owner:   whoever called orbloom_connect() calls orbloom_close(). Keys and texts passed in
  *          are borrowed for the call.
  * Threads: one thread a handle at a time; any number of handles.
+ * fork():  a child closes the handles of its parent, or leaves them; all else that it asks of them
+ *          is ORBLOOM_INVALID. It connects anew.
  */
 #ifndef ORBLOOM_H
 #define ORBLOOM_H

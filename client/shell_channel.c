@@ -228,6 +228,9 @@ void channel_close(struct channel **channel)
     if (self == NULL) {
         return;
     }
+    if (self->hub != NULL) {
+        hub_part_from_parent(self->hub);
+    }
     session_destroy(&self->session);
     hub_destroy(&self->hub);
     credential_wipe(&self->credential);

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/queue.h>
+#include <unistd.h>
 
 enum { ORBLOOM_ERROR_BYTES = 1024 };
 
@@ -21,6 +22,7 @@ TAILQ_HEAD(orbloom_requests, orbloom_request_state);
 
 struct orbloom {
     struct channel *channel; /* NULL: connecting failed */
+    pid_t owner;             /* the process that has connected */
     uint64_t timeout_us;
     size_t max_in_flight;
     size_t in_flight;                    /* of the two lists */
@@ -94,6 +96,26 @@ static int fail(struct orbloom *handle, enum status status, const char *format, 
     return (int)status;
 }
 
+/* The thread that holds the connections is not in a child of fork(). */
+static bool is_inherited(const struct orbloom *handle)
+{
+    return handle->owner != getpid();
+}
+
+/* May anything be asked? */
+static enum status check_handle(struct orbloom *handle)
+{
+    if (handle->channel == NULL) {
+        return STATUS_INVALID; /* The error of orbloom_connect() stands. */
+    }
+    if (is_inherited(handle)) {
+        (void)fail(handle, STATUS_INVALID,
+                   "the handle is of the process that has forked this one; close it, and connect");
+        return STATUS_INVALID;
+    }
+    return STATUS_OK;
+}
+
 int orbloom_connect(const struct orbloom_options *options, struct orbloom **out)
 {
     static const struct orbloom_options defaults;
@@ -113,6 +135,7 @@ int orbloom_connect(const struct orbloom_options *options, struct orbloom **out)
     if (self == NULL) {
         return ORBLOOM_NOMEM;
     }
+    self->owner = getpid();
     TAILQ_INIT(&self->open);
     TAILQ_INIT(&self->done);
     self->timeout_us = (uint64_t)(o->timeout_ms > 0 ? o->timeout_ms : TIMEOUT_MS) * US_PER_MS;
@@ -141,7 +164,7 @@ static void free_requests(struct orbloom_requests *requests)
 
 void orbloom_close(struct orbloom **handle)
 {
-    struct orbloom *self = *handle;
+    struct orbloom *self = handle != NULL ? *handle : NULL;
 
     if (self == NULL) {
         return;
@@ -254,11 +277,11 @@ static int submit(struct orbloom *handle, const struct orbloom_request *request,
                                 .slots = request->replicas,
                                 .keyset = request->keyset};
     struct orbloom_request_state *self;
-    enum status status;
+    enum status status = check_handle(handle);
     int code;
 
-    if (handle->channel == NULL) {
-        return (int)STATUS_INVALID; /* The error of orbloom_connect() stands. */
+    if (status != STATUS_OK) {
+        return (int)status;
     }
     code = take_sites(handle, request, &keys);
     if (code != ORBLOOM_OK) {
@@ -300,7 +323,7 @@ int orbloom_submit(struct orbloom *handle, const struct orbloom_request *request
 
 size_t orbloom_in_flight(const struct orbloom *handle)
 {
-    return handle->in_flight;
+    return is_inherited(handle) ? 0 : handle->in_flight;
 }
 
 static void show(struct orbloom *handle, struct orbloom_completion *out)
@@ -326,6 +349,9 @@ int orbloom_wait(struct orbloom *handle, uint32_t timeout_ms, struct orbloom_com
 
     heap_free(handle->shown);
     handle->shown = NULL;
+    if (is_inherited(handle)) {
+        return 0;
+    }
     if (TAILQ_EMPTY(&handle->done) && !TAILQ_EMPTY(&handle->open)) {
         do {
             now_us = hub_now_us();
@@ -508,8 +534,8 @@ static void on_answer(void *context, const struct session_result *result)
 
 static enum status ask(struct orbloom *handle, const struct frame *frame, struct outcome *outcome)
 {
-    *outcome = (struct outcome){.handle = handle, .status = STATUS_INVALID};
-    if (handle->channel != NULL) {
+    *outcome = (struct outcome){.handle = handle, .status = check_handle(handle)};
+    if (outcome->status == STATUS_OK) {
         channel_ask(handle->channel, handle->timeout_us, frame, on_answer, outcome);
     }
     return outcome->status;

@@ -61,6 +61,11 @@ enum {
 
 MUST_USE enum status hub_create(const struct hub_options *options, struct hub **out);
 
+/* In a child of fork(), before anything is closed there: it has its parent's epoll instance, and
+ * what it took off that would be off for the parent, which would not be woken any more. Elsewhere
+ * this does nothing. */
+void hub_part_from_parent(struct hub *hub);
+
 /* Whoever has replied just now keeps its connections for a fifth of a second more, so that its
  * clients can read that. */
 void hub_destroy(struct hub **hub);

@@ -82,6 +82,7 @@ struct hub_known {
 };
 
 struct hub {
+    pid_t owner; /* the process that has opened it */
     uv_loop_t loop;
     bool loop_ready;
     bool stopping;

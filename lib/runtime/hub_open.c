@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include <zmq.h>
 
 enum { HUB_SPARE_SOCKETS = 16, HUB_LEAST_FILES = 32, LAST_ANSWERS_US = 200000 };
@@ -134,6 +135,7 @@ enum status hub_create(const struct hub_options *options, struct hub **out)
     if (self == NULL) {
         goto fail;
     }
+    self->owner = getpid();
     TAILQ_INIT(&self->dirty);
     TAILQ_INIT(&self->watched);
     self->links_next_us = self->rebind_us = ACTOR_NEVER;
@@ -203,6 +205,15 @@ static void let_answers_arrive(const struct hub *hub)
 
     if (hub->server != NULL && hub->replied_us != 0 && since_us < LAST_ANSWERS_US) {
         hub_nap((uint32_t)(LAST_ANSWERS_US - since_us));
+    }
+}
+
+void hub_part_from_parent(struct hub *hub)
+{
+    if (hub->owner != getpid()) {
+        hub->owner = getpid();
+        (void)uv_loop_fork(
+            &hub->loop); /* Failed: there is no instance, so nothing is closed in it. */
     }
 }
 
