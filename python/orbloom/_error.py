@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import List, Optional
+from typing import Any, List, Optional, Tuple
 
 from ._answer import Answer
 
@@ -38,6 +38,11 @@ class Code(enum.IntEnum):
     OVER_QUOTA = 24
     BEHIND = 25
 
+    @classmethod
+    def _missing_(cls, value: object) -> Code:
+        """One that a newer library has: the message names it."""
+        return cls.INTERNAL
+
 
 class OrbloomError(Exception):
     """A call that was not answered as a whole.
@@ -56,3 +61,7 @@ class OrbloomError(Exception):
         text = message[len(named) :] if message.startswith(named) else message
         self.cause, _, self.remedy = text.partition("; ")
         self.answers: List[Answer] = answers if answers is not None else []
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """So that it comes back from other processes, too."""
+        return type(self), (self.code, str(self), self.answers)

@@ -2,6 +2,7 @@
 
 import enum
 import os
+import pickle
 import signal
 import subprocess
 import tempfile
@@ -131,6 +132,17 @@ class Errors(Clustered):
         self.assertTrue(error.remedy)
         self.assertTrue(str(error).startswith("NOT_FOUND: "))
         self.assertEqual(error.answers, [Answer.UNKNOWN] * 2)
+
+    def test_an_error_comes_back_from_other_processes(self):
+        error = OrbloomError(Code.UNAVAILABLE, "UNAVAILABLE: no node; start some", [Answer.PRESENT, Answer.UNKNOWN])
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual(vars(again), vars(error))
+        self.assertEqual(str(again), str(error))
+
+    def test_a_code_of_a_newer_library_is_an_error_like_others(self):
+        error = OrbloomError(4711, "LATER: cause; remedy")
+        self.assertIs(error.code, Code.INTERNAL)
+        self.assertEqual(str(error), "LATER: cause; remedy")
 
     def test_a_cluster_that_is_not_there_is_told_of(self):
         with Cluster("tcp://127.0.0.1:1", "tcp://127.0.0.1:1", timeout=0.3) as nobody:
