@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import enum
-import threading
+import math
+import os
 from array import array
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Deque, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Deque, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 from ._answer import Answer, Operation
 from ._error import Code, OrbloomError
-from ._library import bytes_of, ffi, lib, text_of
+from ._library import bytes_of, ffi, lib, path_of, text_of
+from ._turn import Turn
 
 MAX_KEY_BYTES: int = lib.ORBLOOM_MAX_KEY_BYTES
 MAX_BATCH_KEYS: int = lib.ORBLOOM_MAX_BATCH_KEYS
@@ -116,7 +118,8 @@ class Cluster:
     credential             the user's file, for a cluster that speaks CURVE; else $ORBLOOM_CREDENTIAL; "none": none
 
     Connecting succeeds without a cluster: what is asked then ends in Code.DEADLINE. Threads may share a Cluster, which
-    serves one at a time; a Cluster a thread is faster. After a fork() the child must not use it.
+    serves one at a time; a Cluster a thread is faster. A signal handler may close() it, which is done when the call under
+    way has ended. After a fork() the child opens its own: what it asks of its parent's is Code.INVALID.
     """
 
     def __init__(
@@ -130,16 +133,16 @@ class Cluster:
         max_bytes: int = 0,
         in_order: bool = False,
         fail_over: bool = False,
-        credential: Optional[str] = None,
+        credential: Union[str, os.PathLike[str], None] = None,
     ) -> None:
         self._handle: Any = ffi.NULL
-        self._lock = threading.Lock()
+        self._turn = Turn()
         self._users: Dict[int, Any] = {}
         self._next = 1
         texts = {
             "routers": bytes_of(routers, "routers"),
             "coordinators": bytes_of(coordinators, "coordinators"),
-            "credential": bytes_of(credential, "credential"),
+            "credential": path_of(credential, "credential"),
         }
         options = ffi.new("struct orbloom_options *", texts)
         options.timeout_ms = _milliseconds(timeout, "timeout")
@@ -158,11 +161,13 @@ class Cluster:
 
     def close(self) -> None:
         """What is in flight is given up: an add may or may not have happened. May be called again."""
-        with self._lock:
-            handle = ffi.new("struct orbloom **", self._handle)
-            self._handle = ffi.NULL
-            self._users.clear()
-            lib.orbloom_close(handle)
+        self._turn.end_with(self._close)
+
+    def _close(self) -> None:
+        handle = ffi.new("struct orbloom **", self._handle)
+        self._handle = ffi.NULL
+        self._users.clear()
+        lib.orbloom_close(handle)
 
     def __enter__(self) -> "Cluster":
         return self
@@ -212,7 +217,7 @@ class Cluster:
         batch.into(struct)
         answers = bytearray(max(batch.count, 1))
         name = bytes_of(filter, "filter")
-        with self._lock:
+        with self._turn:
             code = call(self._open(), name, *middle, struct, ffi.from_buffer(answers))
             if code != Code.OK:
                 message = text_of(lib.orbloom_error(self._handle))
@@ -240,7 +245,7 @@ class Cluster:
         name = bytes_of(filter, "filter")
         request = ffi.new("struct orbloom_request *")
         request.filter = name
-        request.operation = operation.value
+        request.operation = Operation(operation).value
         batch.into(request.keys)
         request.timeout_ms = _milliseconds(timeout, "timeout")
         request.keyset = keyset
@@ -248,7 +253,7 @@ class Cluster:
         if max_staleness is not None:
             request.bounded = 1
             request.max_staleness_us = _microseconds(max_staleness, "max_staleness")
-        with self._lock:
+        with self._turn:
             request.user = ffi.cast("void *", self._next)
             self._check(lib.orbloom_submit(self._open(), request))
             self._users[self._next] = user
@@ -257,7 +262,7 @@ class Cluster:
     def wait(self, timeout: Optional[float] = None) -> Optional[Completion]:
         """The next batch that has ended, in any order; None when there was none within `timeout` seconds (0: do not wait;
         None: for as long as it takes), or nothing is in flight."""
-        left_ms = None if timeout is None else round(timeout * 1000)
+        left_ms = None if timeout is None or timeout == math.inf else max(0, round(timeout * 1000))
         while True:
             slice_ms = _SLICE_MS if left_ms is None else min(left_ms, _SLICE_MS)
             done = self._collect(slice_ms)
@@ -270,7 +275,7 @@ class Cluster:
 
     def _collect(self, timeout_ms: int) -> Optional[Completion]:
         done = ffi.new("struct orbloom_completion *")
-        with self._lock:
+        with self._turn:
             if lib.orbloom_wait(self._open(), timeout_ms, done) != 1:
                 return None
             answers = _answers(ffi.buffer(done.answers, done.count)[:] if done.count > 0 else b"")
@@ -281,7 +286,7 @@ class Cluster:
     @property
     def in_flight(self) -> int:
         """Batches submitted and not yet collected."""
-        with self._lock:
+        with self._turn:
             return int(lib.orbloom_in_flight(self._open()))
 
     def stream(
@@ -295,6 +300,8 @@ class Cluster:
     ) -> Iterator[Tuple[Sequence[bytes], Completion]]:
         """Send batches while others are under way; each with its end, in the order of `batches`. `options` are those of
         submit(). Nothing else may be in flight meanwhile; what is left of it when it is given up is collected."""
+        if in_flight < 1:
+            raise ValueError("in_flight must be at least 1")
         if self.in_flight > 0:
             raise ValueError("other batches are in flight: collect them first")
         ended: Dict[int, Completion] = {}
@@ -363,7 +370,7 @@ class Cluster:
         wish.write_quorum = write_quorum
         wish.read_quorum = read_quorum
         wish.maybe_when_unavailable = maybe_when_unavailable
-        wish.hash = hash.value
+        wish.hash = Hash(hash).value
         wish.keylog_off = not keylog
         wish.refuse_when_full = refuse_when_full
         if max_staleness is not None:
@@ -391,7 +398,7 @@ class Cluster:
     @property
     def site(self) -> str:
         """Of which site the routers are that are asked about filters in several; "" before one has answered."""
-        with self._lock:
+        with self._turn:
             return text_of(lib.orbloom_site(self._open()))
 
     # ---- a filter's keys, replaced by a list ----
@@ -430,5 +437,5 @@ class Cluster:
             raise OrbloomError(code, text_of(lib.orbloom_error(self._handle)))
 
     def _call(self, call: Any, *words: Any) -> None:
-        with self._lock:
+        with self._turn:
             self._check(call(self._open(), *words))

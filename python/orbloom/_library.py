@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+import os
+from typing import Any, Optional, Union
 
 from . import _ffi
 
@@ -24,6 +25,17 @@ def bytes_of(text: Optional[str], what: str) -> Any:
     """A text for the library, to be held for as long as it is used there; NULL for None."""
     if text is None:
         return ffi.NULL
-    if "\0" in text:
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is a str, not {type(text).__name__}")
+    return _held(text.encode("utf-8"), what)
+
+
+def path_of(path: Union[str, os.PathLike[str], None], what: str) -> Any:
+    """The same of a path."""
+    return ffi.NULL if path is None else _held(os.fsencode(path), what)
+
+
+def _held(text: bytes, what: str) -> Any:
+    if b"\0" in text:
         raise ValueError(f"{what} holds a NUL character")
-    return ffi.new("char[]", text.encode("utf-8"))
+    return ffi.new("char[]", text)

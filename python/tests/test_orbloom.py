@@ -2,6 +2,7 @@
 
 import enum
 import os
+import pathlib
 import pickle
 import signal
 import subprocess
@@ -156,6 +157,10 @@ class Errors(Clustered):
         self.assertIs(caught.exception.code, Code.INVALID)
         with self.assertRaises(OrbloomError):
             Cluster(credential="/nonexistent/credential")
+        with self.assertRaisesRegex(OrbloomError, "/nonexistent/path"):
+            Cluster(credential=pathlib.Path("/nonexistent/path"))
+        with self.assertRaisesRegex(TypeError, "filter is a str, not bytes"):
+            Cluster().check(b"x", [b"k"])
         for timeout in (0, -1, 1e9):
             with self.assertRaises(ValueError):
                 Cluster(timeout=timeout)
@@ -228,6 +233,16 @@ class Pipelined(Clustered):
             with self.assertRaises(OrbloomError) as caught:
                 list(cluster.stream(Operation.ADD, self.filter, [keys_of(1000)]))
             self.assertIs(caught.exception.code, Code.TOO_LARGE)
+
+    def test_a_stream_that_may_have_nothing_in_flight_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "at least 1"):
+            list(self.cluster.stream(Operation.ADD, self.filter, [[b"k"]], in_flight=0))
+
+    def test_no_time_and_all_time_can_be_waited(self):
+        self.cluster.submit(Operation.CHECK, self.filter, [b"k"])
+        self.cluster.wait(-1)
+        self.cluster.wait(float("inf"))
+        self.assertEqual(self.cluster.in_flight, 0)
 
     def test_a_stream_is_alone(self):
         self.cluster.submit(Operation.CHECK, self.filter, [b"k"])
@@ -358,6 +373,90 @@ class Unsure(Clustered):
             cluster.check(name, [b"k"])
             self.stop_nodes()
             self.assertEqual(cluster.check(name, [b"k"]), [Answer.MAYBE])
+
+
+def in_child(act):
+    """The exit status of a child that calls act(); 99: it raised."""
+    child = os.fork()
+    if child == 0:
+        status = 99
+        try:
+            status = act()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+class Forked(Clustered):
+    def test_a_child_is_refused_and_opens_its_own(self):
+        def act():
+            try:
+                self.cluster.check(self.filter, [b"k"])
+            except OrbloomError as error:
+                self.assertIs(error.code, Code.INVALID)
+                self.assertIn("fork", str(error))
+            else:
+                return 1
+            self.cluster.close()
+            with Cluster(timeout=60) as own:
+                return int(own.check_key(self.filter, b"k") is not Answer.PRESENT)
+
+        self.cluster.add(self.filter, [b"k"])
+        self.assertEqual(in_child(act), 0)
+        self.assertIs(self.cluster.check_key(self.filter, b"k"), Answer.PRESENT)
+
+    def test_a_child_can_close_what_another_thread_of_its_parent_uses(self):
+        with Cluster("tcp://127.0.0.1:1", "tcp://127.0.0.1:1", timeout=2) as nobody:
+            nobody.submit(Operation.ADD, "x", [b"k"])
+            thread = threading.Thread(target=nobody.wait)
+            thread.start()
+            while not nobody._turn._taken:
+                pass
+            child = os.fork()
+            if child == 0:
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.alarm(30)  # It would wait for ever.
+                nobody.close()
+                os._exit(0)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+            thread.join()
+
+
+class Signalled(unittest.TestCase):
+    def setUp(self):
+        self.nobody = Cluster("tcp://127.0.0.1:1", "tcp://127.0.0.1:1", timeout=2)
+        self.addCleanup(self.nobody.close)
+
+    def during_a_wait(self, act):
+        """Calls act() in a signal handler, amid the calls of a wait(), which ends in what it returns."""
+        previous = signal.signal(signal.SIGALRM, lambda number, frame: act())
+        self.addCleanup(signal.signal, signal.SIGALRM, previous)
+        self.nobody.submit(Operation.ADD, "x", [b"k"])
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        return self.nobody.wait()
+
+    def test_a_handler_may_close(self):
+        with self.assertRaisesRegex(ValueError, "closed"):
+            self.during_a_wait(self.nobody.close)
+
+    def test_a_handler_that_asks_is_told_and_does_not_wait_for_ever(self):
+        told = []
+
+        def ask():
+            try:
+                self.nobody.site
+            except RuntimeError as error:
+                told.append(str(error))
+
+        done = self.during_a_wait(ask)
+        self.assertIs(done.error.code, Code.DEADLINE)
+        self.assertIn("signal handler", "".join(told) or "signal handler")  # Between two calls it is answered.
+        with self.nobody._turn:
+            with self.assertRaisesRegex(RuntimeError, "signal handler"):
+                self.nobody.in_flight
+            self.nobody.close()
+            self.assertTrue(self.nobody._handle)
+        self.assertFalse(self.nobody._handle)
 
 
 class Interrupted(unittest.TestCase):
