@@ -130,7 +130,7 @@ struct orbloom_options {
  * orbloom_close() only, or NULL when memory was out. */
 int orbloom_connect(const struct orbloom_options *options, struct orbloom **out);
 
-/* What is in flight is given up: an add may or may not have happened. NULL is fine. */
+/* What is in flight is given up: an add may or may not have happened. NULL is fine, for either. */
 void orbloom_close(struct orbloom **handle);
 
 /* "NOT_FOUND: no filter \"x\"; create it first": the newest error of the handle, "" without
@@ -222,12 +222,12 @@ struct orbloom_completion {
     const uint8_t *answers;
     size_t count;
     uint32_t attempts;   /* frames sent, but for one that asks which filter has the
-                            name; 0: no router could be reached */
+                            name; 0: no router could be reached, or needed to be */
     uint64_t latency_us; /* from submit to the answer */
 };
 
 /* ORBLOOM_OVERLOADED: too much in flight, nothing was sent; call orbloom_wait() first. Every
- * accepted request ends in exactly one completion, by its deadline. */
+ * accepted request ends in exactly one completion, by its deadline; one of no keys at once. */
 int orbloom_submit(struct orbloom *handle, const struct orbloom_request *request);
 
 /* Collect the next completion, in any order. Returns 1, or 0 when there was none within

@@ -263,7 +263,16 @@ static int take_sites(struct orbloom *handle, const struct orbloom_request *requ
                               : code;
 }
 
-/* Hand a request to the session; *out lives in handle->open. */
+/* Nobody is asked about no keys: it has ended. */
+static void end_at_once(struct orbloom_request_state *request)
+{
+    request->status = STATUS_OK;
+    request->over = true;
+    TAILQ_INSERT_TAIL(&request->handle->done, request, entry);
+    request->handle->in_flight++;
+}
+
+/* Hand a request to the session; *out lives in handle->open, or in handle->done. */
 static int submit(struct orbloom *handle, const struct orbloom_request *request, bool awaited,
                   struct orbloom_request_state **out)
 {
@@ -299,6 +308,11 @@ static int submit(struct orbloom *handle, const struct orbloom_request *request,
     self->count = keys.count;
     self->awaited = awaited;
     self->start_us = hub_now_us();
+    *out = self;
+    if (keys.count == 0) {
+        end_at_once(self);
+        return ORBLOOM_OK;
+    }
     status = session_submit(channel_session(handle->channel), self->start_us, timeout_us, &keys,
                             on_done, self);
     if (status != STATUS_OK) {
@@ -307,7 +321,6 @@ static int submit(struct orbloom *handle, const struct orbloom_request *request,
     }
     TAILQ_INSERT_TAIL(&handle->open, self, entry);
     handle->in_flight++;
-    *out = self;
     return ORBLOOM_OK;
 }
 
@@ -573,6 +586,9 @@ static int check_create(struct orbloom *handle, const struct orbloom_filter *fil
         return fail(handle, STATUS_INVALID,
                     "quorums need W + R > N and 2 W > N, with 1 <= W, R <= N <= %d",
                     QUORUM_MAX_REPLICAS);
+    }
+    if (!(create->rate > 0 && create->rate < 1)) { /* nor one that is no number */
+        return fail(handle, STATUS_INVALID, "a rate is more than 0 and less than 1: 0.01 is 1 %%");
     }
     return ORBLOOM_OK;
 }

@@ -99,6 +99,8 @@ class Batches(Clustered):
 
     def test_no_keys_ask_nobody(self):
         self.assertEqual(self.cluster.check(self.filter, []), [])
+        got = list(self.cluster.stream(Operation.ADD, self.filter, [[b"a"], [], [b"b"]]))
+        self.assertEqual([done.answers for _, done in got], [[Answer.NEW], [], [Answer.NEW]])
 
     def test_what_is_no_key_is_refused_and_nothing_is_sent(self):
         for bad in ([1], "ab", ["ab"], [None], [memoryview(b"abcd").cast("I")]):

@@ -4,6 +4,7 @@
 #include "client/orbloom.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,6 +170,39 @@ Test(orbloom, a_batch_of_no_keys_is_fine)
 
     cr_assert_eq(orbloom_add(handle, "f", &none, NULL), ORBLOOM_OK);
     cr_assert_eq(orbloom_check(handle, "f", &none, NULL), ORBLOOM_OK);
+    close_handle(&handle);
+}
+
+Test(orbloom, a_submitted_batch_of_no_keys_ends_at_once)
+{
+    struct orbloom *handle = connect_nobody();
+    const struct orbloom_request request = {
+        .filter = "f", .operation = ORBLOOM_ADD, .user = &handle};
+    struct orbloom_completion completion;
+
+    cr_assert_eq(orbloom_submit(handle, &request), ORBLOOM_OK);
+    cr_assert_eq(orbloom_in_flight(handle), 1);
+    cr_assert_eq(orbloom_wait(handle, 0, &completion), 1);
+    cr_assert_eq(completion.user, &handle);
+    cr_assert_eq(completion.code, ORBLOOM_OK);
+    cr_assert_eq(completion.count, 0);
+    cr_assert_str_eq(completion.message, "");
+    cr_assert_eq(orbloom_in_flight(handle), 0);
+    cr_assert_eq(orbloom_submit(handle, &request), ORBLOOM_OK); /* and is given up */
+    close_handle(&handle);
+    orbloom_close(NULL);
+}
+
+Test(orbloom, a_rate_that_is_no_number_is_refused)
+{
+    struct orbloom *handle = connect_nobody();
+    struct orbloom_filter filter = {.name = "f", .capacity = 10};
+
+    for (size_t i = 0; i < 4; i++) {
+        filter.rate = (const double[]){NAN, INFINITY, 0, 1}[i];
+        cr_assert_eq(orbloom_create(handle, &filter, NULL), ORBLOOM_INVALID);
+        cr_assert(strstr(orbloom_error(handle), "a rate is") != NULL);
+    }
     close_handle(&handle);
 }
 
