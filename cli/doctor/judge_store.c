@@ -67,7 +67,31 @@ static const char *full_remedy(uint64_t in_use, uint64_t quota)
                  "help raise --quota-backend-bytes (docs/store.md, \"In etcd\")";
 }
 
-static void judge_room(const struct doctor_process *process, struct findings *out)
+/* Of its quota; without one it is empty. */
+static double share_of(const struct doctor_process *process)
+{
+    uint64_t quota = counter_of(process, "store_quota_bytes");
+
+    return quota > 0 ? (double)counter_of(process, "store_bytes") / (double)quota : 0;
+}
+
+/* All have the same store, and may have asked other members of it: who found the least room. */
+static const struct doctor_process *find_fullest(const struct gathered *gathered)
+{
+    const struct doctor_process *fullest = NULL;
+
+    for (size_t i = 0; i < gathered->nprocesses; i++) {
+        const struct doctor_process *process = &gathered->processes[i];
+
+        if (process->kind == DOCTOR_COORDINATOR && share_of(process) >= JUDGE_STORE_SHARE &&
+            (fullest == NULL || share_of(process) > share_of(fullest))) {
+            fullest = process;
+        }
+    }
+    return fullest;
+}
+
+static void tell_full(const struct doctor_process *process, struct findings *out)
 {
     uint64_t bytes = counter_of(process, "store_bytes");
     uint64_t in_use = counter_of(process, "store_in_use_bytes");
@@ -77,9 +101,6 @@ static void judge_room(const struct doctor_process *process, struct findings *ou
     char used[NUMBER_TEXT_BYTES];
     char most[NUMBER_TEXT_BYTES];
 
-    if (quota == 0 || (double)bytes < JUDGE_STORE_SHARE * (double)quota) {
-        return;
-    }
     findings_tell(out, SEVERITY_WARNING, "store", gathered_place(process, place),
                   "etcd's database has %s of the %s that its quota allows, %s in use; when it is "
                   "full nothing can be created, changed, grown or dropped",
@@ -90,6 +111,8 @@ static void judge_room(const struct doctor_process *process, struct findings *ou
 
 void judge_store(const struct gathered *gathered, struct findings *out)
 {
+    const struct doctor_process *fullest = find_fullest(gathered);
+
     for (size_t i = 0; i < gathered->nprocesses; i++) {
         const struct doctor_process *process = &gathered->processes[i];
 
@@ -98,9 +121,9 @@ void judge_store(const struct gathered *gathered, struct findings *out)
         } else if (process->status.asked) {
             judge_silence(process, out);
         }
-        if (process->kind == DOCTOR_COORDINATOR) {
-            judge_room(process, out);
-        }
+    }
+    if (fullest != NULL) {
+        tell_full(fullest, out);
     }
 }
 

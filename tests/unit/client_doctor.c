@@ -521,15 +521,20 @@ Test(client_doctor, the_word_in_brackets_is_what_is_chosen)
 
 /* ---- how near etcd is to its quota ---- */
 
+static void tell_room_by(size_t process, uint64_t bytes, uint64_t in_use, uint64_t quota)
+{
+    static struct stat_value values[FAKE_PROCESSES][3];
+
+    values[process][0] = (struct stat_value){"store_bytes", bytes};
+    values[process][1] = (struct stat_value){"store_in_use_bytes", in_use};
+    values[process][2] = (struct stat_value){"store_quota_bytes", quota};
+    fake.stats[process].body.stats_reply.values = values[process];
+    fake.stats[process].body.stats_reply.nvalues = 3;
+}
+
 static void tell_room(uint64_t bytes, uint64_t in_use, uint64_t quota)
 {
-    static struct stat_value values[3];
-
-    values[0] = (struct stat_value){"store_bytes", bytes};
-    values[1] = (struct stat_value){"store_in_use_bytes", in_use};
-    values[2] = (struct stat_value){"store_quota_bytes", quota};
-    fake.stats[0].body.stats_reply.values = values;
-    fake.stats[0].body.stats_reply.nvalues = 3;
+    tell_room_by(0, bytes, in_use, quota);
 }
 
 Test(client_doctor, a_store_that_is_nearly_full)
@@ -548,6 +553,22 @@ Test(client_doctor, a_store_that_is_nearly_full)
                       "etcdctl defrag");
     tell_room(1000, 1000, 0); /* No quota, or a file. */
     fake_expect_none(judge_store);
+}
+
+Test(client_doctor, a_store_that_is_nearly_full_is_told_once_by_who_found_the_least_room)
+{
+    const struct finding *found;
+
+    fake.processes[1].kind = DOCTOR_COORDINATOR;
+    tell_room_by(0, 800, 800, 1000);
+    tell_room_by(1, 900, 800, 1000);
+    found = fake_expect(judge_store, SEVERITY_WARNING, "store", "coordinator router-1",
+                        "compact and defragment");
+    cr_assert_not_null(strstr(found->text, "900 B of the 1000 B"), "%s", found->text);
+    tell_room_by(0, 950, 800, 1000);
+    found = fake_expect(judge_store, SEVERITY_WARNING, "store", "coordinator coordinator-1",
+                        "compact and defragment");
+    cr_assert_not_null(strstr(found->text, "950 B of the 1000 B"), "%s", found->text);
 }
 
 /* ---- counters ---- */
