@@ -79,11 +79,13 @@ struct shadow_command shadow_command_read(struct resp_request *parser, struct sp
                                        .max_line = SHADOW_REQUEST_BYTES};
     struct shadow_command command = {.kind = SHADOW_PLAIN};
     const struct known *known;
+    enum resp_progress progress = resp_request_read(parser, &limits, request);
     uint32_t first;
 
-    if (resp_request_read(parser, &limits, request) != RESP_REQUEST) {
+    if (progress != RESP_REQUEST) {
         resp_request_fini(parser);
         resp_request_init(parser); /* The next one begins anew. */
+        command.unread = progress == RESP_NOMEM;
         return command;
     }
     if (parser->count == 0) {

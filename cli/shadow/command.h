@@ -40,6 +40,7 @@ struct shadow_command {
     struct span filter;
     const struct span *keys; /* SHADOW_ADD, SHADOW_CHECK */
     uint32_t nkeys;
+    bool unread; /* no memory: it may be anything */
 };
 
 /* A whole request; `parser` holds what the command points to until its next call. */

@@ -39,11 +39,11 @@ struct visit {
     bool unnoted;            /* ... it does not, or is too large, or there is no room */
     bool large;              /* ... it would matter */
     bool no_room;            /* ... likewise */
-    bool blind_requests;
+    bool blind_requests;     /* nothing goes to the new one any more */
+    bool garbled;            /* ... nor can it be told where commands begin */
 
     struct framer replies;
     struct buffer reply; /* the one that comes, as far as it is looked at */
-    bool long_reply;     /* there is more of it */
     bool blind_replies;
 
     struct entries entries;
@@ -377,17 +377,15 @@ static void go_blind(struct visit *self)
     visit_server_gone(self);
 }
 
-/* Keep of an answer what is looked at. */
-static void look_at(struct visit *self, struct span bytes)
+/* Keep of an answer what is looked at. False: no memory. */
+static bool look_at(struct visit *self, struct span bytes)
 {
     struct entry *entry = self->next;
     size_t most = entry == NULL ? 0 : entry->deed != NULL ? REPLY_BYTES : 16;
     size_t room = most > self->reply.size ? most - self->reply.size : 0;
 
-    if (buffer_append(&self->reply, span_of(bytes.data, bytes.size < room ? bytes.size : room)) !=
-        STATUS_OK) {
-        buffer_clear(&self->reply);
-    }
+    return buffer_append(&self->reply,
+                         span_of(bytes.data, bytes.size < room ? bytes.size : room)) == STATUS_OK;
 }
 
 /* A piece of an answer, or of what is told by the way. */
@@ -398,12 +396,9 @@ static size_t take_piece(struct visit *self, uint64_t now_us, struct span bytes)
     struct span piece = span_of(bytes.data, size);
     bool pushed = self->replies.kind == '>';
 
-    if (verdict == FRAMER_BROKEN) {
+    if (verdict == FRAMER_BROKEN || (!pushed && !look_at(self, piece))) {
         go_blind(self);
         return 0;
-    }
-    if (!pushed) {
-        look_at(self, piece);
     }
     emit(self, self->next, piece);
     if (verdict == FRAMER_VALUE) {
@@ -421,6 +416,7 @@ void visit_old_bytes(struct visit *visit, uint64_t now_us, struct span bytes)
         size_t size;
 
         if (visit->next != NULL && visit->next->blind) {
+            miss_transaction(visit, TALLY_MISSED_UNSURE); /* EXEC may come. */
             visit->blind_replies = true;
             break;
         }
@@ -480,17 +476,25 @@ static struct entry *make_entry(struct visit *self)
     return entry;
 }
 
+/* From here on the old one may do it, and nobody will tell. */
+static void miss_unseen(struct visit *self, const struct shadow_command *command)
+{
+    count(self, TALLY_MISSED_UNSURE,
+          command->unread               ? 1
+          : command->kind == SHADOW_ADD ? command->nkeys
+                                        : 0);
+}
+
 static void push_blind(struct visit *self)
 {
     struct entry *entry = make_entry(self);
 
-    count(self, TALLY_BLIND, 1);
-    self->blind_requests = true;
     if (entry == NULL) {
-        self->blind_replies = true;
-    } else {
-        entry->blind = true;
+        go_blind(self);
+        return;
     }
+    count(self, TALLY_BLIND, 1);
+    self->blind_requests = entry->blind = true;
 }
 
 /* An empty line and an empty array are not answered. */
@@ -532,6 +536,10 @@ static void take_request(struct visit *self)
         command = (struct shadow_command){.kind = SHADOW_ADD, .nkeys = 1};
         request = span_of(NULL, 0);
     }
+    if (self->blind_requests) {
+        miss_unseen(self, &command);
+        return;
+    }
     if (command.kind == SHADOW_BLIND) {
         push_blind(self);
         return;
@@ -540,7 +548,8 @@ static void take_request(struct visit *self)
     if (entry != NULL && command.kind != SHADOW_PLAIN) {
         entry->deed = make_deed(self, &command, request);
     }
-    if (entry == NULL || (entry->deed == NULL && command.kind != SHADOW_PLAIN)) {
+    if (entry == NULL || command.unread || (entry->deed == NULL && command.kind != SHADOW_PLAIN)) {
+        miss_unseen(self, &command);
         go_blind(self);
         return;
     }
@@ -585,7 +594,10 @@ static size_t take_client_piece(struct visit *self, struct span bytes)
     size_t size = framer_take(&self->requests, bytes, &verdict);
 
     if (verdict == FRAMER_BROKEN) {
-        push_blind(self);
+        self->garbled = true;
+        if (!self->blind_requests) {
+            push_blind(self);
+        }
         return size;
     }
     note(self, span_of(bytes.data, size));
@@ -604,7 +616,7 @@ static size_t take_client_piece(struct visit *self, struct span bytes)
 void visit_client_bytes(struct visit *visit, struct span bytes)
 {
     visit->port->to_old(visit->owner, bytes);
-    while (bytes.size > 0 && !visit->blind_requests) {
+    while (bytes.size > 0 && !visit->garbled) {
         size_t size = take_client_piece(visit, bytes);
 
         bytes = span_of(bytes.data + size, bytes.size - size);

@@ -243,6 +243,60 @@ Test(visit, from_subscribe_on_all_passes_unseen)
            ":1\r\n*3\r\n+subscribe\r\n+x\r\n:1\r\n*3\r\n+subscribe\r\n+y\r\n:2\r\n+what");
     expect(&stage.new_server, "BF.ADD f a\r\n");
     expect_count(TALLY_BLIND, 1);
+    expect_count(TALLY_MISSED_UNSURE, 1);
+    client("CLIENT REPLY ON\r\nPING\r\nBF.EXISTS f a\r\n*3\r\n$7\r\nBF.MADD\r\n$1\r\nf\r\n$1");
+    expect_count(TALLY_MISSED_UNSURE, 1);
+    client("\r\nc\r\n*1\r\n:1\r\nBF.ADD f d\r\n");
+    expect_count(TALLY_BLIND, 1);
+    expect_count(TALLY_MISSED_UNSURE, 2);
+}
+
+/* Whose EXEC nobody will see. */
+Test(visit, a_transaction_that_goes_on_unseen_is_missed)
+{
+    client("MULTI\r\nBF.MADD f a b\r\nSUBSCRIBE x\r\nEXEC\r\n");
+    old_server("+OK\r\n+QUEUED\r\n");
+    expect_count(TALLY_MISSED_UNSURE, 0);
+    old_server("+QUEUED\r\n*2\r\n");
+    expect_count(TALLY_MISSED_UNSURE, 2);
+    expect(&stage.client, "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n");
+}
+
+/* What is reserved is there: only what the shadow itself keeps finds no memory. */
+static void reserve(struct buffer *buffer)
+{
+    char room[256] = "";
+
+    append(buffer, span_of(room, sizeof room));
+    buffer_clear(buffer);
+}
+
+/* Each allocation fails once: what the client was told of reaches the new one, or counts. */
+Test(visit, an_add_for_which_there_is_no_memory_is_missed)
+{
+    reserve(&stage.client);
+    reserve(&stage.old_server);
+    reserve(&stage.new_server);
+    for (unsigned i = 0; i < 20; i++) {
+        uint64_t missed = tally_missed(&stage.tally);
+
+        visit_destroy(&stage.visit);
+        stage.visit = visit_create(&stage.port, &stage);
+        heap_fault_after(i);
+        client("BF.ADD f a\r\nSUBSCRIBE x\r\nBF.ADD f b\r\n");
+        old_server(":1");
+        old_server("\r\n+what");
+        heap_fault_clear();
+        missed = tally_missed(&stage.tally) - missed;
+        cr_expect_geq(missed, stage.new_server.size > 0 ? 1 : 2, "%u: %lu", i,
+                      (unsigned long)missed);
+        buffer_clear(&stage.client);
+        buffer_clear(&stage.old_server);
+        if (stage.new_server.size > 0) {
+            expect(&stage.new_server, "BF.ADD f a\r\n");
+            new_server(":1\r\n");
+        }
+    }
 }
 
 Test(visit, pushes_are_answers_to_nothing)
@@ -535,6 +589,19 @@ Test(visit_new, once_an_add_is_missed_the_old_one_s_answers_are_taken)
     expect(&stage.client, ":1\r\n");
     expect_count(TALLY_MISSED_REFUSED, 1);
     expect_count(TALLY_IN_PLACE, 3);
+}
+
+Test(visit_new, once_a_connection_adds_unseen_the_old_one_s_answers_are_taken)
+{
+    struct visit *other = visit_create(&stage.port, &stage);
+
+    visit_client_bytes(other, span_text("SUBSCRIBE x\r\nBF.ADD f a\r\n"));
+    visit_old_bytes(other, 1, span_text(">3\r\n+subscribe\r\n+x\r\n:1\r\n:1\r\n"));
+    buffer_clear(&stage.client);
+    client("BF.EXISTS f a\r\n");
+    old_server(":1\r\n");
+    expect(&stage.client, ":1\r\n");
+    visit_destroy(&other);
 }
 
 Test(visit_new, an_answer_that_is_larger_than_all_that_is_held_is_read_to_its_end)
