@@ -9,10 +9,11 @@
 #   ORBLOOM_BACKUP_PASSPHRASE  a file: seal secrets with this passphrase, not with the cluster key
 #   ORBLOOM_ROUTER, ORBLOOM_COORDINATOR, ORBLOOM_CREDENTIAL   as for orbloom; an admin's credential
 #
-# Backups are DIR/TIME.map and DIR/TIME.orb, or DIR/TIME.some.orb where filters had to be left out that
-# ORBLOOM_BACKUP_EXCEPT does not name. What is interrupted of the filters is gone on with by a run within
-# six hours, as by `systemctl start` again; that of the next day begins anew. A run that fails forgets
-# nothing but what other such runs have left, of which KEEP stay, too. Exit: 0 all is there, else not.
+# Backups are DIR/TIME.map and DIR/TIME.orb, or DIR/TIME.some.map and .some.orb where filters had to be left
+# out that ORBLOOM_BACKUP_EXCEPT does not name; where none could be had there is no .orb. What is interrupted
+# of the filters is gone on with by a run within six hours, as by `systemctl start` again; that of the next day
+# begins anew. A run that fails forgets nothing but what other such runs have left, of which KEEP stay, too.
+# Exit: 0 all is there, else not.
 set -u
 
 dir=${ORBLOOM_BACKUP_DIR:-${STATE_DIRECTORY:-}}
@@ -43,10 +44,16 @@ forget() {
     done
 }
 
+# fail STATUS: what was had of the store is whole, and kept as what is only a part is.
+fail() {
+    forget some.map
+    exit "$1"
+}
+
 now=$(date -u +%Y%m%dT%H%M%SZ)
 next=$dir/next.orb # The same each time, so that what is interrupted is found.
 
-"$orbloom" map backup "$dir/$now.map" || exit 1
+"$orbloom" map backup "$dir/$now.some.map" || exit 1
 
 set -- --all "$next"
 [ -z "${ORBLOOM_BACKUP_EXCEPT:-}" ] || set -- "$@" --except "$ORBLOOM_BACKUP_EXCEPT"
@@ -54,15 +61,16 @@ set -- --all "$next"
 rm -f "$next"
 "$orbloom" backup "$@"
 status=$?
-[ -e "$next" ] || exit "$status" # One that left filters out is whole, too, and is kept.
+[ -e "$next" ] || fail "$status" # One that left filters out is whole, too, and is kept.
 
 set -- verify "$next"
 [ -z "${ORBLOOM_BACKUP_PASSPHRASE:-}" ] || set -- "$@" --passphrase-file "$ORBLOOM_BACKUP_PASSPHRASE"
-"$orbloom" backup "$@" || exit 1
+"$orbloom" backup "$@" || fail 1
 if [ "$status" -ne 0 ]; then
     mv "$next" "$dir/$now.some.orb" && forget some.orb
-    exit "$status"
+    fail "$status"
 fi
+mv "$dir/$now.some.map" "$dir/$now.map" || exit 1
 mv "$next" "$dir/$now.orb" || exit 1
 forget map
 forget orb

@@ -148,7 +148,9 @@ Test(backup, each_day_some_are_kept_and_the_drill_restores_one)
         run_daily(1);
     }
     cr_assert_eq(count_files("Z[.]orb"), 2, "what leaves filters out forgets none that has them");
+    cr_assert_eq(count_files("Z[.]map"), 2, "likewise of the store");
     cr_assert_eq(count_files("Z[.]some[.]orb"), 2, "nor does it fill the disk");
+    cr_assert_eq(count_files("Z[.]some[.]map"), 2);
     cr_assert_eq(setenv("ORBLOOM_BACKUP_EXCEPT", "bits", 1), 0);
     stage_write_file(stage_path_of("credential", known), "none", 4);
     cr_assert_eq(setenv("ORBLOOM_CREDENTIAL", known, 1), 0);
