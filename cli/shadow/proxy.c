@@ -342,7 +342,7 @@ static void new_closed(struct proxy *proxy)
     const char *failure = hub_stream_failure(proxy->new_side.stream);
     struct client *client;
 
-    if (failure[0] != '\0') {
+    if (failure[0] != '\0' && proxy->end_us == 0) {
         server_say_away(&proxy->new_server, failure);
     }
     proxy->tally.counts[TALLY_NEW_FAILED] += proxy->mirror.connected && proxy->end_us == 0;

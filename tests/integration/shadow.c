@@ -250,6 +250,19 @@ static int pretend_new(void)
     return listener;
 }
 
+/* With so many that nobody accepts that the next one hears nothing. */
+static void crowd(int listener, int fds[], size_t count)
+{
+    struct sockaddr_in address;
+    socklen_t size = sizeof address;
+
+    cr_assert_eq(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    for (size_t i = 0; i < count; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)connect(fds[i], (struct sockaddr *)&address, size);
+    }
+}
+
 static int accept_soon(int listener)
 {
     struct pollfd ready = {.fd = listener, .events = POLLIN};
@@ -295,6 +308,27 @@ Test(shadow, a_new_one_that_never_answers_a_login_is_tried_anew, .timeout = LIMI
     stop(0, "keys added                              1                1");
     (void)close(first);
     (void)close(second);
+    (void)close(listener);
+}
+
+/* That it was still on its way there is nobody's fault. */
+Test(shadow, one_that_ends_before_the_new_one_is_there_blames_nobody, .timeout = LIMIT_S)
+{
+    enum { CROWD = 16 };
+    int fds[CROWD];
+    int listener;
+
+    start_servers();
+    listener = pretend_new();
+    crowd(listener, fds, CROWD);
+    start_shadow((const char *const[]){NULL});
+    stop_shadow(0, "nothing to judge by");
+    cr_assert_null(strstr(shadow.errors, "cannot reach"), "%s", shadow.errors);
+    command_forget(&shadow);
+    playground_stop(&playground);
+    for (size_t i = 0; i < CROWD; i++) {
+        (void)close(fds[i]);
+    }
     (void)close(listener);
 }
 

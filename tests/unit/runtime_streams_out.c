@@ -144,6 +144,7 @@ Test(runtime_streams_out, one_that_is_dropped_on_its_way_is_closed_once)
     turn_until(&out.closed);
     cr_assert_eq(out.closed, 1);
     cr_assert_eq(out.connected, 0);
+    cr_assert_str_eq(out.failure, "connection timed out", "of whoever waited for it no longer");
 }
 
 Test(runtime_streams_out, all_are_closed_with_the_hub)

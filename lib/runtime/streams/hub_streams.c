@@ -410,7 +410,7 @@ static struct hub_stream *make_outgoing(struct hub_streams *streams, void *owner
     stream->owner = owner;
     stream->outgoing = true;
     stream->connect.data = stream;
-    stream->failure = UV_ECANCELED;
+    stream->failure = UV_ETIMEDOUT; /* of whoever drops it before it is there */
     streams->count++;
     keep(stream);
     return stream;
