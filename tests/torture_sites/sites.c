@@ -277,8 +277,9 @@ uint64_t sites_count(const struct process *process, const char *counter)
 /* What a site is to say of itself, and of the others. */
 struct saying {
     const char *words;
-    bool (*is_said)(const char *said); /* NULL: nothing, as the command fails */
+    bool (*is_said)(const char *said);
     const char *what;
+    bool fails; /* the command, and says so */
 };
 
 static bool is_so(const struct sites *self, uint32_t site, const struct saying *saying,
@@ -286,7 +287,7 @@ static bool is_so(const struct sites *self, uint32_t site, const struct saying *
 {
     int status = command(self, site, saying->words, said);
 
-    return saying->is_said != NULL ? status == 0 && saying->is_said(said) : status > 0;
+    return (saying->fails ? status > 0 : status == 0) && saying->is_said(said);
 }
 
 static bool await_said(const struct sites *self, uint32_t site, const struct saying *saying,
@@ -341,7 +342,7 @@ static bool says_absent(const char *said)
 bool sites_wait_absent_of(const struct sites *self, const char *filter)
 {
     char words[128];
-    const struct saying saying = {words, says_absent, "does not say \"absent\""};
+    const struct saying saying = {words, says_absent, "does not say \"absent\"", false};
 
     (void)snprintf(words, sizeof words, "site %s --json", filter);
     return await_all(self, &saying);
@@ -352,10 +353,16 @@ bool sites_wait_absent(const struct sites *self)
     return sites_wait_absent_of(self, SITES_FILTER);
 }
 
+/* Whoever can't be asked does not say it. */
+static bool says_unknown(const char *said)
+{
+    return strstr(said, "NOT_FOUND") != NULL;
+}
+
 bool sites_wait_dropped(const struct sites *self, const char *filter)
 {
     char words[128];
-    const struct saying saying = {words, NULL, "still has a filter that was dropped"};
+    const struct saying saying = {words, says_unknown, "still has a filter that was dropped", true};
 
     (void)snprintf(words, sizeof words, "info %s", filter);
     return await_all(self, &saying);
@@ -364,7 +371,7 @@ bool sites_wait_dropped(const struct sites *self, const char *filter)
 bool sites_wait_others(const struct sites *self, uint32_t site)
 {
     const struct saying saying = {"site " SITES_FILTER " --json", says_absent_itself,
-                                  "does not say \"absent\""};
+                                  "does not say \"absent\"", false};
 
     return await_but(self, site, &saying);
 }
@@ -377,7 +384,7 @@ static bool is_connected(const char *said)
 
 bool sites_wait_connected(const struct sites *self)
 {
-    const struct saying saying = {"site --json", is_connected, "is not connected"};
+    const struct saying saying = {"site --json", is_connected, "is not connected", false};
 
     return await_all(self, &saying);
 }
