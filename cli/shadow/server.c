@@ -4,13 +4,27 @@
 #include "base/log.h"
 #include "cli/cmd.h"
 
+#include <string.h>
+
+/* None, or that of TCP: whoever says rediss:// means TLS, and does not get it by that. */
+static bool has_fit_scheme(const char *endpoint)
+{
+    return strstr(endpoint, "://") == NULL || strncmp(endpoint, "tcp://", strlen("tcp://")) == 0;
+}
+
+static bool find_address(struct server *self)
+{
+    return has_fit_scheme(self->endpoint) && address_resolve(self->endpoint, &self->address) != 0 &&
+           address_host(self->endpoint, self->host);
+}
+
 enum status server_find(struct server *self)
 {
-    if (address_resolve(self->endpoint, &self->address) == 0 ||
-        !address_host(self->endpoint, self->host)) {
+    if (!find_address(self)) {
         (void)cmd_fail(STATUS_INVALID,
-                       "%s is no address that can be reached; write it as HOST:PORT",
-                       self->endpoint);
+                       "%s is no address that can be reached; write it as HOST:PORT, and for TLS "
+                       "give --%s-ca-file",
+                       self->endpoint, self->name);
         return STATUS_INVALID;
     }
     return self->files->authority[0] != '\0'

@@ -222,6 +222,24 @@ Test(shadow, a_new_one_that_stays_away_makes_it_say_so, .timeout = LIMIT_S)
     stop(1, "not ready to switch: 1 keys did not reach the new one");
 }
 
+static void expect_no_address(const char *old_server, const char *says)
+{
+    struct command run;
+
+    command_run(&run, span_text(""), "orbloom", "shadow", "--listen", "127.0.0.1:0", "--old",
+                old_server, "--new", "127.0.0.1:1", "--every", "1h", NULL);
+    command_expect_errors(&run, 2, says);
+    command_forget(&run);
+}
+
+/* Whoever says rediss:// must not be spoken to, and logged in at, in plain. */
+Test(shadow, a_server_by_another_scheme_is_refused, .timeout = LIMIT_S)
+{
+    expect_no_address("rediss://127.0.0.1:1", "--old-ca-file");
+    expect_no_address("redis://127.0.0.1:1", "write it as HOST:PORT");
+    expect_no_address("127.0.0.1", "write it as HOST:PORT");
+}
+
 /* ---- servers and readers that stop ---- */
 
 /* Of the playground's folder. */
