@@ -8,7 +8,8 @@
  *   answers new: an answer about keys is held until the new one's has come, or is late
  *
  * Where answers do not come one a command (SUBSCRIBE, MONITOR...), and where what comes is not the
- * protocol, all is passed on unseen from there on, and that is counted.
+ * protocol, all is passed on unseen from there on, and that is counted. As far as it can still be
+ * told what the client sends, adds are missed.
  *
  * Bounds:  visit_reads_client() and visit_reads_old() say when enough is kept. What is noted of
  *          commands takes the mirror's bytes; what finds none there passes, and is missed.
