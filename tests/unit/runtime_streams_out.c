@@ -147,6 +147,38 @@ Test(runtime_streams_out, one_that_is_dropped_on_its_way_is_closed_once)
     cr_assert_str_eq(out.failure, "connection timed out", "of whoever waited for it no longer");
 }
 
+/* As one does that goes away with what it has not read: what it said last may be lost with that. */
+Test(runtime_streams_out, one_that_breaks_off_is_told_from_one_that_ends)
+{
+    const struct linger at_once = {.l_onoff = 1};
+    int fd;
+
+    cr_assert_eq(listen(out.listener, 1), 0);
+    connect_out();
+    turn_until(&out.connected);
+    fd = accept(out.listener, NULL, NULL);
+    cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+    (void)close(fd);
+    turn_until(&out.closed);
+    cr_assert_str_eq(out.failure, "connection reset by peer");
+}
+
+Test(runtime_streams_out, what_is_sent_to_one_that_has_broken_off_fails)
+{
+    const struct linger at_once = {.l_onoff = 1};
+    int fd;
+
+    cr_assert_eq(listen(out.listener, 1), 0);
+    connect_out();
+    turn_until(&out.connected);
+    fd = accept(out.listener, NULL, NULL);
+    cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+    (void)close(fd);
+    hub_stream_send(out.stream, span_text("lost"));
+    turn_until(&out.closed);
+    cr_assert_neq(out.failure[0], '\0');
+}
+
 Test(runtime_streams_out, all_are_closed_with_the_hub)
 {
     cr_assert_eq(listen(out.listener, 1), 0);

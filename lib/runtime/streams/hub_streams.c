@@ -72,6 +72,15 @@ void hub_stream_drop(struct hub_stream *stream)
     }
 }
 
+/* Of one that this process makes the owner learns why. */
+static void break_off(struct hub_stream *stream, int error)
+{
+    if (stream->outgoing && !uv_is_closing(&stream->uv.handle)) {
+        stream->failure = error;
+    }
+    hub_stream_drop(stream);
+}
+
 void hub_stream_close(struct hub_stream *stream)
 {
     stream->closing = true;
@@ -127,7 +136,7 @@ static void end_input(struct hub_stream *stream, ssize_t why)
 
     if (why != UV_EOF || handler->ended == NULL || stream->tls != NULL || stream->shaking) {
         hub_stream_tls_left(stream);
-        hub_stream_drop(stream);
+        break_off(stream, why != UV_EOF ? (int)why : stream->failure);
         return;
     }
     hub_stream_read(stream, false);
@@ -273,7 +282,7 @@ static void on_written(uv_write_t *write, int error)
     stream->writing = false;
     buffer_clear(&stream->leaving);
     if (error != 0) {
-        hub_stream_drop(stream);
+        break_off(stream, error);
         return;
     }
     write_on(stream);
@@ -330,10 +339,11 @@ void hub_stream_send_raw(struct hub_stream *stream, struct span bytes)
         sent = uv_try_write(&stream->uv.stream, &piece, 1);
         sent = sent == UV_EAGAIN ? 0 : sent;
     }
-    if (sent < 0 ||
-        buffer_append(&stream->waiting, span_of(bytes.data + sent, bytes.size - (size_t)sent)) !=
-            STATUS_OK) {
-        hub_stream_drop(stream);
+    if (sent < 0) {
+        break_off(stream, sent);
+    } else if (buffer_append(&stream->waiting,
+                             span_of(bytes.data + sent, bytes.size - (size_t)sent)) != STATUS_OK) {
+        break_off(stream, UV_ENOMEM);
     } else if (!stream->writing && stream->waiting.size > 0) {
         write_on(stream);
     }

@@ -83,8 +83,9 @@ struct hub_stream *hub_streams_connect_tls(struct hub_streams *streams,
                                            const struct tls_identity *identity, const char *host,
                                            void *owner);
 
-/* Why a stream is closed that was connected to a server: "connection refused", by TLS
- * also "hostname mismatch"; "" where the server was there. In closed(). */
+/* Why a stream is closed that was connected to a server: "connection refused", "connection reset by
+ * peer", by TLS also "hostname mismatch"; "" where the server was there and has ended, or whoever
+ * dropped it. In closed(). */
 const char *hub_stream_failure(const struct hub_stream *stream);
 
 /* Nobody can connect any more, and others may listen there; connections stay. */
