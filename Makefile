@@ -478,6 +478,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check version "tools/check-version.sh $(REL)" --check "version can fail" tools/test-check-version.sh \
     --check "man pages" "tools/check-man.sh $(REL)" \
     --check completion "tools/check-completion.sh $(REL)" \
+    --check "packages of libraries" tools/test-library-packages.sh \
     --check install tools/test-install-deps.sh \
     --check "guided fuzzing" tools/test-run-guided.sh \
     --check figures tools/test-house-figures.sh \
