@@ -2,9 +2,28 @@
  * than retried for ever. */
 #include "client/endpoint_list.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 
 enum { PORT_MAX = 65535, PORT_DIGITS = 5 };
+
+/* An IPv6 address is between brackets, and nothing else is. */
+static bool host_is_valid(const char *host, size_t size)
+{
+    bool bracketed = size > 2 && host[0] == '[' && host[size - 1] == ']';
+    char address[INET6_ADDRSTRLEN] = "";
+    struct in6_addr parsed;
+    size_t length = bracketed ? strcspn(host + 1, "%]") : 0; /* "[fe80::1%eth0]" */
+
+    if (!bracketed) {
+        return strcspn(host, ":[]") >= size;
+    }
+    if (length >= sizeof address) {
+        return false;
+    }
+    memcpy(address, host + 1, length);
+    return inet_pton(AF_INET6, address, &parsed) == 1;
+}
 
 bool endpoint_is_valid(const char *text)
 {
@@ -17,7 +36,8 @@ bool endpoint_is_valid(const char *text)
     }
     colon = strrchr(host, ':');
     if (colon == NULL || colon == host || strpbrk(host, " \t/,") != NULL || colon[1] == '\0' ||
-        strlen(colon + 1) > PORT_DIGITS || strspn(colon + 1, "0123456789") != strlen(colon + 1)) {
+        !host_is_valid(host, (size_t)(colon - host)) || strlen(colon + 1) > PORT_DIGITS ||
+        strspn(colon + 1, "0123456789") != strlen(colon + 1)) {
         return false;
     }
     port = strtoul(colon + 1, NULL, 10);

@@ -24,10 +24,29 @@ struct wrong {
 ParameterizedTestParameters(endpoint_list, what_is_no_endpoint_is_refused)
 {
     static struct wrong wrongs[] = {
-        {""},          {","},         {"tcp://a:1,"},    {"a:1"},         {"tcp://a"},
-        {"tcp://a:"},  {"tcp://a:0"}, {"tcp://a:65536"}, {"tcp://a:x"},   {"tcp://:1"},
-        {"ipc://a:1"}, {"tcp://a:*"}, {"tcp://a b:1"},   {"tcp://a:1/x"}, {"tcp://a:000001"},
-        {"TCP://a:1"}, {"tcp:/a:1"},  {"tcp://a:-1"},
+        {""},
+        {","},
+        {"tcp://a:1,"},
+        {"a:1"},
+        {"tcp://a"},
+        {"tcp://a:"},
+        {"tcp://a:0"},
+        {"tcp://a:65536"},
+        {"tcp://a:x"},
+        {"tcp://:1"},
+        {"ipc://a:1"},
+        {"tcp://a:*"},
+        {"tcp://a b:1"},
+        {"tcp://a:1/x"},
+        {"tcp://a:000001"},
+        {"TCP://a:1"},
+        {"tcp:/a:1"},
+        {"tcp://a:-1"},
+        {"tcp://::1:7401"},
+        {"tcp://[1:2]:1"},
+        {"tcp://[a]:1"},
+        {"tcp://[::1:7401"},
+        {"tcp://[]:1"},
     };
 
     return cr_make_param_array(struct wrong, wrongs, sizeof wrongs / sizeof wrongs[0]);

@@ -458,12 +458,17 @@ Test(runtime_options, a_wrong_flag_is_refused)
 
 Test(runtime_options, endpoints_are_judged)
 {
-    static const char *const good[] = {"tcp://127.0.0.1:1", "tcp://host.example-1:65535",
-                                       "tcp://[::1]:7401", "tcp://*:0", "tcp://0.0.0.0:*"};
+    static const char *const good[] = {"tcp://127.0.0.1:1",        "tcp://host.example-1:65535",
+                                       "tcp://[::1]:7401",         "tcp://*:0",
+                                       "tcp://0.0.0.0:*",          "tcp://[fe80::1%eth0]:1",
+                                       "tcp://[fe80::1%br-0.5]:1", "tcp://[::ffff:10.0.0.1]:1"};
     static const char *const bad[] = {
-        "",           "tcp://",     "tcp://a",     "tcp://:1",   "tcp://a:",    "tcp://a:65536",
-        "tcp://a:+1", "tcp://a:1x", "tcp://a b:1", "tcp://[]:1", "tcp://a;b:1", "ipc:///tmp/x",
-        "udp://a:1",  "TCP://a:1"};
+        "", "tcp://", "tcp://a", "tcp://:1", "tcp://a:", "tcp://a:65536", "tcp://a:+1",
+        "tcp://a:1x", "tcp://a b:1", "tcp://[]:1", "tcp://a;b:1", "ipc:///tmp/x", "udp://a:1",
+        "TCP://a:1",
+        /* What is between brackets is an IPv6 address, and such a one is between brackets. */
+        "tcp://::1:7401", "tcp://[1:2]:1", "tcp://[127.0.0.1]:1", "tcp://[::1%]:1",
+        "tcp://[%eth0]:1", "tcp://[::1%a/b]:1", "tcp://[host]:1", "tcp://[::1]", "[::1]:1"};
     struct settings got;
     struct option_result result;
     char flag[128];

@@ -15,6 +15,7 @@ enum { PORT_MAX = 65535, OPTION_LINE_BYTES = 4096, NUMBER_MAX_CHARACTERS = 127 }
 
 #define NAME_CHARACTERS     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
 #define NAME_MAX_CHARACTERS 128
+#define SCOPE_CHARACTERS    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 #define SITE_CHARACTERS     "abcdefghijklmnopqrstuvwxyz0123456789-"
 #define SITE_MAX_CHARACTERS 32
 
@@ -39,13 +40,31 @@ static bool port_valid(const char *port, bool link)
            number <= PORT_MAX && (number > 0 || !link);
 }
 
+/* Between brackets, and maybe with the interface of a link-local one: "fe80::1%eth0". */
+static bool ipv6_valid(const char *text, size_t size)
+{
+    const char *scope = memchr(text, '%', size);
+    size_t length = scope != NULL ? (size_t)(scope - text) : size;
+    char address[INET6_ADDRSTRLEN];
+    struct in6_addr parsed;
+
+    if (length >= sizeof address) {
+        return false;
+    }
+    memcpy(address, text, length);
+    address[length] = '\0';
+    return inet_pton(AF_INET6, address, &parsed) == 1 &&
+           (scope == NULL ||
+            (size - length > 1 && strspn(scope + 1, SCOPE_CHARACTERS) >= size - length - 1));
+}
+
 static bool host_valid(const char *host, size_t size, bool link)
 {
     if (size == 1 && host[0] == '*') {
         return !link;
     }
     if (size > 2 && host[0] == '[' && host[size - 1] == ']') {
-        return strspn(host + 1, "0123456789abcdefABCDEF:.%") == size - 2;
+        return ipv6_valid(host + 1, size - 2);
     }
     for (size_t i = 0; i < size; i++) {
         if (!isalnum((unsigned char)host[i]) && strchr("._-", host[i]) == NULL) {
