@@ -27,25 +27,66 @@ in_image() {
     buildah --root "$work/store" --runroot "$work/run" --storage-driver vfs run --isolation chroot "$container" -- "$@"
 }
 
-# What a pod would have: the image's files read-only, /proc, /tmp and a volume. $1 is the image's root, $2 a shell script.
+# locked USER GROUP SCRIPT: what a pod would have, with the image's files read-only, /proc, /tmp and a volume of that group.
 locked() {
-    unshare --mount --pid --fork sh -euc '
+    # shellcheck disable=SC2016 # those are the inner shell's
+    exec unshare --mount --pid --fork sh -euc '
         mount --make-rprivate /
         mount --bind "$1" "$1"
         mount -o remount,bind,ro "$1"
         mount -t proc proc "$1/proc"
         mount --rbind /dev "$1/dev"
         mount -t tmpfs -o mode=1777 tmpfs "$1/tmp"
-        mount -t tmpfs -o mode=770,uid=0,gid=10001 tmpfs "$1/var/lib/orbloom"
-        exec chroot "$1" setpriv --reuid 10001 --regid 10001 --clear-groups --bounding-set=-all --no-new-privs sh -euc "$2"
-    ' sh "$root" "$1"
+        mount -t tmpfs -o "mode=770,uid=0,gid=$3" tmpfs "$1/var/lib/orbloom"
+        exec chroot "$1" setpriv --reuid "$2" --regid "$3" --clear-groups --bounding-set=-all --no-new-privs sh -euc "cd /var/lib/orbloom; $4"
+    ' sh "$root" "$1" "$2" "$3"
 }
+
+# A daemon is process 1, which gets no signal that it has no handler for: does SIGTERM end it, with 0? unshare itself
+# takes none.
+first_process() {
+    locked 10001 10001 'orbloom keygen key
+        exec orbloom-router --name=r --listen=tcp://127.0.0.1:0 --coordinators=tcp://127.0.0.1:1 \
+            --cluster_key_file=key' >"$work/first" 2>&1 &
+    local outer=$! tries=0 ended
+    until grep -q ^ready "$work/first" || [ $((tries += 1)) -gt 600 ]; do sleep 0.1; done
+    kill -TERM "$(pgrep -P "$outer")"
+    tries=0
+    while kill -0 "$outer" 2>/dev/null && [ $((tries += 1)) -le 300 ]; do sleep 0.1; done
+    [ "$tries" -le 300 ] || kill -KILL "$(pgrep -P "$outer")"
+    wait "$outer"
+    ended=$?
+    cat "$work/first"
+    return "$ended"
+}
+
+# Nothing that makes another user of who runs it.
+no_setuid() {
+    ! find "$root" -xdev -type f -perm /6000 | grep .
+}
+
+# Nothing of the machine that it was built on, and no copies of packages.
+nothing_left() {
+    local name
+    ! find "$root/var/cache" "$root/var/lib/apt" -type f -size +0 | grep . || return 1
+    for name in etc/machine-id etc/resolv.conf etc/hostname etc/apt/sources.list; do
+        ! [ -s "$root/$name" ] || { echo "there is $name"; return 1; }
+    done
+}
+
+# labelled: as the archive has it, title and version.
+labelled() {
+    image inspect --format '{{.OCIv1.Config.Labels}}' "$container" >"$work/labels"
+    cat "$work/labels"
+    grep -q "image.title:orbloom" "$work/labels" &&
+        grep -q "image.version:$(in_image orbloom version | cut -d' ' -f2)" "$work/labels"
+}
+
 export -f image in_image locked
 
 cluster='
     touch /usr/bin/x 2>&1 | grep -q "Read-only file system"
     grep -q "^CapBnd:.*0000000000000000" /proc/self/status
-    cd /var/lib/orbloom
     orbloom playground --dir /var/lib/orbloom/cluster --base-port 0 --memory 64MiB --run sh -euc "
         orbloom create seen --capacity 100k --fpr 1%
         seq 1000 | orbloom add --quiet seen
@@ -64,12 +105,20 @@ else
     done
     try "orbloom version" in_image orbloom version
     try "runs as orbloom, 10001" bash -c '[ "$(in_image id -un):$(in_image id -u)" = orbloom:10001 ]'
+    try "another user, of group 0, has a folder for data" \
+        image run --isolation chroot --user 1000680000:0 "$container" -- sh -euc 'touch x; test "$PWD" = /var/lib/orbloom'
+    try "knows the authorities of https" in_image test -s /etc/ssl/certs/ca-certificates.crt
+    try "is labelled" labelled
     root=$(image mount "$container")
-    export root
+    export root cluster
+    try "nothing is setuid" no_setuid
+    try "nothing of the machine that built it" nothing_left
     if unshare --mount --pid --fork true 2>/dev/null; then
-        try "a cluster on a read-only root" locked "$cluster"
+        try "a cluster on a read-only root" bash -c 'locked 10001 10001 "$cluster"'
+        try "a cluster of a user without a name, of group 0" bash -c 'locked 1000680000 0 "$cluster"'
+        try "SIGTERM ends a daemon that is process 1" first_process
     else
-        skip "a cluster on a read-only root" "no namespaces here"
+        skip "clusters on a read-only root, process 1" "no namespaces here"
     fi
     image umount "$container" >/dev/null
 fi
