@@ -25,21 +25,22 @@ static enum status refuse_present(const char *path)
     return STATUS_EXISTS;
 }
 
+/* All that are there are named, as a run that was killed leaves several. */
 static enum status check_absent(const struct setup_plan *plan)
 {
+    enum status status = STATUS_OK;
     struct stat about;
 
     for (size_t i = 0; i < plan->count; i++) {
         const char *path = plan->files[i].path;
 
         if (lstat(path, &about) == 0) {
-            return refuse_present(path);
-        }
-        if (errno != ENOENT) {
+            status = refuse_present(path);
+        } else if (errno != ENOENT) {
             return refuse_path(path);
         }
     }
-    return STATUS_OK;
+    return status;
 }
 
 /* A new one is for its owner alone, and the group that is to read what is in it. */

@@ -2,6 +2,7 @@
 #include "cli/setup/write.h"
 
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,26 @@ Test(client_setup, what_fails_midway_leaves_nothing)
     for (size_t i = 0; i < plan.count; i++) {
         cr_expect_eq(access(plan.files[i].path, F_OK), -1, "%s", plan.files[i].path);
     }
+}
+
+/* As after a run that was killed: one look tells what is to be moved away. */
+Test(client_setup, all_that_is_there_is_named)
+{
+    char errors[8192];
+    size_t size;
+
+    setup_make_plan(&options, &plan);
+    cr_assert_eq(setup_write(&plan, NULL, SETUP_NO_GROUP), STATUS_OK);
+    cr_assert_eq(unlink(plan.files[1].path), 0);
+    cr_redirect_stderr();
+    cr_assert_eq(setup_write(&plan, NULL, SETUP_NO_GROUP), STATUS_EXISTS);
+    (void)fflush(stderr);
+    size = fread(errors, 1, sizeof errors - 1, cr_get_redirected_stderr());
+    errors[size] = '\0';
+    for (size_t i = 0; i < plan.count; i++) {
+        cr_expect_eq(strstr(errors, plan.files[i].path) != NULL, i != 1, "%s", errors);
+    }
+    cr_expect_eq(access(plan.files[1].path, F_OK), -1);
 }
 
 Test(client_setup, three_machines_share_secrets_and_nothing_else)
