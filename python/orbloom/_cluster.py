@@ -217,10 +217,7 @@ class Cluster:
         batch.into(struct)
         answers = bytearray(max(batch.count, 1))
         name = bytes_of(filter, "filter")
-        with self._turn:
-            code = call(self._open(), name, *middle, struct, ffi.from_buffer(answers))
-            if code != Code.OK:
-                message = text_of(lib.orbloom_error(self._handle))
+        code, message = self._turn.do(self._ask, call, name, *middle, struct, ffi.from_buffer(answers))
         found = _answers(answers[: batch.count])
         if code != Code.OK:
             raise OrbloomError(code, message, found)
@@ -253,11 +250,17 @@ class Cluster:
         if max_staleness is not None:
             request.bounded = 1
             request.max_staleness_us = _microseconds(max_staleness, "max_staleness")
-        with self._turn:
-            request.user = ffi.cast("void *", self._next)
-            self._check(lib.orbloom_submit(self._open(), request))
-            self._users[self._next] = user
-            self._next += 1
+        self._turn.do(self._send, request, user)
+
+    def _send(self, request: Any, user: Any) -> None:
+        number = self._next
+        self._next += 1
+        self._users[number] = user  # Before: a signal handler may raise as soon as it is sent.
+        request.user = ffi.cast("void *", number)
+        code, message = self._ask(lib.orbloom_submit, request)
+        if code != Code.OK:
+            del self._users[number]
+            raise OrbloomError(code, message)
 
     def wait(self, timeout: Optional[float] = None) -> Optional[Completion]:
         """The next batch that has ended, in any order; None when there was none within `timeout` seconds (0: do not wait;
@@ -265,7 +268,7 @@ class Cluster:
         left_ms = None if timeout is None or timeout == math.inf else max(0, round(timeout * 1000))
         while True:
             slice_ms = _SLICE_MS if left_ms is None else min(left_ms, _SLICE_MS)
-            done = self._collect(slice_ms)
+            done = self._turn.do(self._collect, slice_ms)
             if done is not None or self.in_flight == 0:
                 return done
             if left_ms is not None:
@@ -275,19 +278,17 @@ class Cluster:
 
     def _collect(self, timeout_ms: int) -> Optional[Completion]:
         done = ffi.new("struct orbloom_completion *")
-        with self._turn:
-            if lib.orbloom_wait(self._open(), timeout_ms, done) != 1:
-                return None
-            answers = _answers(ffi.buffer(done.answers, done.count)[:] if done.count > 0 else b"")
-            error = OrbloomError(done.code, text_of(done.message), answers) if done.code != Code.OK else None
-            user = self._users.pop(int(ffi.cast("uintptr_t", done.user)))
+        if lib.orbloom_wait(self._open(), timeout_ms, done) != 1:
+            return None
+        answers = _answers(ffi.buffer(done.answers, done.count)[:] if done.count > 0 else b"")
+        error = OrbloomError(done.code, text_of(done.message), answers) if done.code != Code.OK else None
+        user = self._users.pop(int(ffi.cast("uintptr_t", done.user)))
         return Completion(user, answers, error, done.attempts, done.latency_us / 1e6)
 
     @property
     def in_flight(self) -> int:
         """Batches submitted and not yet collected."""
-        with self._turn:
-            return int(lib.orbloom_in_flight(self._open()))
+        return self._turn.do(lambda: int(lib.orbloom_in_flight(self._open())))
 
     def stream(
         self,
@@ -398,8 +399,7 @@ class Cluster:
     @property
     def site(self) -> str:
         """Of which site the routers are that are asked about filters in several; "" before one has answered."""
-        with self._turn:
-            return text_of(lib.orbloom_site(self._open()))
+        return self._turn.do(lambda: text_of(lib.orbloom_site(self._open())))
 
     # ---- a filter's keys, replaced by a list ----
 
@@ -432,10 +432,12 @@ class Cluster:
             raise ValueError("the cluster is closed")
         return self._handle
 
-    def _check(self, code: int) -> None:
-        if code != Code.OK:
-            raise OrbloomError(code, text_of(lib.orbloom_error(self._handle)))
+    def _ask(self, call: Any, *words: Any) -> Tuple[int, str]:
+        """How it ended, and in words where that is not well. In one's turn."""
+        code = call(self._open(), *words)
+        return code, "" if code == Code.OK else text_of(lib.orbloom_error(self._handle))
 
     def _call(self, call: Any, *words: Any) -> None:
-        with self._turn:
-            self._check(call(self._open(), *words))
+        code, message = self._turn.do(self._ask, call, *words)
+        if code != Code.OK:
+            raise OrbloomError(code, message)

@@ -453,12 +453,38 @@ class Signalled(unittest.TestCase):
         done = self.during_a_wait(ask)
         self.assertIs(done.error.code, Code.DEADLINE)
         self.assertIn("signal handler", "".join(told) or "signal handler")  # Between two calls it is answered.
-        with self.nobody._turn:
+
+    def test_a_close_amid_a_call_is_done_when_that_has_ended(self):
+        def amid():
             with self.assertRaisesRegex(RuntimeError, "signal handler"):
                 self.nobody.in_flight
             self.nobody.close()
             self.assertTrue(self.nobody._handle)
+
+        self.nobody._turn.do(amid)
         self.assertFalse(self.nobody._handle)
+
+    def test_a_handler_that_raises_leaves_the_turn_to_others(self):
+        """Wherever it comes in: between taking a turn and giving it back, too."""
+
+        class Enough(Exception):
+            pass
+
+        def stop(number, frame):
+            raise Enough
+
+        previous = signal.signal(signal.SIGALRM, stop)
+        self.addCleanup(signal.signal, signal.SIGALRM, previous)
+        for i in range(500):
+            with self.assertRaises(Enough):
+                signal.setitimer(signal.ITIMER_REAL, 20e-6 + i % 50 * 1e-6)
+                while True:
+                    self.nobody.in_flight
+            self.assertEqual(self.nobody.in_flight, 0)
+            other = threading.Thread(target=lambda: self.nobody.in_flight, daemon=True)
+            other.start()
+            other.join(30)
+            self.assertFalse(other.is_alive())
 
 
 class Interrupted(unittest.TestCase):
