@@ -22,7 +22,7 @@ enum {
     SNAPSHOT_SEGMENTS = 2, /* of the log kept for a set, at least, before one is taken */
     PAUSE_US = 1000000,    /* after there was no room or memory */
     PACE_BYTES_A_US = 128, /* of an imprint are written: as much as adds of 16 M keys a second */
-    PACE_AHEAD_BYTES = 1 << 20, /* ... but for so many, at once */
+    PACE_AHEAD_US = 8192,  /* ... and so much of it at once */
 };
 
 struct storage_snapshot {
@@ -39,12 +39,12 @@ struct storage_snapshot {
     uint32_t *group_at;         /* ... by shard in the file: the place of its group in `groups` */
     struct snapshot_group *now; /* ... of the groups, as they are when looked at */
     uint64_t next;              /* page to be copied */
-    uint64_t begun_us;
-    bool rests;    /* imprint: the next slice may wait */
-    bool last;     /* all have been */
-    bool waits;    /* the lane has them, and the log is not durable through them */
-    bool ends;     /* it is: the lane writes the rest */
-    bool unwanted; /* imprint: its room is needed */
+    uint64_t due_us;            /* imprint: when the next slice may be written */
+    bool rests;                 /* ... and it may wait until then */
+    bool last;                  /* all have been */
+    bool waits;                 /* the lane has them, and the log is not durable through them */
+    bool ends;                  /* it is: the lane writes the rest */
+    bool unwanted;              /* imprint: its room is needed */
     bool abandoned;
     bool written;  /* the lane's word, */
     bool finished; /* and the actor has it */
@@ -234,7 +234,19 @@ static void abandon(struct storage_snapshot *self)
     submit(self);
 }
 
-static void go_on(struct storage_snapshot *self)
+/* ---- how fast ---- */
+
+/* Nothing waits for an imprint, and at full speed it would take the disk from the log's own syncs,
+ * and a core. Nor does it make up for time in which the lane was busy with something else. */
+static void pace(struct storage_snapshot *self, uint64_t now_us)
+{
+    uint64_t bytes = self->npages * snapshot_page_bytes(self->shape.geometry.lines);
+    uint64_t least = now_us > PACE_AHEAD_US ? now_us - PACE_AHEAD_US : 0;
+
+    self->due_us = (self->due_us > least ? self->due_us : least) + bytes / PACE_BYTES_A_US;
+}
+
+static void go_on(struct storage_snapshot *self, uint64_t now_us)
 {
     struct storage_image image;
 
@@ -243,25 +255,13 @@ static void go_on(struct storage_snapshot *self)
         return;
     }
     copy_slice(self, &image);
+    pace(self, now_us);
     submit(self);
-}
-
-/* ---- how fast ---- */
-
-/* Nothing waits for an imprint, and at full speed it would take the disk from the log's own syncs,
- * and a core: when the next slice may be written. */
-static uint64_t slice_due_us(const struct storage_snapshot *self)
-{
-    uint64_t bytes = self->next * snapshot_page_bytes(self->shape.geometry.lines);
-
-    return self->begun_us +
-           (bytes > PACE_AHEAD_BYTES ? (bytes - PACE_AHEAD_BYTES) / PACE_BYTES_A_US : 0);
 }
 
 uint64_t storage_next_us(const struct storage *self)
 {
-    return self->snapshot != NULL && self->snapshot->rests ? slice_due_us(self->snapshot)
-                                                           : UINT64_MAX;
+    return self->snapshot != NULL && self->snapshot->rests ? self->snapshot->due_us : UINT64_MAX;
 }
 
 /* But for an imprint at once. A snapshot that is due waits for an imprint, and adds may lack room
@@ -271,10 +271,10 @@ static void resume(struct storage *storage, uint64_t now_us)
     struct storage_snapshot *self = storage->snapshot;
     struct storage_image image;
 
-    if (!self->imprint || self->unwanted || now_us >= slice_due_us(self) ||
+    if (!self->imprint || self->unwanted || now_us >= self->due_us ||
         choose(storage, &image) != NULL) {
         self->rests = false;
-        go_on(self);
+        go_on(self, now_us);
     }
 }
 
@@ -469,9 +469,8 @@ static void begin(struct storage *storage, uint64_t now_us, const struct record_
     self->id.number = storage->next_snapshot++;
     self->id.generation = image->generation;
     self->id.from = storage_end(storage);
-    self->begun_us = now_us;
     self->job = (struct job){.run = run, .done = done};
-    go_on(self);
+    go_on(self, now_us);
 }
 
 void storage_snapshot_work(struct storage *self, uint64_t now_us)

@@ -62,6 +62,19 @@ Test(node_imprint_pace, it_leaves_the_disk_to_others)
     imprint_close_stage();
 }
 
+/* As after a merge, which has the lane for as long as it takes. */
+Test(node_imprint_pace, it_does_not_make_up_for_time_lost)
+{
+    struct storage *storage = open_resting();
+
+    imprint_stage.now_us += 60000000;
+    node_stage_settle(&imprint_stage);
+    cr_expect_eq(imprint_count(), 0);
+    cr_expect_gt(storage_next_us(storage), imprint_stage.now_us);
+    cr_expect_lt(storage_next_us(storage), imprint_stage.now_us + MOST_US);
+    imprint_close_stage();
+}
+
 Test(node_imprint_pace, one_whose_room_is_needed_goes_at_once)
 {
     struct storage *storage = open_resting();
