@@ -52,20 +52,29 @@ static void write_grown(const char *path, enum when_full when_full)
     backup_writer_fini(&writer);
 }
 
+/* `secret` becomes the passphrase's file. */
+static void restore_piped(const char *path, char secret[STAGE_PATH_BYTES], const char *flags,
+                          int status, const char *says)
+{
+    char script[SCRIPT_BYTES];
+    struct command command;
+
+    stage_write_file(stage_path_of("secret", secret), STAGE_PASSPHRASE, strlen(STAGE_PASSPHRASE));
+    (void)snprintf(script, sizeof script, "\"$ORBLOOM\" restore - --passphrase-file %s %s < %s",
+                   secret, flags, path);
+    stage_start_shell(&command, script);
+    stage_expect_end(&command, status, says);
+}
+
 Test(backup_restored, what_has_outgrown_its_capacity_grows_while_it_is_restored)
 {
     char path[STAGE_PATH_BYTES];
     char secret[STAGE_PATH_BYTES];
-    char script[SCRIPT_BYTES];
     struct command command;
 
     stage_start();
     write_grown(stage_path_of("grown.orb", path), WHEN_FULL_EXPAND);
-    stage_write_file(stage_path_of("secret", secret), STAGE_PASSPHRASE, strlen(STAGE_PASSPHRASE));
-    (void)snprintf(script, sizeof script, "\"$ORBLOOM\" restore - --passphrase-file %s < %s",
-                   secret, path);
-    stage_start_shell(&command, script);
-    stage_expect_end(&command, 0, "it serves");
+    restore_piped(path, secret, "", 0, "it serves");
     command_run(&command, span_text(""), "orbloom", "info", "grown", NULL);
     command_expect_exit(&command, 0);
     cr_assert_not_null(strstr(command.output, "keys          about"), "%s", command.output);
@@ -79,21 +88,11 @@ Test(backup_restored, what_has_outgrown_its_capacity_and_may_not_grow_asks_for_o
 {
     char path[STAGE_PATH_BYTES];
     char secret[STAGE_PATH_BYTES];
-    char script[SCRIPT_BYTES];
-    struct command command;
 
     stage_start();
     write_grown(stage_path_of("grown.orb", path), WHEN_FULL_REFUSE);
-    stage_write_file(stage_path_of("secret", secret), STAGE_PASSPHRASE, strlen(STAGE_PASSPHRASE));
-    (void)snprintf(script, sizeof script, "\"$ORBLOOM\" restore - --passphrase-file %s < %s",
-                   secret, path);
-    stage_start_shell(&command, script);
-    stage_expect_end(&command, 1, "drop it, then restore it with --capacity");
-    (void)snprintf(script, sizeof script,
-                   "\"$ORBLOOM\" restore - --passphrase-file %s --as piped --capacity 20k < %s",
-                   secret, path);
-    stage_start_shell(&command, script);
-    stage_expect_end(&command, 0, "it serves");
+    restore_piped(path, secret, "", 1, "drop it, then restore it with --capacity");
+    restore_piped(path, secret, "--as piped --capacity 20k", 0, "it serves");
     PLAYGROUND_DO("", "restore", path, "--passphrase-file", secret, "--as", "read");
     stage_stop();
 }

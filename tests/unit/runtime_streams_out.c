@@ -148,7 +148,7 @@ Test(runtime_streams_out, one_that_is_dropped_on_its_way_is_closed_once)
 }
 
 /* As one does that goes away with what it has not read: what it said last may be lost with that. */
-Test(runtime_streams_out, one_that_breaks_off_is_told_from_one_that_ends)
+static void meet_one_that_breaks_off(void)
 {
     const struct linger at_once = {.l_onoff = 1};
     int fd;
@@ -159,21 +159,18 @@ Test(runtime_streams_out, one_that_breaks_off_is_told_from_one_that_ends)
     fd = accept(out.listener, NULL, NULL);
     cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
     (void)close(fd);
+}
+
+Test(runtime_streams_out, one_that_breaks_off_is_told_from_one_that_ends)
+{
+    meet_one_that_breaks_off();
     turn_until(&out.closed);
     cr_assert_str_eq(out.failure, "connection reset by peer");
 }
 
 Test(runtime_streams_out, what_is_sent_to_one_that_has_broken_off_fails)
 {
-    const struct linger at_once = {.l_onoff = 1};
-    int fd;
-
-    cr_assert_eq(listen(out.listener, 1), 0);
-    connect_out();
-    turn_until(&out.connected);
-    fd = accept(out.listener, NULL, NULL);
-    cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
-    (void)close(fd);
+    meet_one_that_breaks_off();
     hub_stream_send(out.stream, span_text("lost"));
     turn_until(&out.closed);
     cr_assert_neq(out.failure[0], '\0');
